@@ -198,13 +198,14 @@ def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli
     (here / "notes.csv").write_text("\n".join(lines) + "\n")
     words = ("fit", "notes.csv", "--target", "income", *BUDGET, "--features", "age")
     assert "has a missing or infinite value" in cli(*words).err
-    assert cli(*words, "--multiline").status == 0
+    (here / "notes.toml").write_text("[file]\nmultiline = true\n")
+    assert cli(*words, "--schema", "notes.toml").status == 0
     predict = ("predict", "notes.income.model.json", "notes.csv", "--output")
     assert cli(*predict, "p.parquet").status == 0
     assert pq.read_table(here / "p.parquet").num_rows == len(notes)
     # A model of another table can be asked to read them as well.
     assert cli(*words, "--missing", "drop-row", "--force").status == 0
-    assert cli(*predict, "q.parquet", "--multiline").status == 0
+    assert cli(*predict, "q.parquet", "--schema", "notes.toml").status == 0
     assert pq.read_table(here / "q.parquet").num_rows == len(notes)
 
 
@@ -391,10 +392,10 @@ def test_an_interruption_after_spending_leaves_the_ledger_charged(people, tmp_pa
 
 
 BROKEN = (
-    "import nolook.tables.reading\n"
+    "import nolook.tables.read\n"
     "def broken(*args, **kwargs):\n"
     "    raise ValueError('Mr. Smith earns 12345')\n"
-    "nolook.tables.reading.plan = broken\n"
+    "nolook.tables.read.plan = broken\n"
 )
 
 
@@ -420,8 +421,8 @@ def test_an_unexpected_error_is_shown_to_who_asks_for_it(people, tmp_path):
 def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
     program = (
         "import logging, threading, warnings\n"
-        "import nolook.tables.reading\n"
-        "ordinary = nolook.tables.reading.plan\n"
+        "import nolook.tables.read\n"
+        "ordinary = nolook.tables.read.plan\n"
         "class Bad:\n"
         "    def __del__(self):\n"
         "        raise ValueError('secret')\n"
@@ -435,7 +436,7 @@ def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
         "    thread.join()\n"
         "    Bad()\n"
         "    return ordinary(*args, **kwargs)\n"
-        "nolook.tables.reading.plan = talkative\n"
+        "nolook.tables.read.plan = talkative\n"
     )
     words = ("fit", people, "--target", "income", *BUDGET)
     done = run_patched(program, *words, cwd=tmp_path)

@@ -116,11 +116,7 @@ REFUSED = {
         ("-s float.toml", "type is 'float'", "'number'"),
         ("-s column.toml", "names 'agee'", "do you mean 'age'?"),
         ("-s target.toml -t age", "the schema's is 'cost'", "leave this one out"),
-        ("-t cost -f age --decimal , --thousands ,", "are both ','", "different"),
-        ("-t cost -f age --thousands .", "--thousands are both '.'", "give both"),
-        ("-t cost -f age --delimiter ::", "--delimiter is '::'", "one of ',', ';'"),
-        ("-t cost -f age --encoding ansi", "--encoding is 'ansi'", "'cp1252'"),
-        ("-t cost -f age --na ,", "--na is ','", "--na NA"),
+        ("-s empty.toml", "levels of 'smoker' is empty", "never looked up"),
     ],
     "fit people.parquet --epsilon 1": [
         ("-t costs", "--target names 'costs'", "do you mean 'cost'?"),
@@ -219,7 +215,7 @@ REFUSED = {
         ("--positive yes", "'number'", "integer"),
         ("--target real --positive yes", "'real'", "not a number"),
         ("--target member --positive yes", "'member'", "true"),
-        ("--positive ''", "categories of 'number'"),
+        ("--positive ''", "--positive is empty", "--positive yes"),
     ],
     "calibration scores.parquet --probability score --target number --epsilon 2": [
         ("--groups 0", "groups is 0"),
@@ -254,16 +250,14 @@ REFUSED = {
         ("fit '--\x1b[31m'", "\\x1b"),
         ("predict", "MODEL"),
         ("fit semicolon.csv -t cost -f age --epsilon 1",
-         "one name with a ; in it", "--delimiter ';'"),
-        ("fit tab.csv -t cost --epsilon 1", "one name with a tab in it", "--delimiter tab"),
-        ("fit semicolon.csv -t cost -f age --delimiter ; --epsilon 1",
-         "not written as declared", "--schema"),
+         "one name with a ; in it", "--schema FILE.toml; 'nolook schema FILE' drafts one"),
+        ("fit tab.csv -t cost --epsilon 1", "one name with a tab in it", "--schema FILE.toml"),
         ("fit latin.csv -t größe -f age --epsilon 1",
-         "is no text in the encoding utf-8", "--encoding latin-1"),
-        ("fit utf16.csv -t cost -f age --epsilon 1", "in the encoding utf-8", "--encoding"),
+         "is no text in the encoding utf-8", "'latin-1', in a schema (--schema FILE.toml)"),
+        ("fit utf16.csv -t cost -f age --epsilon 1", "in the encoding utf-8", "--schema"),
         ("fit people.xlsx -t cost --epsilon 1", "no known extension", ".csv"),
         ("fit people.tsv -t cost --epsilon 1", "no known extension", "a text file is .csv"),
-        ("fit quote.csv -t cost -f age --epsilon 1", "a quote in its header", "--multiline"),
+        ("fit quote.csv -t cost -f age --epsilon 1", "a quote in its header", "multiline = true"),
         ("fit people.parquet -t cost -e 50%", "Invalid value for '--epsilon'", "nolook fit --help"),
         ("fit people.parquet -t cost", "Missing option", "'--epsilon'"),
         ("select people.parquet -t cost -x city,born,died -k 3 -e 1", "-k is 3", "a smaller"),
@@ -329,6 +323,7 @@ SCHEMAS = {
     "target": f'[columns]\nage = "number"\n{TARGET}',
     "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
+    "empty": f'[columns]\nsmoker = {{type = "category", levels = []}}\n{TARGET}',
     "words": f'[columns]\nweight = "number"\n{TARGET}',
 }
 ROWS = 60
@@ -400,7 +395,7 @@ def refused(done: Result, *expected: str, status: int = 2) -> None:
         place = done.err.index(text, place)
     assert done.err.isascii() or done.err.strip().isprintable()
     # In the words of the command line, about what is public.
-    for python in ("features=", "missing=", "nolook.", "dictionary", "is None"):
+    for python in ("features=", "categories=", "missing=", "nolook.", "dictionary", "None"):
         assert python not in done.err.replace("nolook: error", ""), done.err
     assert "Traceback" not in done.err
     assert CELL not in done.out + done.err

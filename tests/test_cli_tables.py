@@ -1,4 +1,4 @@
-"""Commands are told how a table is written, by a schema or by options."""
+"""Commands are told how a table is written by a schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import nolook.cli
 from tests.report.command import Result, columns
 
 SEED = ("--epsilon", "5", "--random-state", "1", "--force")
-GERMAN = ("--delimiter", ";", "--decimal", ",", "--thousands", ".", "--na", "k.A.,-")
+GERMAN = ("-s", "file.toml")
 SCHEMA = """
 [file]
 delimiter = ";"
@@ -47,8 +47,7 @@ def tables(tmp_path_factory) -> Path:
     (folder / "people.csv").write_text("\n".join(["age;height;income;died", *lines]) + "\n")
     (folder / "bare.csv").write_text("\n".join(lines) + "\n")
     (folder / "people.toml").write_text(SCHEMA)
-    rewritten = SCHEMA.replace('delimiter = ";"', 'delimiter = "|"').replace('"."', '"\'"')
-    (folder / "other.toml").write_text(rewritten)
+    (folder / "file.toml").write_text(SCHEMA.partition("[columns]")[0])
     pq.write_table(pa.table(clean), folder / "clean.parquet")
     words = pa.table({**clean, "died": ["ja" if died else "nein" for died in clean["died"]]})
     pq.write_table(words, folder / "words.parquet")
@@ -70,10 +69,11 @@ def cli(tables, tmp_path, monkeypatch, capsys):
 
 
 def released(name: str) -> dict:
-    """What a file says, but for how its table was read and what the target is called."""
+    """What a file says, but for names of its table and target, and how it was read."""
     content = json.loads(Path(name).read_text(encoding="utf-8"))
     for key in ("recipe", "scored"):
         content.pop(key, None)
+    content["privacy"].pop("table")
     return content
 
 
@@ -83,7 +83,6 @@ SAME = {
         ("fit", "clean.parquet", "-t", "income", "-f", "age,height"),
         ("fit", "people.csv", "-t", "income", "-f", "age,height", *GERMAN),
         ("fit", "people.csv", "-s", "people.toml", "-x", "died"),
-        ("fit", "people.csv", "-s", "other.toml", "-x", "died", *GERMAN),
     ),
     "select": (
         ("select", "clean.parquet", "-t", "income", "-f", "age,height", "-k", "1"),
@@ -138,16 +137,6 @@ def test_another_positive_value_is_another_model(cli):
     assert yes != no
 
 
-def test_an_option_overrides_a_schema_and_na_adds_up(cli):
-    words = ("fit", "people.csv", "-s", "other.toml", "-x", "died", *SEED, "-q", "-o", "m.json")
-    assert cli(*words).status == 2
-    once = (*GERMAN[:-2], "--na", "k.A.", "--na", "-")
-    assert cli(*words, *once).status == 0
-    kept = nolook.load("m.json").recipe_["schema"]["file"]
-    assert kept["missing"] == ["k.A.", "-"]
-    assert (kept["delimiter"], kept["thousands"]) == (";", ".")
-
-
 def test_predictions_follow_the_model_or_a_schema_of_the_new_table(cli):
     fit = ("fit", "people.csv", "-s", "people.toml", "-x", "died", *SEED, "-q", "-o", "m.json")
     assert cli(*fit).status == 0
@@ -155,7 +144,7 @@ def test_predictions_follow_the_model_or_a_schema_of_the_new_table(cli):
         ("people.csv",),  # as the model remembers
         ("clean.parquet",),
         ("people.csv", "-s", "people.toml"),
-        ("people.csv", "-s", "other.toml", *GERMAN),
+        ("people.csv", *GERMAN),
     )
     found = []
     for place, words in enumerate(ways):

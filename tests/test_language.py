@@ -34,12 +34,12 @@ def test_python_keeps_its_own_words():
         ("features", ["age", "net income"], ["--features", "age,net income"]),
         ("features", ["a,b", 'c"d'], ["--features", '"a,b","c""d"']),
         ("categories", {"city": ["A", "B"]}, ["--categories", "city=A,B"]),
-        ("multiline", True, ["--multiline"]),
+        ("replace", True, ["--replace"]),
         ("k", 5, ["-k", "5"]),
     ],
 )
 def test_a_command_line_can_be_typed_as_it_is_shown(parameter, value, words):
-    with speaking(OPTIONS | {"multiline": "--multiline"}):
+    with speaking(OPTIONS | {"replace": "--replace"}):
         assert shlex.split(given(parameter, value)) == words
     assert named(parameter) == parameter
 

@@ -28,7 +28,7 @@ def check_positive(value: object, name: str) -> float:
     """Return `value` as a float if it is finite and above 0."""
     number = _real(value)
     if number is None or not 0.0 < number < math.inf:
-        raise _refusal(name, value, "a finite number above 0", f"for example {given(name, 1.0)}")
+        raise refusal(name, value, "a finite number above 0", f"for example {given(name, 1.0)}")
     return number
 
 
@@ -40,7 +40,7 @@ def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False)
         return 0.0
     if number is None or not 0.0 < number < 1.0:
         expected = "0 or a number between 0 and 1" if allow_zero else "a number between 0 and 1"
-        raise _refusal(name, delta, expected, f"for example {given(name, 1e-6)}")
+        raise refusal(name, delta, expected, f"for example {given(name, 1e-6)}")
     return number
 
 
@@ -48,7 +48,7 @@ def check_fraction(value: object, name: str) -> float:
     """Return a share or a level as a float if it is strictly between 0 and 1."""
     number = _real(value)
     if number is None or not 0.0 < number < 1.0:
-        raise _refusal(name, value, "a number between 0 and 1", f"for example {given(name, 0.5)}")
+        raise refusal(name, value, "a number between 0 and 1", f"for example {given(name, 0.5)}")
     return number
 
 
@@ -57,7 +57,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     accepted = tuple(choices)
     if not isinstance(value, str) or value not in accepted:
         listed = ", ".join(repr(choice) for choice in accepted)
-        raise _refusal(name, value, f"one of {listed}", "give one of them")
+        raise refusal(name, value, f"one of {listed}", "give one of them")
     return value
 
 
@@ -65,7 +65,7 @@ def check_count(value: object, name: str, most: int) -> int:
     """Return `value` as an int from 1 to `most`."""
     number = _integer(value)
     if number is None or not 1 <= number <= most:
-        raise _refusal(
+        raise refusal(
             name, value, f"an integer from 1 to {most}", f"for example {given(name, 100)}"
         )
     return number
@@ -79,7 +79,7 @@ def count_or_auto(text: str, name: str) -> int | str:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
     if number < 1:
         expected = "how many columns to choose, at least 1, or auto"
-        raise _refusal(name, text, expected, f"for example {name} 5")
+        raise refusal(name, text, expected, f"for example {name} 5")
     return number
 
 
@@ -100,29 +100,28 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
     seed = _integer(value)
     if seed is not None and seed >= 0:
         return seed
-    raise _refusal(
-        name, value, "None or an integer of at least 0", "leave it out for a private result"
-    )
+    expected = "an integer of at least 0"
+    raise refusal(name, value, expected, "leave it out for a private result")
 
 
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:
     """Return `value` as a tuple if it holds distinct, non-empty texts, at least one."""
     advice = f"for example {example or given(name, ['age', 'height'])}"
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise _refusal(name, value, "a list of names", advice)
+        raise refusal(name, value, "a list of names", advice)
     names: dict[str, None] = {}
     try:
         entries = list(value)
     except TypeError:  # such as an array without dimensions
-        raise _refusal(name, value, "a list of names", advice) from None
+        raise refusal(name, value, "a list of names", advice) from None
     for entry in entries:
         if not isinstance(entry, str) or not entry:
-            raise _refusal(name, value, "non-empty texts", advice)
+            raise refusal(name, value, "non-empty texts", advice)
         if entry in names:
-            raise _refusal(name, entry, "each name once", "leave the second one out")
+            raise refusal(name, entry, "each name once", "leave the second one out")
         names[entry] = None
     if not names:
-        raise _refusal(name, value, "at least one name", advice)
+        raise refusal(name, value, "at least one name", advice)
     return tuple(names)
 
 
@@ -159,7 +158,7 @@ def _integer(value: object) -> int | None:
     return operator.index(value)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return a value as a short text on one line."""
     if value is None or isinstance(value, bool):
         return repr(value)
@@ -174,5 +173,6 @@ def _shown(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def _refusal(name: str, value: object, expected: str, advice: str) -> ParameterError:
-    return ParameterError(f"{named(name)} is {_shown(value)}; expected {expected} ({advice})")
+def refusal(name: str, value: object, expected: str, advice: str) -> ParameterError:
+    """Return the error that a parameter's value is not what was expected."""
+    return ParameterError(f"{named(name)} is {shown(value)}; expected {expected} ({advice})")

@@ -64,7 +64,7 @@ TEXTS = {
     "wrong word": b'[columns]\na = {type = "boolean", true = ["x"], false = ["x"]}',
     "not finite": b"[columns]\na = nan",
 }
-ACCEPTED = {"nothing", "nul in a name", "many columns", "huge key"}
+ACCEPTED = {"nothing", "nul in a name", "many columns", "huge key", "empty levels"}
 VALUES = st.recursive(
     st.one_of(
         st.none(), st.booleans(), st.integers(), st.floats(), st.dates(), st.datetimes(),
@@ -79,7 +79,7 @@ SETTINGS = st.dictionaries(
     st.sampled_from([
         "type", "use", "missing", "decimal", "thousands", "currency", "percent", "true", "false",
         "levels", "pattern", "origin", "parts", "years", "other", "delimiter", "quote", "encoding",
-        "header", "comment", "given_use",
+        "header", "comment", "multiline", "given_use",
     ]),
     VALUES, max_size=4,
 )  # fmt: skip

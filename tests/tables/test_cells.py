@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook.errors import TableError
-from nolook.tables._rows import _as_text
-from nolook.tables.cells import conversion, in_words, part_conversion, plain_numbers
-from nolook.tables.declarations import SETTINGS, ColumnSchema
-from nolook.tables.source import Column
+from nolook.tables.conversion import conversion, plain_numbers
+from nolook.tables.csv import _as_text
+from nolook.tables.schema import SETTINGS, ColumnSchema
+from nolook.tables.source import Column, in_words
 from tests.hostile.arbitrary import KINDS
 
 DECLARED = {
@@ -54,9 +54,7 @@ ANY_BYTES = st.one_of(
 def made(cells, declared, part=None):
     """What becomes of bytes in a column of text; missing values are None."""
     column = Column("a", pa.string(), "text")
-    kind, convert = conversion(column, declared)
-    if part is not None:
-        kind, convert = pa.large_string(), part_conversion(column, declared, part)
+    kind, convert = conversion(column, declared, part)
     found = convert(_as_text(cells))
     assert found.type == kind
     if pt.is_large_string(kind):
@@ -258,5 +256,5 @@ def test_stored_times_are_days_since_the_origin(unit, zone, seconds):
         assert found[0] == pytest.approx(value, abs=1e-9)
         assert found[1] is None
     for part, value in (("year", time.year), ("month", time.month), ("weekday", f"{time:%a}")):
-        convert = part_conversion(of_type(stored.type), declared, part)
+        _, convert = conversion(of_type(stored.type), declared, part)
         assert convert(stored).to_pylist() == [str(value), None]

@@ -325,11 +325,10 @@ def test_another_table_is_read_in_the_same_way(tmp_path, numbers_of):
 def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
     (tmp_path / "t.csv").write_text('n,note\n1,"two\nlines"\n2,x\n')
     for source in (tmp_path / "t.csv", pa.table({"n": [1, 2]})):
-        recipe = read_table(source, features=["n"], multiline=True).recipe()
+        schema = {"file": {"multiline": True}}
+        recipe = read_table(source, features=["n"], schema=schema).recipe()
         again = read_table(tmp_path / "t.csv", **json.loads(json.dumps(recipe)))
         np.testing.assert_array_equal(numbers_of(again), [[1, 2]])
-        # A recipe of before has no such key, and one that needs none has none either.
-        assert "multiline" not in read_table(source, features=["n"]).recipe()
 
 
 @pytest.mark.parametrize(
@@ -348,7 +347,7 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({}, TableError, "2 columns 'twice'"),
         ({"missing": "mean"}, ParameterError, "missing is 'mean'"),
         ({"missing": None}, ParameterError, "missing is None"),
-        ({"multiline": "yes"}, ParameterError, "multiline is a value of type str"),
+        ({"schema": {"file": {"multiline": "yes"}}}, ParameterError, "multiline is 'yes'"),
         ({"categories": ["city"]}, ParameterError, "expected a mapping"),
         ({"categories": {"z": ["A"]}}, TableError, "categories names 'z'"),
         ({"categories": {"city": "AB"}}, ParameterError, "a list of texts"),

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.errors import ParameterError, TableError
-from nolook.tables import _rows, read_table
-from nolook.tables.text import CsvFile
+from nolook.tables import csv, read_table
+from nolook.tables.csv import CsvFile
+from nolook.tables.files import place_of
 
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -90,7 +91,7 @@ def test_a_row_gives_what_its_line_says_alone(tmp_path, form, lines, ending, blo
         return rows_of(store(tmp_path / f"t{ending}", content), schema)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "_BLOCK", block)
+        patch.setattr(csv, "_BLOCK", block)
         whole = read(lines)
     alone = [read([line]) for line in lines]
     assert [len(rows) for rows in alone] == [is_row(line, form) for line in lines]
@@ -110,13 +111,13 @@ def test_a_row_gives_what_its_line_says_alone(tmp_path, form, lines, ending, blo
 def test_any_bytes_are_rows(tmp_path, body, encoding, form, ending, block, multiline):
     """However many bytes are read at a time."""
     form["encoding"] = encoding
-    schema = nolook.Schema(COLUMNS, **form)
+    schema = nolook.Schema(COLUMNS, **form, multiline=multiline)
     content = (form["delimiter"].join("abcd") + "\n").encode() + body
     path = store(tmp_path / f"t{ending}", content)
-    whole = rows_of(path, schema, multiline=multiline)
+    whole = rows_of(path, schema)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "_BLOCK", block)
-        np.testing.assert_array_equal(rows_of(path, schema, multiline=multiline), whole)
+        patch.setattr(csv, "_BLOCK", block)
+        np.testing.assert_array_equal(rows_of(path, schema), whole)
 
 
 @in_one_folder
@@ -144,8 +145,8 @@ def test_quoted_cells_may_hold_anything(tmp_path, quote, delimiter, cells):
     text = delimiter.join(f"{quote}{cell.replace(quote, 2 * quote)}{quote}" for cell in cells)
     names = [f"x{i}" for i in range(len(cells))]
     (tmp_path / "t.csv").write_text(delimiter.join(names) + f"\n{text}\n", "utf-8")
-    form = nolook.Schema(delimiter=delimiter, quote=quote).file
-    (batch,) = CsvFile(tmp_path / "t.csv", form, multiline=True).batches(names)
+    form = nolook.Schema(delimiter=delimiter, quote=quote, multiline=True).file
+    (batch,) = CsvFile(place_of(tmp_path / "t.csv"), form).batches(names)
     assert [column[0].as_py() for column in batch.columns] == cells
 
 
@@ -278,7 +279,7 @@ def test_a_damaged_compressed_file_is_never_more_than_one_plain_line(tmp_path, e
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst"])
 def test_memory_is_bounded_however_well_a_file_is_compressed(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr(_rows, "_LONGEST", 1 << 16)
+    monkeypatch.setattr(csv, "_LONGEST", 1 << 16)
     path = store(tmp_path / f"t{ending}", b"a,b\n1,2\n" + b" " * (1 << 25) + b"\n3,4\n")
     assert path.stat().st_size < 1 << 18
     rows = rows_of(path, nolook.Schema({"a": "number", "b": "number"}))

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import TableError
-from nolook.tables import draft, guess
+from nolook.tables import draft
 from nolook.tables.draft import draft_schema
 from tests.hostile.harness import CANARY, attempt
 
@@ -54,6 +54,23 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["12 %", "7.5%"], {"type": "number", "percent": True}),
         (["$12", "-$7.50"], {"type": "number", "currency": ["$"]}),
         (["", "NA", ""] * 20, {"type": "text"}),
+        (["1", "2.5", "k. A.", "3"] * 9, {"type": "number", "missing": ["k. A."]}),
+        (["1", "2.5", "k. A.", "3", *["7"] * 9], {"type": "number"}),
+        (
+            ["1", "UNKNOWN", "Unbekannt", "-", ""] * 9,
+            {"type": "number", "missing": ["-", "UNKNOWN", "Unbekannt"]},
+        ),
+        (
+            ["ja", "nein", "keine Angabe"] * 9,
+            {"type": "boolean", "true": ["ja"], "false": ["nein"], "missing": ["keine Angabe"]},
+        ),
+        (
+            ["2024-02-29", "2023-01-01", "unknown"] * 9,
+            {"type": "date", "pattern": "%Y-%m-%d", "missing": ["unknown"]},
+        ),
+        (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "number"}),
+        (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "number"}),
+        (["A", "B", "unknown"] * 20, {"type": "category", "levels": []}),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le"])
@@ -111,7 +128,7 @@ def test_how_a_file_is_written(tmp_path, delimiter, encoding, comment, quote):
     cells=st.lists(
         st.one_of(
             st.sampled_from([CANARY, f"{CANARY} x", f'"{CANARY}""', f"€{CANARY}", f"# {CANARY}"]),
-            st.sampled_from(["1", "JA", "NEIN", "1.1.2020", f"1.{CANARY}", f"{CANARY}%"]),
+            st.sampled_from(["1", "JA", "NEIN", "1.1.2020", f"1.{CANARY}", f"{CANARY}%", "k. A."]),
             st.binary(max_size=5).map(lambda raw: f"{CANARY}{raw.decode('latin-1')}{CANARY}"),
         ),
         max_size=12,
@@ -149,15 +166,15 @@ def test_any_bytes_give_a_draft_or_one_line(tmp_path, content, ending):
 
 
 def test_only_the_first_rows_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(guess, "_MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(draft, "_MOST_BYTES", 1 << 10)
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1.5,2\n" * 1000 + "A,B\n" * 5000, "utf-8")
     found = tomllib.loads(draft_schema(path).text)
     assert found["columns"]["a"] == {"type": "number"}
     monkeypatch.undo()
-    path.write_text("a,b\n" + "1.5,2\n" * guess.MOST_ROWS + "A,B\n" * 5000, "utf-8")
+    path.write_text("a,b\n" + "1.5,2\n" * draft.MOST_ROWS + "A,B\n" * 5000, "utf-8")
     assert tomllib.loads(draft_schema(path).text) == found
-    path.write_text("a,b\n" + "A,2\n" * guess.MOST_ROWS + "B,2\n" * 5000, "utf-8")
+    path.write_text("a,b\n" + "A,2\n" * draft.MOST_ROWS + "B,2\n" * 5000, "utf-8")
     assert draft_schema(path).levels == {"a": ["A"]}
 
 

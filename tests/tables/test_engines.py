@@ -17,12 +17,12 @@ from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
+from nolook.spark.cluster import Answer, packed, unpacked
+from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
 from nolook.tables import by_unit
-from nolook.tables.by_unit import ByUnit
-from nolook.tables.checksum import Checksum
-from nolook.tables.engines import Answer, packed, unpacked
+from nolook.tables.scan import Checksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 

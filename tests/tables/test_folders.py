@@ -21,10 +21,10 @@ from pyarrow import csv, feather, fs
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
-from nolook.tables import files, folders, spooled
+from nolook.tables import files, folders, spool
 from nolook.tables.draft import draft_schema
 from nolook.tables.folders import label_of, would_read
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 from tests.tables.buckets import SECRET, Bucket
 
 PERSON = "Anna-Muster"
@@ -425,11 +425,11 @@ def test_what_a_table_is_called_in_ledgers(source, label):
 
 
 def test_subjects_name_no_folder_above(folder):
-    assert read_table(folder, "y").subject()[0] == "t"
-    assert read_table(folder / "*.parquet", "y").subject()[0] == "t"
+    assert read_table(folder, "y").subject().table == "t"
+    assert read_table(folder / "*.parquet", "y").subject().table == "t"
     both = sorted(folder.iterdir())
-    assert read_table(both, "y").subject()[0] == "a.parquet and 1 more"
-    assert read_table(ds.dataset(folder), "y").subject()[0] is None
+    assert read_table(both, "y").subject().table == "a.parquet and 1 more"
+    assert read_table(ds.dataset(folder), "y").subject().table is None
 
 
 def test_drafts_and_scores_of_folders(tmp_path):
@@ -517,7 +517,7 @@ def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(make):
 
 
 def test_parts_of_a_stream(monkeypatch):
-    monkeypatch.setattr(spooled, "_ROWS", 4)
+    monkeypatch.setattr(spool, "_ROWS", 4)
     source = read_table(numbers(11).to_reader(), "y")._source
     parts = source.parts()
     assert len(parts) == 3
@@ -527,8 +527,8 @@ def test_parts_of_a_stream(monkeypatch):
 
 
 def test_a_stream_without_end_leaves_room_on_the_disk(monkeypatch):
-    free = spooled.shutil.disk_usage(spooled.tempfile.gettempdir()).free
-    monkeypatch.setattr(spooled, "_LEFT_FREE", free - (1 << 25))
+    free = spool.shutil.disk_usage(spool.tempfile.gettempdir()).free
+    monkeypatch.setattr(spool, "_LEFT_FREE", free - (1 << 25))
 
     def endless():
         while True:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
-from nolook.tables.patterns import SECONDS_A_DAY, check_pattern, civil_days, parse_times
+from nolook.tables.conversion import SECONDS_A_DAY, civil_days, parse_times
+from nolook.tables.schema import check_pattern
 
 DATES = ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d %m %Y!", "(%d|%m|%Y)*", "é%d€%m^%Y$"]
 TIMES = ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%H.%M.%S, %d.%m.%Y", "%d/%m/%Y %H"]

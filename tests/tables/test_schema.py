@@ -16,7 +16,8 @@ from nolook.tables import read_table
 
 FULL = {
     "file": {"delimiter": ";", "quote": None, "encoding": "cp1252", "header": False,
-             "comment": "#", "decimal": ",", "thousands": ".", "missing": ["NA"]},
+             "comment": "#", "multiline": True, "decimal": ",", "thousands": ".",
+             "missing": ["NA"]},
     "columns": {
         "n": {"type": "number", "decimal": ".", "thousands": ",", "currency": ["€"],
               "percent": True, "missing": ["-"]},
@@ -116,10 +117,10 @@ def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
     [
         ({"columns": {"a": "nmber"}}, "in column 'a', type is 'nmber'; expected one of 'number'"),
         ({"columns": {"a": {"use": "target"}}}, "in column 'a', type is None"),
+        ({"columns": {"a": {"use": "nothing", "levels": []}}}, "'levels' is no setting"),
         ({"columns": {"a": {"type": "number", "patern": "x"}}}, "'patern' is no setting"),
         ({"columns": {"a": {"type": "date", "patern": "x"}}}, "do you mean pattern?"),
         ({"columns": {"a": {"type": "text", "use": "feature"}}}, "expected 'nothing' or 'unit'"),
-        ({"columns": {"a": {"type": "category"}}}, "levels is empty"),
         ({"columns": {"a": {"type": "category", "levels": ["A", "A"]}}}, "expected each name once"),
         ({"columns": {"a": {"type": "boolean", "true": "yes"}}}, 'for example true = ["yes"]'),
         ({"columns": {"a": {"type": "boolean", "true": ["0"]}}}, "have a word in common"),

@@ -8,7 +8,7 @@ import pytest
 import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 
 DECLARED = {
     "age": "number",
@@ -73,6 +73,54 @@ def test_a_declared_class_is_named_by_its_words(tmp_path, positive, marks):
     schema = nolook.Schema({"died": DECLARED["died"]})
     opened = read_scores(tmp_path / "t.csv", "age", "died", positive, schema=schema)
     assert [batch.tolist() for batch in opened.batches()] == [[[1, 2, 3], marks]]
+
+
+def test_a_column_of_no_use_needs_no_type(tmp_path):
+    (tmp_path / "t.csv").write_text("a,note,y\n1,x,3\n2,,4\n")
+    columns = {"a": "number", "note": {"use": "nothing"}, "y": {"type": "number", "use": "target"}}
+    schema = nolook.Schema(columns)
+    assert schema.used_as("nothing") == ("note",)
+    assert nolook.Schema.from_dict(schema.to_dict()) == schema
+    for source in (tmp_path / "t.csv", pa.table({"a": [1, 2], "note": [[1], [2]], "y": [3, 4]})):
+        assert read_table(source, schema=schema).column_names == ("a", "y")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_levels_may_be_empty_where_no_release_uses_them(tmp_path, stored):
+    (tmp_path / "t.csv").write_text("a,city,y\n1,A,3\n2,B,4\n")
+    source = pa.table({"a": [1, 2], "city": ["A", "B"], "y": [3, 4]})
+    source = source if stored else tmp_path / "t.csv"
+    city = {"type": "category", "levels": []}
+    schema = nolook.Schema({"a": "number", "city": city, "y": {"type": "number", "use": "target"}})
+    assert nolook.Schema.from_dict(schema.to_dict()) == schema
+    for options in ({"features": ["a"]}, {"schema": schema.without(["city"])}):
+        assert read_table(source, **{"schema": schema} | options).feature_names == ("a",)
+    with_levels = read_table(source, schema=schema, categories={"city": ["A", "B"]})
+    assert with_levels.feature_names == ("a", "city=B")
+    for options in ({}, {"features": ["city"]}):
+        with pytest.raises(ParameterError, match=r"levels of 'city' is empty; .*\[\"A\", \"B\"\]"):
+            read_table(source, schema=schema, **options)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("levels", [[], ["A", "B"]])
+def test_a_declared_category_may_be_the_target_of_a_release(tmp_path, stored, levels):
+    (tmp_path / "t.csv").write_text("a,city\n1,A\n2,B\n")
+    source = pa.table({"a": [1, 2], "city": ["A", "B"]}) if stored else tmp_path / "t.csv"
+    schema = {"columns": {"a": "number", "city": {"type": "category", "levels": levels}}}
+    opened = read_table(source, "city", positive="B", schema=schema)
+    assert opened.column_names == ("a", "city")
+    assert next(opened.batches()).tolist() == [[1, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_date_of_no_use_gives_no_parts(tmp_path, stored):
+    (tmp_path / "t.csv").write_text("a,born,y\n1,2020-01-01,3\n")
+    source = pa.table({"a": [1], "born": pa.array([0], pa.date32()), "y": [3]})
+    born = {"type": "date", "parts": ["month"], "use": "nothing"}
+    columns = {"a": "number", "born": born, "y": {"type": "number", "use": "target"}}
+    opened = read_table(source if stored else tmp_path / "t.csv", schema=nolook.Schema(columns))
+    assert opened.feature_names == ("a",)
 
 
 @pytest.mark.parametrize(

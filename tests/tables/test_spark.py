@@ -29,12 +29,12 @@ import nolook.cli
 from nolook import read_table
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.on_spark import predict_on_spark
 from nolook.formats.predictions import write_predictions
 from nolook.kernels.histogram import row_counts
+from nolook.spark.predictions import predict_on_spark
 from nolook.statistics.histograms import Histograms
 from nolook.tables import engines
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 from tests.collected import Collected
 from tests.tables import spark_session
 

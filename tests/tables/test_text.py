@@ -15,12 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables import _rows, cells, read_table
-from nolook.tables.scored import read_scores
+from nolook.tables import conversion, read_table
+from nolook.tables import csv as text
+from nolook.tables.read import read_scores
+from nolook.tables.schema import Schema
 
 ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
     lambda body: body.encode("latin-1")
 )
+MULTILINE = Schema(multiline=True)
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -31,9 +34,10 @@ def write(tmp_path, body, header=b"a,b,c\n"):
     return path
 
 
-def rows_of(path, **options):
+def rows_of(path, *, multiline=False, **options):
     """Every row of numbers, NaN where one is missing."""
-    opened = read_table(path, features=options.pop("features", ["a", "b", "c"]), **options)
+    names, schema = options.pop("features", ["a", "b", "c"]), Schema(multiline=multiline)
+    opened = read_table(path, features=names, schema=schema, **options)
     found = [
         np.where(complete, numbers, math.nan) for numbers, complete in opened.batches_in_place()
     ]
@@ -69,7 +73,7 @@ def test_any_bytes_are_read_as_the_standard_library_reads_them(tmp_path, body, b
     path = write(tmp_path, body)
     expected = by_brute_force(body, multiline=multiline)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "_BLOCK", block)
+        patch.setattr(text, "_BLOCK", block)
         np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
     np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
 
@@ -85,7 +89,7 @@ def test_both_paths_find_the_same_cells(tmp_path, body, longest, multiline):
     slow = write(tmp_path, body + b'\n"7",8,9\n').rename(tmp_path / "slow.csv")
     fast = write(tmp_path, body + b"\n7,8,9\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "_LONGEST_CELL", longest)
+        patch.setattr(text, "_LONGEST_CELL", longest)
         rows = rows_of(fast, multiline=multiline)
         np.testing.assert_array_equal(rows, rows_of(slow, multiline=multiline))
     assert rows[-1].tolist() == [7, 8, 9]
@@ -126,7 +130,7 @@ def test_what_a_row_gives_does_not_depend_on_its_neighbours(tmp_path, lines, dat
     [["1", "x", "3"], ["1", "NA", "3"], ["", "", "2"], ["1", "2", "3"], ["nan", "inf", "-1e999"]],
 )
 def test_cells_that_are_not_numbers_are_null(texts):
-    found = cells.plain_numbers(pa.array(texts, pa.large_string())).to_pylist()
+    found = conversion.plain_numbers(pa.array(texts, pa.large_string())).to_pylist()
     assert [None if x is None or not math.isfinite(x) else x for x in found] == [
         float(c) if c.isdigit() else None for c in texts
     ]
@@ -181,10 +185,10 @@ def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
 
 @pytest.mark.parametrize("block", range(1, 12))
 def test_a_line_end_in_a_cell_cut_by_a_block(tmp_path, block, monkeypatch, numbers_of):
-    monkeypatch.setattr(_rows, "_BLOCK", block)
+    monkeypatch.setattr(text, "_BLOCK", block)
     path = write(tmp_path, b'1,"two\r\nlines"\r\n', header=b"n,word\r\n")
     levels = {"word": ["two\nlines"]}
-    opened = read_table(path, features=["n", "word"], categories=levels, multiline=True)
+    opened = read_table(path, features=["n", "word"], categories=levels, schema=MULTILINE)
     np.testing.assert_array_equal(numbers_of(opened), [[1], [1]])
 
 
@@ -196,7 +200,7 @@ def test_a_quote_that_is_never_closed_spoils_its_line_or_no_more_than_a_long_cel
     path = write(tmp_path, b'"1,2,3\n' + lines)
     rows = rows_of(path, multiline=multiline)
     assert np.isnan(rows[0]).all()
-    spoilt = _rows._LONGEST_CELL // len("1,2,3\n") + 3 if multiline else 0
+    spoilt = text._LONGEST_CELL // len("1,2,3\n") + 3 if multiline else 0
     assert 60_001 - spoilt <= len(rows) <= 60_001
     assert (rows[1:] == [1, 2, 3]).all()
 
@@ -216,7 +220,7 @@ def test_a_name_with_a_line_break(tmp_path):
 
 @pytest.mark.parametrize("quote", [b"", b'"'])
 def test_blanks_before_a_cell_are_no_part_of_its_length(tmp_path, quote):
-    blanks = b" " * _rows._LONGEST_CELL
+    blanks = b" " * text._LONGEST_CELL
     rows = rows_of(write(tmp_path, b"1," + blanks + b"  2," + quote + b"3" + quote + b"\n"))
     np.testing.assert_array_equal(rows, [[1, 2, 3]])
 
@@ -231,7 +235,7 @@ def test_blanks_before_a_cell_are_no_part_of_its_length(tmp_path, quote):
     ],
 )
 def test_the_longest_cell(tmp_path, line, besides, multiline):
-    room = _rows._LONGEST_CELL - besides
+    room = text._LONGEST_CELL - besides
     for extra in (0, 1):
         path = write(tmp_path, line % (b"y" * (room + extra)) + b'"4",5,6\n')
         rows = rows_of(path, features=["a", "c"], missing="zero", multiline=multiline)
@@ -239,7 +243,7 @@ def test_the_longest_cell(tmp_path, line, besides, multiline):
 
 
 def test_quotes_in_a_cell_of_several_lines_count_once(tmp_path):
-    half = _rows._LONGEST_CELL // 2
+    half = text._LONGEST_CELL // 2
     cell = b'""' * half + b"\n" + b'""' * (half - 1)
     rows = rows_of(write(tmp_path, b'1,"' + cell + b'",3\n'), features=["a"], multiline=True)
     np.testing.assert_array_equal(rows, [[1]])
@@ -258,7 +262,7 @@ def test_the_limit_of_the_standard_library_does_not_matter(tmp_path):
 
 
 def test_a_cell_too_long_for_the_reader_spoils_its_row_alone(tmp_path):
-    long = b"1,2,3\n" + b"4,5," + b"x" * (_rows._LONGEST_CELL + 1) + b"\n"
+    long = b"1,2,3\n" + b"4,5," + b"x" * (text._LONGEST_CELL + 1) + b"\n"
     for tail in (b"7,8,9\n", b'7,8,"9"\n'):
         rows = rows_of(write(tmp_path, long + tail))
         np.testing.assert_array_equal(rows, [[1, 2, 3], [math.nan] * 3, [7, 8, 9]])
@@ -305,8 +309,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 def test_a_line_far_too_long_is_a_row_of_missing_values(
     tmp_path, numbers_of, monkeypatch, end, block, quotes
 ):
-    monkeypatch.setattr(_rows, "_LONGEST", 100)
-    monkeypatch.setattr(_rows, "_BLOCK", block)
+    monkeypatch.setattr(text, "_LONGEST", 100)
+    monkeypatch.setattr(text, "_BLOCK", block)
     rows = [
         "a,b",
         f"{quotes}1{quotes},2",
@@ -323,10 +327,10 @@ def test_a_line_far_too_long_is_a_row_of_missing_values(
 
 
 def test_a_row_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
-    monkeypatch.setattr(_rows, "_LONGEST", 100)
+    monkeypatch.setattr(text, "_LONGEST", 100)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"' + 40 * '\n","' + "\n3,4\n")
-    opened = read_table(path, features=["a", "b"], missing="zero", multiline=True)
+    opened = read_table(path, features=["a", "b"], missing="zero", schema=MULTILINE)
     read = numbers_of(opened)
     assert read[:, 0].tolist() == [1, 2]
     assert read[:, -1].tolist() == [3, 4]
@@ -334,12 +338,12 @@ def test_a_row_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
 
 
 def test_memory_is_bounded_however_long_a_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(_rows, "_LONGEST", 1 << 15)
-    monkeypatch.setattr(_rows, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(text, "_LONGEST", 1 << 15)
+    monkeypatch.setattr(text, "_BLOCK", 1 << 12)
     for content in (b"9" * (1 << 24), b'"' + b'\n","' * (1 << 17)):
         path = tmp_path / "t.csv"
         path.write_bytes(b"a,b\n1,2\n" + content)
-        opened = read_table(path, features=["a", "b"], missing="zero", multiline=True)
+        opened = read_table(path, features=["a", "b"], missing="zero", schema=MULTILINE)
         tracemalloc.start()
         rows = sum(batch.shape[1] for batch in opened.batches())
         peak = tracemalloc.get_traced_memory()[1]
@@ -353,6 +357,7 @@ def test_targets_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
     content = f'{positive},0.5,"two\nlines"\n'.encode()
     path = write(tmp_path, content, header=b"label,score,note\n")
     for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):
-        read = read_scores(path, "score", "label", positive, "drop-row", multiline=multiline)
+        schema = Schema(multiline=multiline)
+        read = read_scores(path, "score", "label", positive, "drop-row", schema=schema)
         assert numbers_of(read).tolist() == expected
-        assert read.recipe().get("multiline", False) == multiline
+        assert ("multiline" in str(read.recipe())) == multiline

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import Annotated
 
 import typer
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-
-if TYPE_CHECKING:
-    from nolook._unit import RowsPerUnit
-
-
-class Protected(TypedDict):
-    """What a table is told of units, and of who reads it."""
-
-    unit: str | None
-    rows_per_unit: RowsPerUnit
-    engine: object
-
 
 EngineOption = Annotated[
     str | None,
@@ -52,6 +40,6 @@ def session_of(engine: str | None, master: str | None) -> object:
     """Start the session of Spark that reads, if one is wanted."""
     if engine is None:
         return None
-    from nolook.tables.spark import start_session
+    from nolook.spark.frames import start_session
 
     return start_session(master)

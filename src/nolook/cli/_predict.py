@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
@@ -15,22 +16,19 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
 from nolook.cli._release import console
-from nolook.cli._written import Written, reads_table
 from nolook.formats.files import check_outputs, one_line
-
-if TYPE_CHECKING:
-    from nolook.tables.databases import Database
 
 
 @reads_table()
-def predict(  # noqa: PLR0917 -- Typer gives every option by name
+def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: TableArgument,
     output: Annotated[
@@ -39,7 +37,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
             "--output", "-o", metavar="FILE", help="The file to write: .parquet, .pq or .csv."
         ),
     ],
-    written: Written,
+    schema: SchemaOption = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -48,49 +46,33 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
         ),
     ] = None,
     from_table: FromTableOption = None,
-    query: QueryOption = None,
+    where: WhereOption = None,
     force: ForceOption = False,
-    multiline: Annotated[
-        bool,
-        typer.Option(
-            "--multiline",
-            help="For CSV: a line break in quotes is part of its cell; by default as in the fit.",
-        ),
-    ] = False,
 ) -> None:
     """Predict the target of each row of a table; writes the column `prediction`.
 
     Of a model of two classes it is the probability that the target is the positive one.
     Predictions and copied columns are as confidential as the table: they are no private release.
     """
-    kept = () if keep is None else column_names(keep, "--keep")
-    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
-    with explained(lambda: lost):
-        place = place_of(table, from_table, query)
-        check_apart(place, [("--output", output)])
-        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        _predict(model, place, output, kept, written, multiline=multiline)
-
-
-def _predict(
-    model: Path,
-    table: Path | str | Database,
-    output: Path,
-    kept: tuple[str, ...],
-    written: Written,
-    *,
-    multiline: bool,
-) -> None:
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
+    from nolook.tables.schema import as_schema
 
-    check_prediction_file(output, kept)
-    fitted = model_of(model)
-    recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
-    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
-    write_predictions(fitted, read_table(table, **recipe), output, kept)
-    for words in constant_in_words(regression_of(fitted)):
-        say(console(), words)
+    kept = () if keep is None else column_names(keep, "--keep")
+    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
+    with explained(lambda: lost):
+        place, rows = place_of(table, from_table), conditions_of(where)
+        check_apart(place, [("--output", output)])
+        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
+        check_prediction_file(output, kept)
+        fitted = model_of(model)
+        recipe = fitted.recipe_
+        used = (*recipe["features"], *(condition[0] for condition in rows))
+        declared = as_schema(schema or recipe.get("schema")).only(used)
+        options = recipe | {"schema": declared, "where": rows}
+        write_predictions(fitted, read_table(place, **options), output, kept)
+        for words in constant_in_words(regression_of(fitted)):
+            say(console(), words)

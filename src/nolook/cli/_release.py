@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from attrs import field, frozen
@@ -15,6 +15,7 @@ from attrs import field, frozen
 from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
+from nolook.cli._declared import SchemaOption, reads_table, target_of
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
@@ -24,7 +25,6 @@ from nolook.cli._options import (
     LedgerOption,
     Missing,
     MissingOption,
-    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -37,15 +37,15 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     called,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
 from nolook.cli._progress import progress_bar
-from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, default_name, one_line
 
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
     from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.making import Progress
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
@@ -69,13 +68,6 @@ _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
-
-
-class LedgerAndProgress(TypedDict):
-    """Keyword arguments of every release: what to charge, and whom to tell how far it is."""
-
-    ledger: Ledger | None
-    progress: Progress | None
 
 
 @frozen
@@ -98,11 +90,6 @@ class Columns:
         """Columns that are no features by default."""
         return () if self.exclude is None else column_names(self.exclude, "--exclude")
 
-    @property
-    def by_default(self) -> bool:
-        """Whether the features are those that types or a schema tell."""
-        return self.features is None
-
 
 @frozen(kw_only=True)
 class Release:
@@ -110,11 +97,10 @@ class Release:
 
     table: TableArgument
     epsilon: EpsilonOption
-    written: Written
+    schema: SchemaOption = None
     from_table: FromTableOption = None
-    query: QueryOption = None
+    where: WhereOption = None
     missing: Missing = field(factory=Missing)
-    multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
     engine: _engine.EngineOption = None
@@ -142,7 +128,7 @@ class Release:
     @cached_property
     def place(self) -> Path | str | Database:
         """Where the table is."""
-        return place_of(self.table, self.from_table, self.query)
+        return place_of(self.table, self.from_table)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -150,20 +136,25 @@ class Release:
         return Outcome(self.ledger, self.output, self.report)
 
     @property
-    def schema(self) -> Schema:
+    def declared(self) -> Schema:
         """What is declared of the table."""
-        return self.written.over().indicating(self.missing.indicated)
+        from nolook.tables.schema import as_schema
+
+        return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
-    def _units(self) -> _engine.Protected:
-        """What is protected and who reads, as `nolook.read_table` is told."""
+    def _rows(self) -> dict[str, Any]:
+        """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
-        return {"unit": self.unit, "rows_per_unit": rows, "engine": session}
+        where = conditions_of(self.where)
+        return {"where": where, "unit": self.unit, "rows_per_unit": rows, "engine": session}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        schema = self.schema.only([*names, *self.schema.used_as("unit")])
+        declared = self.declared
+        used = (*names, *declared.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
+        schema = declared.only(used)
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
@@ -174,7 +165,7 @@ class Release:
 
     def read_scores(self, scored: Scored) -> Table:
         """Open the table for a score and a target of classes."""
-        from nolook.tables.scored import read_scores
+        from nolook.tables.read import read_scores
 
         return read_scores(
             self.place,
@@ -182,40 +173,34 @@ class Release:
             scored.target,
             scored.positive,
             self.missing.policy,
-            multiline=self.multiline,
-            schema=self.schema,
-            **self._units,
+            schema=self.declared,
+            **self._rows,
         )
 
     def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
         """Open the table as a model's fit did, with a target of its own."""
         from nolook.tables import read_table
 
-        declared = self.written.over(recipe.get("schema"))
-        options = {**recipe, **self._units, "schema": declared, "positive": positive}
+        declared = self.schema or recipe.get("schema")
+        options = {**recipe, **self._rows, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
-        if self.multiline:
-            options["multiline"] = True
         return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
-        target, excluded = columns.target, columns.excluded
-        if target in excluded:
-            raise ParameterError(
-                f"--exclude names the target {target!r}; expected others (leave it out there)"
-            )
-        for unit in {self.unit, *self.schema.used_as("unit")} & {*excluded}:
-            raise ParameterError(
-                f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
-                "is no feature anyway)"
-            )
+        units, excluded = {self.unit, *self.declared.used_as("unit")}, columns.excluded
+        for what, names in (("target", {columns.target}), ("unit", units)):
+            for name in names.intersection(excluded):
+                raise ParameterError(
+                    f"--exclude names the {what} {name!r}, which is not a feature anyway; expected "
+                    "others (leave it out there)"
+                )
         from nolook.tables.design import GAP
 
         with self.running() as ledger_and_progress:
             schema = self._without(excluded)
-            table = self._read(target, schema=schema, **columns.options)
+            table = self._read(columns.target, schema=schema, **columns.options)
             for name in self.missing.indicated:
                 if f"{name}={GAP}" not in table.feature_names:
                     raise ParameterError(
@@ -232,43 +217,44 @@ class Release:
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
-        from nolook.tables.advice import check_columns
-        from nolook.tables.reading import column_names as header
+        from nolook.tables.design import unknown_column
+        from nolook.tables.read import column_names as header
 
-        indicated = self.missing.indicated
-        if excluded or indicated:
-            known = header(self.place, self.schema, multiline=self.multiline)
-            name = called(self.place)
-            check_columns(known, excluded, name, "exclude")
-            check_columns(known, indicated, name, "missing")
-        return self.schema.without(excluded)
+        named = {"exclude": excluded, "missing": self.missing.indicated}
+        known = header(self.place, self.declared) if any(named.values()) else ()
+        for option, names in named.items():
+            for name in names:
+                if name not in known:
+                    raise unknown_column(option, name, repr(str(called(self.place))), known)
+        return self.declared.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
+        options |= {"missing": self.missing.policy, **self._rows}
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
+        from nolook.tables.draft import column_hints
 
-        told = (*identifiers_in_words(table), *no_unit_in_words(table))
-        if columns.by_default:
-            told = (*left_out_in_words(table), *told)
-        for words in () if self.quiet else told:
+        by_default = columns.features is None  # those that types or a schema tell
+        for words in () if self.quiet else column_hints(table, by_default=by_default):
             say(console(), one_line(words))
 
     @contextmanager
-    def running(self) -> Iterator[LedgerAndProgress]:
-        """Open the ledger and show progress for as long as the release takes."""
-        with self._charging() as ledger, progress_bar(quiet=self.quiet) as progress:
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Open the ledger and show progress for as long as the release takes.
+
+        Yields the keyword arguments by which every release is told of both.
+        """
+        with self.charging() as ledger, progress_bar(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
     @contextmanager
-    def _charging(self) -> Iterator[Ledger | None]:
+    def charging(self) -> Iterator[Ledger | None]:
         if self.ledger is None:
             yield None
             return
@@ -280,17 +266,15 @@ class Release:
         ):
             yield ledger
 
-    def rehearse(self, command: Callable[[], None]) -> None:
-        """Show what a command would release and charge; it ends before it reads a row."""
-        from nolook.cli._rehearsal import rehearse
+    def keep(self, found: object) -> None:
+        """Write what was found, and a report of it if one is wanted, and print it."""
+        from nolook.formats.model_file import save
+        from nolook.report.results import findings_of
 
-        rehearse(command, None if self.quiet else console(), self._charging)
-
-    def show(self, findings: Findings) -> None:
-        """Write the report, if one is wanted, and print what was found."""
+        save(found, self.output)
+        findings = findings_of(found)
         show(
             findings,
-            table=called(self.place),
             output=self.output,
             report=self.report,
             quiet=self.quiet,
@@ -334,19 +318,28 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
+            if given.get("positive") == "":
+                raise ParameterError(
+                    "--positive is empty; expected a value of the target (for example "
+                    "--positive yes)"
+                )
             if "target" in given:
-                given["target"] = find_target(given, options["written"].over())
+                from nolook.tables.schema import as_schema
+
+                given["target"] = find_target(given, as_schema(options["schema"]))
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
-                place = place_of(options["table"], options["from_table"], options["query"])
+                place = place_of(options["table"], options["from_table"])
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            with explained(lambda: str(outcome)), outcome.told():
-                if release.dry_run:
-                    release.rehearse(partial(command, release, **given))
-                else:
-                    command(release, **given)
+            rehearsal = rehearsed(release.charging, quiet=release.quiet)
+            with (
+                explained(lambda: str(outcome)),
+                outcome.told(),
+                rehearsal if release.dry_run else nullcontext(),
+            ):
+                command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]
@@ -362,6 +355,23 @@ def _columns(option: str, given: str) -> tuple[str, ...]:
     return column_names(given, "--columns") if option == "columns" else (given,)
 
 
+@contextmanager
+def rehearsed(
+    charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
+) -> Iterator[None]:
+    """End the block before it reads a row, and print what it would release and charge."""
+    from nolook.estimators.making import Rehearsed, rehearsing
+    from nolook.report.dry_run import print_rehearsed
+
+    try:
+        with rehearsing():
+            yield
+    except Rehearsed as found:
+        if not quiet:
+            with charging() as ledger:
+                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+
+
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
     """Check that a release's file and report can be written, before anything is spent on them."""
     reports = [] if report is None else [("--report", report)]
@@ -371,7 +381,6 @@ def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, fo
 def show(
     findings: Findings,
     *,
-    table: Path,
     output: Path,
     report: Path | None,
     quiet: bool,
@@ -384,7 +393,7 @@ def show(
 
     now = Standing.now(ledger)
     if report is not None:
-        write_page(findings, report, table=table.name, standing=now)
+        write_page(findings, report, now)
     if not quiet:
         print_findings(console(), findings, output=output, report_file=report, standing=now)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from nolook.report.linear_words import chosen_of
 from nolook.tables.design import GAP, Feature
-from nolook.tables.levels import check_categories
+from nolook.tables.schema import check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
-    from nolook.tables.levels import Levels
+    from nolook.tables.schema import Levels
 
 __all__ = ["HOW_TO_READ", "contrasts"]
 

@@ -19,13 +19,13 @@ from nolook._numerics import Threads
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.levels import OTHERS, Levels
-from nolook.tables.schema import Schema
+from nolook.tables.schema import OTHERS, Levels, Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
 
 __all__ = [
     "GAP",
+    "Columns",
     "Design",
     "Feature",
     "Missing",
@@ -33,7 +33,6 @@ __all__ = [
     "has_levels",
     "plan",
     "unknown_column",
-    "usual_columns",
 ]
 
 Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
@@ -41,7 +40,7 @@ Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
 #: What names the number that tells where a value is missing.
 GAP = "missing"
 
-# What people separate cells with where it is no comma; how to give a tab on the command line.
+# What people separate cells with where it is no comma.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
 
@@ -72,7 +71,6 @@ class Design:
     target: str | None
     missing: Missing
     keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
-    multiline: bool = False  # quoted line breaks in a CSV file are part of their cells
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
     unit: Unit = ROW
@@ -167,9 +165,13 @@ def plan(
     missing: str,
     indicated: Collection[str] = (),
     unit: Unit = ROW,
+    unused: Collection[str | None] = (),
 ) -> Design:
-    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
-    schema = _Schema(source)
+    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`.
+
+    Features that are not given are those that types or levels make one, but for columns `unused`.
+    """
+    schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     if target is not None:
         (target,) = check_names((target,), "target")
@@ -177,7 +179,7 @@ def plan(
     if unit.column is not None:
         _check_unit(schema.find(unit.column, "unit"), schema, target, features or ())
     if features is None:
-        names = usual_columns(source, {target, unit.column}, categories)
+        names = _usual_columns(source, {target, unit.column, *unused}, categories)
     else:
         names = list(check_names(features, "features")) if features else []
         if target in names:
@@ -216,7 +218,7 @@ def plan(
     return design
 
 
-def usual_columns(
+def _usual_columns(
     source: Source, without: Collection[str | None], categories: Collection[str]
 ) -> list[str]:
     """Return the columns that types or declared levels make features, but for some."""
@@ -246,13 +248,16 @@ def delimiter_hint(header: Sequence[str]) -> str:
     """Ask about the delimiter if a header of one name looks like several; else return nothing."""
     for sign, word in _DELIMITERS.items():
         if len(header) == 1 and sign in header[0]:
-            option = given("delimiter", word, f"schema=nolook.Schema(delimiter={sign!r})")
-            return f"its header is one name with a {word} in it: is that the delimiter? {option}"
+            option = given("schema", "FILE.toml", f"schema=nolook.Schema(delimiter={sign!r})")
+            return (
+                f"its header is one name with a {word} in it: is that the delimiter? {option}; "
+                "'nolook schema FILE' drafts one"
+            )
     return ""
 
 
-class _Schema:
-    """The declared columns by name."""
+class Columns:
+    """A source's columns by name."""
 
     def __init__(self, source: Source) -> None:
         self.name = source.name
@@ -272,7 +277,7 @@ class _Schema:
         return found[0]
 
 
-def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
+def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
@@ -309,7 +314,7 @@ def _check_types(source: Source, used: Collection[str | None]) -> None:
             )
 
 
-def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
+def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
@@ -328,7 +333,7 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
 
 
 def _check_unit(
-    column: Column, schema: _Schema, target: str | None, features: Collection[str]
+    column: Column, schema: Columns, target: str | None, features: Collection[str]
 ) -> None:
     if column.name == target or column.name in features:
         used = "the target" if column.name == target else "a feature"

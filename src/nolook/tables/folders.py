@@ -24,6 +24,7 @@ from attrs import evolve, frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
+from nolook.tables.csv import TEXT_FILES, CsvFile
 from nolook.tables.databases import is_address
 from nolook.tables.files import (
     MOST_PARTS,
@@ -37,7 +38,6 @@ from nolook.tables.files import (
 )
 from nolook.tables.memory import plain
 from nolook.tables.source import Column, attempt
-from nolook.tables.text import TEXT_FILES, is_text_file
 
 __all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 
@@ -89,7 +89,7 @@ def located(source: object) -> object:
 
 def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
-    return isinstance(source, Listing) and is_text_file(source.places[0].label)
+    return isinstance(source, Listing) and _format(source.places[0].label) == CsvFile.kind
 
 
 def open_place(place: Place) -> File:
@@ -259,8 +259,8 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
 
 
 def _format(label: str) -> str | None:
-    if is_text_file(label):
-        return "CSV"
+    if label.lower().endswith(TEXT_FILES):
+        return CsvFile.kind
     return getattr(TYPED_FILES.get(Path(label).suffix.lower()), "kind", None)
 
 

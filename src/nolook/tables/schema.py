@@ -1,33 +1,329 @@
-"""What a holder declares of a table: how its file is written, and what each column is.
+"""What the data owner declares of a table: how its file is written, and what each column is.
 
-A schema is read from parameters or a TOML file and never from cells. `cells.py` turns cells into
-what it declares, one by one.
+A schema is read from parameters or a TOML file and never from cells. `conversion.py` turns cells
+into what it declares, one by one.
 """
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 
-from attrs import asdict, evolve, fields_dict, frozen
+import numpy as np
+from attrs import NOTHING, asdict, evolve, field, fields_dict, frozen
 
-from nolook._validation import check_choice, check_names, check_path
+from nolook._language import given as written
+from nolook._language import named
+from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
-from nolook.tables.declarations import NEVER_NUMBERS, SETTINGS, ColumnSchema, FileFormat, shown
-from nolook.tables.levels import OTHERS
+from nolook.tables.memory import as_text
 
 __all__ = ["Schema"]
 
 _MOST_BYTES = 1 << 22
 
+#: The types of columns, and the settings that only some of them have.
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "number": ("decimal", "thousands", "currency", "percent", "indicator"),
+    "integer": ("thousands", "indicator"),
+    "boolean": ("true", "false", "indicator"),
+    "category": ("levels",),
+    "date": ("pattern", "origin", "parts", "years", "indicator"),
+    "datetime": ("pattern", "origin", "parts", "years", "indicator"),
+    "identifier": (),
+    "text": (),
+}
+#: The types that no release makes numbers of.
+_NEVER_NUMBERS = ("identifier", "text")
+#: The levels of the parts of a date; those of years are declared.
+PARTS: dict[str, tuple[str, ...]] = {
+    "year": (),
+    "month": tuple(map(str, range(1, 13))),
+    "weekday": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+}
+_DECIMALS = (".", ",")
+_THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
+DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
+COMMENTS = ("#", "%", "!", "*")
+_TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
+_MOST_SIGNS, _LONGEST_SIGN = 100, 20
+_LONGEST_PATTERN = 60
+# One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
+_ENCODINGS = {
+    *("utf-8", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman"),
+    *(f"iso8859-{i}" for i in range(1, 17) if i != 12),
+    *(f"cp{i}" for i in (437, 850, 852, 866, *range(1250, 1259))),
+}
+
+Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
+#: Declared levels as text, the first the one compared with; None stands for all other values.
+Levels: TypeAlias = tuple[str | None, ...]
+#: What names the number of all values that are not declared, here and on the command line.
+OTHERS = "..."
+
 _Made = TypeVar("_Made")
+
+
+def check_categories(categories: object) -> dict[str, Levels]:
+    """Return declared categories with every level as text: 3 as "3", True as "true"."""
+    if categories is None:
+        return {}
+    if not isinstance(categories, Mapping):
+        expected = "a mapping from columns to levels"
+        raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
+    names = check_names(list(categories), "categories") if categories else ()
+    return {
+        name: _levels(
+            categories[name], f"categories of {name!r}", written("categories", {name: ["A", "B"]})
+        )
+        for name in names
+    }
+
+
+def recipe_levels(levels: Levels) -> list[str | None]:
+    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
+    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
+
+
+def _levels(levels: object, name: str, example: str) -> Levels:
+    """Return levels as text, the first the one compared with; a single one with all others."""
+    listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
+    if not _is_list(listed) or any(each is not None and _level(each) is None for each in listed):
+        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
+    texts = [None if level is None else _level(level) for level in listed]
+    others = texts.count(None)
+    check_names([text for text in texts if text is not None], name, example)
+    if others > 1:
+        raise ParameterError(
+            f"{name} has None {others} times; expected it at most once, for all values that are "
+            "not declared (leave the others out)"
+        )
+    return tuple(texts) if len(texts) > 1 else (None, *texts)
+
+
+def _level(level: object) -> str | None:
+    """Return a level as text, None if no cell could have it."""
+    text = as_text(level)
+    # A lone surrogate is in no text that can be stored.
+    return None if isinstance(level, str) and text != level else text
+
+
+def _column_levels(levels: object, name: str) -> Levels:
+    """Return levels where "..." stands for all that are not declared; there may be none."""
+    if _is_list(levels):
+        levels = [None if level == OTHERS else level for level in levels]
+        if not levels:
+            return ()
+    return _levels(levels, name, f'{name} = ["A", "B"]')
+
+
+def _encoding(encoding: object, name: str) -> str:
+    """Return the canonical name of an encoding whose lines can be read one by one."""
+    with suppress(LookupError, ValueError):
+        if isinstance(encoding, str) and codecs.lookup(encoding).name in _ENCODINGS:
+            return codecs.lookup(encoding).name
+    expected = "an encoding such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16-le'"
+    raise refusal(name, encoding, expected, "or save the file as UTF-8")
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _words(words: object, name: str) -> tuple[str, ...]:
+    if _is_list(words) and all(isinstance(word, str) for word in words):
+        return tuple(dict.fromkeys(word.strip() for word in words))
+    raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
+
+
+def _currency(signs: object, name: str) -> tuple[str, ...]:
+    words = _words(signs, name)
+    digits = set("0123456789+-.,%")
+    if len(words) > _MOST_SIGNS or not all(
+        0 < len(word) <= _LONGEST_SIGN and digits.isdisjoint(word) for word in words
+    ):
+        raise ParameterError(
+            f"{name} has a text that is empty, long or could be part of a number; expected signs "
+            'such as ["€", "EUR"]'
+        )
+    return words
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise refusal(name, value, "true or false", "without quotes")
+    return value
+
+
+def _day(day: object, name: str) -> str:
+    if isinstance(day, str | date):  # TOML has dates of its own
+        with suppress(ValueError):
+            return date.fromisoformat(str(day)).isoformat()
+    raise refusal(name, day, "a day", "for example '2020-01-01'")
+
+
+def _years(years: object, name: str) -> tuple[int, ...]:
+    if _is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
+        return tuple(dict.fromkeys(years))
+    raise refusal(name, years, "a list of years", "for example [2020, 2021]")
+
+
+def check_pattern(pattern: object, name: str = "pattern") -> str:
+    """Return a pattern of a date if it has year, month and day, each sign once."""
+    if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN:
+        signs = re.findall(r"%(.?)", pattern)
+        if {*"Ymd"} <= {*signs} <= {*"YmdHMS"} and len({*signs}) == len(signs):
+            return pattern
+    expected = "a text with %Y, %m and %d, and %H, %M and %S for times"
+    raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
+
+
+def _setting(
+    name: str,
+    check: Callable[[object, str], object] | tuple[str, ...],
+    default: object = NOTHING,
+    *,
+    none: bool = False,
+) -> Any:  # noqa: ANN401 -- a field of whatever type the check gives
+    """Declare a setting, checked by a function or one of some choices; with `none`, or None."""
+
+    def checked(value: object) -> object:
+        if none and value is None:
+            return None
+        if isinstance(check, tuple):
+            return check_choice(name, value, check)
+        return check(value, name)
+
+    return field(default=default, converter=checked)
+
+
+@frozen
+class FileFormat:
+    """How a text file is written; files with types of their own have no use for it.
+
+    Parameters
+    ----------
+    delimiter : str
+        What stands between cells: one of ``, ; | : ^ ~`` or a tab.
+    quote : str or None
+        What encloses cells that may hold a delimiter; None for nothing.
+    encoding : str
+    header : bool
+        Whether the first line names the columns; without one the schema declares all of them.
+    comment : str or None
+        Lines that begin with this sign are not rows.
+    multiline : bool
+        Whether a line break in quotes is part of its cell. By default every line is a row, so that
+        a quote that is never closed spoils no other row.
+    decimal, thousands : str
+        Of numbers, where a column declares no other.
+    missing : tuple of str
+        Words for a missing value, besides an empty cell.
+    """
+
+    delimiter: str = _setting("delimiter", DELIMITERS, ",")
+    quote: str | None = _setting("quote", ('"', "'"), '"', none=True)
+    encoding: str = _setting("encoding", _encoding, "utf-8")
+    header: bool = _setting("header", _flag, True)
+    comment: str | None = _setting("comment", COMMENTS, None, none=True)
+    multiline: bool = _setting("multiline", _flag, False)
+    decimal: str = _setting("decimal", _DECIMALS, ".")
+    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    missing: tuple[str, ...] = _setting("missing", _words, ())
+
+    def __attrs_post_init__(self) -> None:
+        _check_signs(self.decimal, self.thousands)
+
+
+@frozen
+class ColumnSchema:
+    """What one column is, how it is written, and what becomes of it; see `Schema`."""
+
+    type: str = _setting("type", tuple(SETTINGS))
+    given_use: str | None = _setting(
+        "use", ("feature", "target", "unit", "nothing"), None, none=True
+    )
+    decimal: str | None = _setting("decimal", _DECIMALS, None, none=True)
+    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    currency: tuple[str, ...] = _setting("currency", _currency, ())
+    percent: bool = _setting("percent", _flag, False)
+    true: tuple[str, ...] = _setting("true", _words, _TRUE)
+    #: None: all other words.
+    false: tuple[str, ...] | None = _setting("false", _words, _FALSE, none=True)
+    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
+    pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
+    origin: str = _setting("origin", _day, "1970-01-01")
+    parts: tuple[str, ...] = _setting("parts", _words, ())
+    years: tuple[int, ...] = _setting("years", _years, ())
+    missing: tuple[str, ...] = _setting("missing", _words, ())
+    indicator: bool = _setting("indicator", _flag, False)
+
+    def __attrs_post_init__(self) -> None:
+        use, never = self.use, self.type in _NEVER_NUMBERS
+        if self.type == "number":
+            _check_signs(self.decimal, self.thousands)
+        for part in self.parts:
+            check_choice("parts", part, PARTS)
+        numbers = "indicator" in SETTINGS[self.type] and not self.parts
+        refused = {
+            f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
+                never and use in {"feature", "target"}
+            ),
+            "use is 'target' for categories; expected a number, a boolean or a date": (
+                use == "target" and not numbers
+            ),
+            "true and false have a word in common; expected each word in one of them": (
+                not set(self.true).isdisjoint(self.false or ())
+            ),
+            "indicator is true for a column that gives no number as a feature (leave it out)": (
+                self.indicator and not (use == "feature" and numbers)
+            ),
+            'only one of parts = ["year"] and years is given; expected both or neither': (
+                ("year" in self.parts) != bool(self.years)
+            ),
+        }
+        for words, wrong in refused.items():
+            if wrong:
+                raise ParameterError(words)
+
+    @property
+    def use(self) -> str:
+        """What becomes of the column."""
+        usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
+        return usual if self.given_use is None else self.given_use
+
+    def features(self, name: str) -> dict[str, Levels | None]:
+        """Return what the column gives as a feature, by name: levels, or None for a number."""
+        if not self.parts:
+            return {name: self.levels if self.type == "category" else None}
+        known = PARTS | {"year": tuple(map(str, self.years))}
+        return {f"{name}.{part}": _levels(known[part], "parts", "") for part in self.parts}
+
+    def within(self, form: FileFormat) -> ColumnSchema:
+        """Return the column with what its file declares where it declares nothing itself."""
+        return evolve(
+            self,
+            decimal=self.decimal or form.decimal,
+            thousands=self.thousands or form.thousands,
+            missing=self.missing or form.missing,
+        )
+
+
+def _check_signs(decimal: str | None, thousands: str | None) -> None:
+    if decimal is not None and decimal == thousands:
+        raise ParameterError(
+            f"decimal and thousands are both {decimal!r}; expected different signs (give both)"
+        )
 
 
 @frozen(init=False)
@@ -45,19 +341,22 @@ class Schema:
         * "type": "number", "integer", "boolean", "category", "date" or "datetime" (days since
           `origin`), "identifier" or "text" (both of no further use).
         * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
-          :func:`nolook.read_table`) or "nothing"; by default "feature", and "nothing" for
-          identifiers and text.
+          :func:`nolook.read_table`) or "nothing", which needs no type; by default "feature", and
+          "nothing" for identifiers and text.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
         * Booleans: "true" and "false", lists of words.
-        * Categories: "levels", the first the one others are compared with, "..." for all others.
+        * Categories: "levels", the first the one others are compared with, "..." for all others;
+          none where the column is no feature.
         * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
           ("year", "month", "weekday") to make categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
     **file
-        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`, and
-        `decimal`, `thousands` and `missing` for columns that declare no others.
+        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`,
+        `multiline` (a line break in quotes is part of its cell; by default every line is a row, so
+        that a quote that is never closed spoils no other row), and `decimal`, `thousands` and
+        `missing` for columns that declare no others.
 
     Raises
     ------
@@ -80,23 +379,19 @@ class Schema:
     def __init__(self, columns: Mapping[str, Any] | None = None, **file: Any) -> None:  # noqa: ANN401
         declared = {} if columns is None else columns
         if not isinstance(declared, Mapping):
-            raise ParameterError(
-                f"columns is {shown(declared)}; expected a mapping from names to types or settings"
-            )
+            raise refusal("columns", columns, "a mapping from names to types", "or to settings")
         names = check_names(list(declared), "columns") if declared else ()
         read = {name: _located(f"column {name!r}", _column, declared[name]) for name in names}
         form = _located("file", _file, file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
+        self.__attrs_init__(read, form)
         for use in ("target", "unit"):
-            several = [name for name, column in read.items() if column.use == use]
-            if len(several) > 1:
-                raise ParameterError(
-                    f"columns {several[0]!r} and {several[1]!r} are both the {use}; expected one"
-                )
+            if len(several := self.used_as(use)) > 1:
+                both = f"{several[0]!r} and {several[1]!r}"
+                raise ParameterError(f"columns {both} are both the {use}; expected one")
         if not form.header and not read:
             raise ParameterError("header is False; expected the schema to declare all columns")
-        self.__attrs_init__(read, form)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -118,12 +413,13 @@ class Schema:
         place = check_path(path, "people.toml")
         name = repr(str(place))
         try:
-            text = _start_of(place)
-            content = tomllib.loads(text.decode("utf-8")) if len(text) <= _MOST_BYTES else None
+            if not place.is_file() or place.stat().st_size > _MOST_BYTES:
+                raise FileNotFoundError
+            content = tomllib.loads(place.read_text("utf-8"))
         except OSError:
             raise ParameterError(
-                f"{name} does not exist or cannot be opened; expected a schema in TOML (nolook "
-                "schema drafts one)"
+                f"{name} does not exist, cannot be opened or has more than {_MOST_BYTES:,} bytes; "
+                "expected a schema in TOML (nolook schema drafts one)"
             ) from None
         except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a huge number
             where = re.search(r"at line \d+, column \d+", str(error))
@@ -131,8 +427,6 @@ class Schema:
                 f"{name} is not TOML{f' ({where[0]})' if where else ''}; expected a schema (see "
                 "nolook schema)"
             ) from None
-        if content is None:
-            raise ParameterError(f"{name} has more than {_MOST_BYTES} bytes; expected a schema")
         if content.pop("draft", False) is not False:
             raise ParameterError(
                 f"{name} is still a draft; expected a schema that was read by the table's holder "
@@ -162,6 +456,16 @@ class Schema:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
+    def chosen(self, use: str, given: Any) -> Any:  # noqa: ANN401 -- not checked yet
+        """Return the column of a use: the one that is given, or else the one declared."""
+        (declared,) = self.used_as(use) or (None,)
+        if given is not None and declared is not None and given != declared:
+            raise ParameterError(
+                f"{named(use)} is {shown(given)}, but the schema's is {declared!r}; expected one "
+                f"of them (leave this one out, or change which column has the use {use!r} there)"
+            )
+        return declared if given is None else given
+
     @property
     def indicated(self) -> set[str]:
         """The columns of which another tells where they are missing."""
@@ -169,20 +473,21 @@ class Schema:
 
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use; its unit stays one."""
-        plain = self.to_dict()
-        columns = plain.get("columns", {})
         names = [name for name in names if name not in self.used_as("unit")]
-        left_out = {name: {"type": "text"} | columns.get(name, {}) for name in names}
-        for settings in left_out.values():
-            settings["use"] = "nothing"
-        return Schema.from_dict(plain | {"columns": columns | left_out})
+        return self._with(names, ColumnSchema("text"), given_use="nothing", indicator=False)
 
     def indicating(self, names: Iterable[str]) -> Schema:
         """Return the schema with indicators of where some columns, declared or not, are missing."""
-        plain = self.to_dict()
-        columns = plain.get("columns", {})
-        more = {n: {"type": "number"} | columns.get(n, {}) | {"indicator": True} for n in names}
-        return Schema.from_dict(plain | {"columns": columns | more}) if more else self
+        return self._with(names, ColumnSchema("number"), indicator=True)
+
+    def _with(self, names: Iterable[str], usual: ColumnSchema, **settings: Any) -> Schema:  # noqa: ANN401
+        """Return the schema with settings of some columns changed; `usual` is one not declared."""
+        change = partial(evolve, **settings)
+        changed = {
+            name: _located(f"column {name!r}", change, self.columns.get(name, usual))
+            for name in names
+        }
+        return Schema(self.columns | changed, **asdict(self.file))
 
     def only(self, names: Iterable[str]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
@@ -191,25 +496,23 @@ class Schema:
         use.
         """
         kept = set(names)
-        columns: dict[str, Any] = {}
+        columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
-            if {name, *(f"{name}.{part}" for part in column.parts)} & kept:
-                plain = column.use == "feature" or column.type in NEVER_NUMBERS
-                given = None if plain else "feature"
-                if column.use == "unit":
-                    given = "unit"
-                columns[name] = _plain(evolve(column, given_use=given))
+            if {name, *column.features(name)} & kept:
+                given = "unit" if column.use == "unit" else None
+                columns[name] = evolve(column, given_use=given)
             elif not self.file.header:
-                columns[name] = "text"
-        return Schema(columns, **_plain(self.file))
+                columns[name] = ColumnSchema("text")
+        return Schema(columns, **asdict(self.file))
 
 
-def _start_of(path: Path) -> bytes:
-    """Return as many bytes as a schema may have, and one more; only of a regular file."""
-    if not path.is_file():
-        raise FileNotFoundError
-    with path.open("rb") as stream:
-        return stream.read(_MOST_BYTES + 1)
+def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None) -> Schema:
+    """Return the schema that a parameter gives: itself, plain data, or the path of a file."""
+    if schema is None or isinstance(schema, Schema):
+        return schema or Schema()
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
+    return Schema.from_dict(schema)
 
 
 def _located(where: str, read: Callable[[Any], _Made], content: object) -> _Made:
@@ -224,10 +527,15 @@ def _file(settings: object) -> FileFormat:
 
 
 def _column(settings: object) -> ColumnSchema:
+    if isinstance(settings, ColumnSchema):
+        return settings
     if isinstance(settings, str):
         settings = {"type": settings}
-    kind = settings.get("type") if isinstance(settings, Mapping) else None
-    own = SETTINGS[check_choice("type", kind, SETTINGS)] if isinstance(settings, Mapping) else ()
+    own: tuple[str, ...] = ()
+    if isinstance(settings, Mapping):
+        if settings.get("use") == "nothing":
+            settings = {"type": "text", **settings}
+        own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
     given = _settings(settings, ("type", "use", "missing", *own))
     return ColumnSchema(given_use=given.pop("use", None), **given)
 
@@ -250,12 +558,11 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     """Return settings that are not the default, fit for JSON."""
     kinds = fields_dict(type(declared))
     settings = {
-        name: list(value) if isinstance(value, tuple) else value
+        "use" if name == "given_use" else name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
         if value != kinds[name].default
     }
-    if "given_use" in settings:
-        settings["use"] = settings.pop("given_use")
     if "levels" in settings:
-        settings["levels"] = [OTHERS if each is None else each for each in settings["levels"]]
+        levels = recipe_levels(tuple(settings["levels"]))
+        settings["levels"] = [OTHERS if each is None else each for each in levels]
     return settings

@@ -1,21 +1,38 @@
-"""The rows of a text file: lines cut into cells, whatever bytes they hold.
+"""CSV files: a header, and rows of texts, whatever bytes they hold.
 
-A line with too few or too many cells, a quote that is never closed or a cell far too long is a row
-of missing values. Blank lines and comments are not rows. Cells follow RFC 4180 (commas, double
-quotes) unless other signs are declared; blanks before a cell are ignored. A line is a row, unless
-quoted line breaks are asked for: then a quote that is not closed takes in the lines below.
+A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
+ever an error. A line with too few or too many cells, a quote that is never closed or a cell far too
+long is a row of missing values. Blank lines and comments are not rows. Cells follow RFC 4180
+(commas, double quotes) unless other signs are declared; blanks before a cell are ignored. A line is
+a row, and means the same whatever lines are before it, unless quoted line breaks are declared: then
+a quote that is not closed takes in the lines below.
 """
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+
+from nolook._language import given
+from nolook.errors import TableError
+from nolook.tables.files import File, Place
+from nolook.tables.schema import FileFormat
+from nolook.tables.source import Column
+
+__all__ = ["TEXT_FILES", "CsvFile", "uncompressed"]
+
+#: How the names of text files end; each may be compressed.
+TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
 
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
@@ -26,15 +43,86 @@ _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Bytes(Protocol):
-    """What rows are read from."""
+class CsvFile(File):
+    """A CSV file, perhaps compressed, read again on every pass; every column is text.
 
-    def read(self, size: int, /) -> bytes:
-        """Return some bytes, none only at the end."""
-        ...
+    Cells are as they are written, white space around them included.
+
+    Parameters
+    ----------
+    place : Place
+    form : FileFormat
+        How it is written.
+    names : sequence of str
+        The columns' names if there is no header.
+
+    Raises
+    ------
+    TableError
+        If it cannot be opened or has no header line.
+    """
+
+    kind = "CSV"
+
+    def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
+        self._form, self._names = form, names
+        self._wrong = ""  # with its header
+        super().__init__(place)
+        if self._wrong:
+            hint = given("schema", "FILE.toml")
+            raise TableError(f"{self.name} has {self._wrong} in a schema ({hint})")
+
+    def _declared(self) -> tuple[Column, ...]:
+        with self._rows() as rows:
+            header = rows.header
+        if not header:
+            end = "expected it closed, or multiline = true"
+            self._wrong = f"a quote in its header that is not closed; {end}"
+        try:
+            names = [cell.decode("utf-8").strip() for cell in header]
+        except UnicodeDecodeError:
+            end = f"{self._form.encoding}; expected another encoding, such as 'latin-1',"
+            self._wrong = f"a header that is no text in the encoding {end}"
+            return ()
+        return tuple(Column(name, pa.string(), "text") for name in names)
+
+    def _stream(self, names: list[str]) -> Iterator[Any]:
+        declared = [column.name for column in self.columns]
+        wanted = [declared.index(name) for name in names]
+        with self._rows() as rows:
+            for columns in rows.columns(wanted):
+                yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    @contextmanager
+    def _rows(self) -> Iterator[Rows]:
+        header = None if self._form.header else [name.encode() for name in self._names]
+        with uncompressed(self.place) as stream:
+            chunks: Iterator[bytes] = iter(partial(stream.read, _BLOCK), b"")
+            if self._form.encoding != "utf-8":
+                # What is no text in its encoding becomes U+FFFD.
+                texts = codecs.iterdecode(chunks, self._form.encoding, "replace")
+                chunks = (text.encode("utf-8", "replace") for text in texts)
+            yield Rows(chunks, self._form, header)
 
 
-class Signs(NamedTuple):
+@contextmanager
+def uncompressed(place: Place) -> Iterator[Any]:
+    """Open a file as the bytes it holds when it is not compressed, which its name tells.
+
+    Either format's reader raises where the file ends within a compressed stream or frame, so that
+    a file cut short never is a shorter table.
+    """
+    name = place.label.lower()
+    with place.stream() as stream:
+        if name.endswith(".gz"):
+            yield gzip.GzipFile(fileobj=stream)
+        elif name.endswith(".zst"):
+            yield pa.CompressedInputStream(stream, "zstd")
+        else:
+            yield stream
+
+
+class _Signs(NamedTuple):
     """What separates and encloses cells, with the expressions that find them.
 
     A cell may begin with a text in quotes, where two quotes mean one; any other quote is an
@@ -49,30 +137,25 @@ class Signs(NamedTuple):
     closed: re.Pattern[bytes]
     quoted: re.Pattern[bytes]
 
-    @classmethod
-    @lru_cache(maxsize=64)
-    def of(cls, delimiter: str, quote: str | None, comment: str | None) -> Signs:
-        """Return the signs of a file; each is one byte."""
-        end, mark = re.escape(delimiter.encode()), re.escape((quote or "").encode())
-        inside = b"((?:[^%b]++|%b%b)*+)" % (mark, mark, mark)
-        cell, quoted = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
-        if quote:
-            text = mark + inside.replace(b"((?:", b"(?:(?:", 1) + mark
-            cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
-            quoted = re.compile(mark + inside + mark)
-        return cls(
-            delimiter.encode(),
-            (quote or "").encode(),
-            (comment or "").encode(),
-            cell,
-            re.compile(cell + end),
-            re.compile(b"(?:%b%b)*+" % (end, cell)),
-            quoted,
-        )
+
+@lru_cache(maxsize=64)
+def _signs(form: FileFormat) -> _Signs:
+    """Return the signs of a file; each is one byte."""
+    delimiter, quote = form.delimiter.encode(), (form.quote or "").encode()
+    end, mark = re.escape(delimiter), re.escape(quote)
+    inside = b"((?:[^%b]++|%b%b)*+)" % (mark, mark, mark)
+    cell, quoted = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
+    if quote:
+        text = mark + inside.replace(b"((?:", b"(?:(?:", 1) + mark
+        cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
+        quoted = re.compile(mark + inside + mark)
+    closed = re.compile(b"(?:%b%b)*+" % (end, cell))
+    comment = (form.comment or "").encode()
+    return _Signs(delimiter, quote, comment, cell, re.compile(cell + end), closed, quoted)
 
 
 class Rows:
-    """The rows of a stream, a block at a time.
+    """The rows of a file, a block at a time.
 
     A block without quotes is cut at delimiters and line ends all at once, one with quotes a row at
     a time. Both find the same cells in lines that have no quotes, so what a row gives does not
@@ -81,30 +164,28 @@ class Rows:
 
     Parameters
     ----------
-    stream : Bytes
-    signs : Signs
-    header : list of bytes or None
-        The columns' names; None if the first row has them.
-    multiline : bool
-        Whether line breaks in quotes belong to their cell.
+    chunks : iterator of bytes
+        What the file holds, as UTF-8, none of them empty.
+    form : FileFormat
+    header : list of bytes, optional
+        The columns' names; by default the first row has them.
     """
 
     def __init__(
-        self, stream: Bytes, signs: Signs, header: list[bytes] | None, *, multiline: bool
+        self, chunks: Iterator[bytes], form: FileFormat, header: list[bytes] | None = None
     ) -> None:
-        self._signs = signs
-        self._blocks = _blocks(stream)
+        self._signs, self._multiline = _signs(form), form.multiline
+        self._blocks = _blocks(chunks)
         self._lines: deque[bytes] = deque()
         self._next_lines = self._drawn_lines()
-        self._multiline = multiline
         if header is not None:
             self.header = header
             return
         row = b""
         while not row:
             row = self._row()
-        closed = not self._left_open(signs.delimiter + row)
-        cells = signs.cells.findall(row + signs.delimiter) if closed else []
+        closed = not self._left_open(self._signs.delimiter + row)
+        cells = self._signs.cells.findall(row + self._signs.delimiter) if closed else []
         self.header = [self._unquoted(cell) for cell in cells]  # empty if a quote is not closed
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
@@ -213,33 +294,23 @@ class Rows:
         return len(cell) - 1 - (cell.count(self._signs.quote) - 1) // 2 if cell else 0
 
 
-def _blocks(stream: Bytes) -> Iterator[bytes]:
+def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the bytes in blocks that end with a line, every line with a newline alone."""
-    start = stream.read(len(_BYTE_ORDER_MARK))
-    rest = b"" if start == _BYTE_ORDER_MARK else start
-    while more := stream.read(_BLOCK):
+    rest, mark = b"", _BYTE_ORDER_MARK
+    for more in chunks:
         rest += more
         # A carriage return at the very end may be the first half of a line end.
         end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1))
         if end:
-            yield _lines_of(rest[:end])
-            rest = rest[end:]
+            yield _lines_of(rest[:end].removeprefix(mark))
+            rest, mark = rest[end:], b""
         elif len(rest) > _LONGEST:
-            rest = _TOO_LONG + _line_end(rest[-1:], stream)
-    if rest:
+            # What comes before the next line end is left out.
+            ends = (re.search(rb"[\r\n].*", part, re.DOTALL) for part in chain([rest[-1:]], chunks))
+            rest = _TOO_LONG + next((found[0] for found in ends if found), b"")
+    if rest := rest.removeprefix(mark):
         lines = _lines_of(rest)
         yield lines if lines.endswith(b"\n") else lines + b"\n"
-
-
-def _line_end(last: bytes, stream: Bytes) -> bytes:
-    """Return the first line end and what was read after it; what comes before is left out."""
-    more = last
-    while more:
-        ends = [place for place in (more.find(b"\n"), more.find(b"\r")) if place >= 0]
-        if ends:
-            return more[min(ends) :]
-        more = stream.read(_BLOCK)
-    return b""
 
 
 def _lines_of(block: bytes) -> bytes:

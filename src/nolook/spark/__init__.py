@@ -1,0 +1,1 @@
+"""Tables of Spark: its workers add rows up where they are."""

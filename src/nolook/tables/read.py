@@ -1,0 +1,550 @@
+"""From whatever holds a table to a `Table`, or to scores beside classes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from nolook._language import given, named
+from nolook._numerics import Threads, check_threads
+from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
+from nolook._validation import check_names
+from nolook.errors import ParameterError, TableError
+from nolook.tables.conversion import DeclaredSource, needed, original
+from nolook.tables.csv import CsvFile
+from nolook.tables.databases import Database, is_address
+from nolook.tables.design import (
+    Missing,
+    delimiter_hint,
+    has_levels,
+    plan,
+    unknown_column,
+)
+from nolook.tables.filter import Filtered, Where, are_numbers, check_where
+from nolook.tables.folders import Folder, Listing, is_text, located, open_place
+from nolook.tables.folding import Mapped, Rows, S
+from nolook.tables.memory import (
+    MemorySource,
+    as_array,
+    from_array,
+    from_frame,
+    from_target,
+    join,
+    plain,
+)
+from nolook.tables.schema import (
+    Categories,
+    ColumnSchema,
+    Schema,
+    as_schema,
+    check_categories,
+)
+from nolook.tables.source import Source, in_words
+from nolook.tables.spool import Spooled, from_stream
+from nolook.tables.table import Subject, Table, View, Weights
+from nolook.tables.units import Keys
+
+__all__ = [
+    "OnlyScores",
+    "ScoredTable",
+    "column_names",
+    "open_typed",
+    "read_scores",
+    "read_table",
+    "table_from_arrays",
+    "table_from_values",
+]
+
+
+def read_table(  # noqa: PLR0913 -- what people declare of a table
+    source: object,
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    categories: Categories | None = None,
+    missing: str = "error",
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
+    where: Where | None = None,
+    positive: str | None = None,
+    unit: str | None = None,
+    rows_per_unit: RowsPerUnit = "weights",
+    threads: Threads = "auto",
+    engine: object = None,
+) -> Table:
+    """Open a table for private use; columns are taken by their declared types.
+
+    Parameters
+    ----------
+    source : path, paths, frame, query, stream or array
+        Read in bounded memory however long it is: a Parquet, CSV or Arrow file (``.parquet``,
+        ``.csv``, ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as
+        ``"visits/*.csv"``, a list of files, an address such as ``"s3://bucket/folder"`` or a
+        pyarrow Dataset; a database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation
+        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
+        temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
+        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
+        columns are named x0, x1, ...
+    target : str, optional
+        The column to predict: numbers or booleans.
+    features : sequence of str, optional
+        The columns to use, in this order. Default: every number or boolean column but the target,
+        and every column of `categories`. A pandas column of type object is refused then, since one
+        text among numbers makes it one and it would be left out silently. A CSV file declares
+        no types, so there the default is the columns of `categories` alone.
+    categories : mapping, optional
+        From a column of text, integers or booleans to its levels, such as
+        ``{"city": ["A", "B", "C"]}``. The first level is the one the others are compared with:
+        each of the others becomes a feature that is 1 or 0, here "city=B" and "city=C". Levels are
+        declared and never looked up, since those found in the data would leak. A cell with another
+        value, or none, gets 0 for every level, as the first level does; None among the levels
+        stands for all such cells: ``["A", "B", None]`` gives them a feature of their own,
+        "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
+        all other values. Put a common level first: a difference from a rare one is known no better
+        than the rare one itself.
+    missing : {"error", "drop-row", "zero", "centre"}, default="error"
+        What to do about null, NaN and infinite values: refuse the table (see
+        :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 or the
+        column's private centre in place of a feature (a row without a target is left out). Methods
+        that find no centres refuse "centre".
+    schema : Schema, mapping or path, optional
+        What the table's holder declares of its columns and of how its file is written: the default
+        target, columns that are no features, levels of categories. A file without types, CSV, has
+        the features it declares; where there are types, other columns are taken by these. A path
+        is read as :meth:`Schema.read` does.
+    where : list of tuple, optional
+        Which rows are used: conditions such as ``("age", ">=", 18)`` or ``("region", "in",
+        ["North", "South"])``, all of which must hold. Signs are =, !=, <, <=, >, >=, in and not in;
+        dates are written as 2024-12-31. Cells are compared as the schema converts them, in any
+        column of the table, and a missing value meets no condition. Conditions must not be chosen
+        by looking at the rows. A release says which rows it is about.
+    positive : str, optional
+        The target's value that counts as 1; all others count as 0.
+    unit : str, optional
+        The column that says whose row it is: a patient, a household, a firm. Whatever is released
+        of the table then protects each of them with all their rows. Text, integers or dates,
+        compared as written; a row without one is an error, or left out under "drop-row". Default:
+        the schema's column of use "unit"; without one every row is protected by itself.
+    rows_per_unit : "weights" or int, default="weights"
+        How the rows of a unit count. "weights": each by one over their number, however many there
+        are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
+        for each release, count fully, so that results describe rows, at C times the noise.
+    threads : "auto" or int, default="auto"
+        How many threads read and count; no result depends on it. "auto": all that the process may
+        use, or what the environment variable ``NOLOOK_THREADS`` says.
+    engine : SparkSession, optional
+        Whose workers read the files, by the same paths as here; no result depends on it. Default:
+        this process. A table of Spark needs none.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not as described.
+    TableError
+        If the file cannot be read as its format, or a column is unknown, occurs twice or is of
+        another type. Errors depend on parameters, format and declared columns only.
+
+    Notes
+    -----
+    Integers, decimals and half floats become float64, rounded one by one; booleans become 1 and 0.
+    In a CSV file, a cell that is not a number is a missing value, a line with too few or too many
+    cells or with a quote that is not closed is a row of missing values, and blank lines are not
+    rows. A cell its type cannot hold, such as a text that is not UTF-8, is a missing value too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = read_table(np.arange(6.0).reshape(2, 3), target="x2")
+    >>> table.feature_names
+    ('x0', 'x1')
+    >>> [batch.tolist() for batch in table.batches()]
+    [[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]]
+    """
+    levels = check_categories(categories)
+    declared = as_schema(schema)
+    target = declared.chosen("target", target)
+    protected = _unit(unit, rows_per_unit, declared)
+    source = located(source)
+    conditions = check_where(where)
+    # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
+    texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
+    opened = _open(source, declared, texts, target, positive, protected, engine)
+    if conditions:
+        opened = Filtered(opened, conditions, declared)
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    if features is None:
+        chosen = [name for name in declared.used_as("feature") if name not in unused]
+    else:
+        chosen = list(check_names(features, "features"))
+    made = {name: column.features(name) for name, column in declared.columns.items()}
+    names = [each for name in chosen for each in made.get(name, [name])]
+    found = {name: each for parts in made.values() for name, each in parts.items()}
+    levels = {n: each for n in names if (each := found.get(n)) is not None} | levels
+    if () in levels.values():
+        empty = next(name for name in levels if not levels[name])
+        raise ParameterError(
+            f"levels of {empty!r} is empty; expected those to tell apart (for example levels = "
+            '["A", "B"]; they are declared, never looked up)'
+        )
+    if features is None:
+        usual = [name for name in dict.fromkeys([*names, *levels]) if name not in unused]
+        features = _usual_features(opened, declared, usual, source)
+    else:
+        features = names
+    design = plan(opened, target, features, levels, missing, declared.indicated, protected, unused)
+    design = evolve(design, schema=declared, threads=check_threads(threads))
+    if isinstance(whole := original(opened), Spooled):
+        whole.use(needed(opened, design.source_names))
+    return Table(opened, design)
+
+
+def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
+    """Take over features and a target as scikit-learn's users hold them.
+
+    Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
+    TableError if X or y has another shape or type, or their lengths differ.
+    """
+    table = _features(X)
+    names = [column.name for column in table.columns]
+    if y is None:
+        return Table(table, plan(table, None, names or None, {}, missing))
+    target = getattr(y, "name", None)
+    target = plain(target) if isinstance(target, str) else ""
+    if not target or target in names:
+        target = "y"
+    while target in names:
+        target += "_"
+    joined = join(table, from_target(y), target)
+    return Table(joined, plan(joined, target, names or None, {}, missing))
+
+
+def table_from_values(values: object) -> Table:
+    """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
+    source = from_target(values, "values")
+    return Table(source, plan(source, None, ["values"], {}, "error"))
+
+
+def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
+    """Return the unit, that of the schema if none is given."""
+    rows = check_rows_per_unit(rows_per_unit)
+    unit = schema.chosen("unit", unit)
+    if unit is not None:
+        return Unit(check_names((unit,), "unit")[0], rows)
+    if rows != "weights":
+        raise ParameterError(
+            f"{named('rows_per_unit')} is {rows}, but no column names a unit; expected one "
+            f"({given('unit', 'patient_id')})"
+        )
+    return ROW
+
+
+def _usual_features(
+    opened: Source, schema: Schema, declared: list[str], source: object
+) -> list[str] | None:
+    """Return the features if none are given: all that are declared, or None if there are types.
+
+    Then all columns of the schema must be there: a misspelt one would go unnoticed.
+    """
+    there = [column.name for column in original(opened).columns]
+    for name in schema.columns:
+        if name not in there:
+            raise unknown_column("schema", name, opened.name, there)
+    if not is_text(source):
+        return None
+    if not declared:
+        hint = delimiter_hint([column.name for column in opened.columns]) or (
+            f"for example {given('features', ['age', 'height'])}; or a schema, which 'nolook "
+            "schema FILE' drafts"
+        )
+        raise ParameterError(
+            f"{named('features')} is not given; expected the columns to use, since a CSV file "
+            f"declares no types ({hint})"
+        )
+    return declared
+
+
+def _open(
+    source: object,
+    schema: Schema,
+    texts: Collection[str] = (),
+    target: str | None = None,
+    positive: str | None = None,
+    unit: Unit = ROW,
+    engine: object = None,
+) -> Source:
+    """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
+    columns = dict(schema.columns)
+    if is_text(source):
+        names = [name for name in columns if name not in source.keys]
+        opened: Source = Folder(source, partial(CsvFile, form=schema.file, names=names))
+        for name in {column.name for column in opened.columns}.difference(source.keys):
+            columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
+    else:
+        opened = open_typed(source)
+    if engine is not None:
+        opened = import_module(_SPARK).on_spark(opened, engine)
+    if unit.column is not None and unit.column in columns:
+        # Compared as written, whatever else was declared.
+        missing = columns[unit.column].missing
+        columns[unit.column] = ColumnSchema("identifier", given_use="unit", missing=missing)
+    if positive is not None and target is not None:
+        columns[target] = _marked(opened, target, columns.get(target), positive)
+    return DeclaredSource(opened, columns, schema.file) if columns else opened
+
+
+def column_names(source: object, schema: Schema) -> tuple[str, ...]:
+    """Return the columns of whatever holds a table, before anything is declared of them."""
+    return tuple(column.name for column in original(_open(located(source), schema)).columns)
+
+
+def _marked(
+    opened: Source, target: str, declared: ColumnSchema | None, positive: object
+) -> ColumnSchema:
+    """Declare that one value of the target counts as 1."""
+    if not isinstance(positive, str) or not positive.strip():
+        raise ParameterError(
+            f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
+            f"example {given('positive', 'yes')})"
+        )
+    kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
+    why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
+    if why:
+        raise ParameterError(
+            f"{named('positive')} is given, but {target!r} {why}; expected a target of text or "
+            "integers (leave it out)"
+        )
+    missing = () if declared is None else declared.missing
+    return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
+
+
+def open_typed(source: object) -> Source:
+    """Open what declares types of its own."""
+    if isinstance(source, Listing):
+        return Folder(source, open_place)
+    if is_address(source):
+        source = Database(source)
+    if isinstance(source, Database):
+        return source.open()
+    # Those of Spark are streams too, which would hand all rows over.
+    if is_of_spark(source, "DataFrame"):
+        return import_module(_SPARK).SparkFrame(source)  # type: ignore[no-any-return]
+    found: Source | None = from_stream(source) or from_frame(source)
+    if found is None and isinstance(source, np.ndarray):
+        found = from_array(source, "source")
+    if found is None:
+        raise ParameterError(
+            f"source is a value of type {type(source).__name__}; expected a path, a frame, an "
+            "Arrow stream or a two-dimensional NumPy array"
+        )
+    return found
+
+
+def _features(X: object) -> MemorySource:
+    if hasattr(X, "tocsr"):
+        raise TableError("X is sparse; expected a dense array or a frame (use X.toarray())")
+    frame = from_frame(X)
+    if frame is not None:
+        return frame
+    return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
+
+
+Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+
+#: The room of tables of Spark, which is above this one and loaded if one is there.
+_SPARK = "nolook.spark.frames"
+_BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
+
+
+@frozen
+class ScoredTable:
+    """A table of one feature, the score, and a target: `positive`, or another number."""
+
+    table: Table
+    positive: float
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
+        # Of the number alone: what turns batches may be sent to other processes.
+        self.table.fold(Mapped(statistic, partial(_beside_classes, self.positive)))
+        return statistic
+
+    @property
+    def engine(self) -> str | None:
+        """Who reads the rows, as :attr:`Table.engine`."""
+        return self.table.engine
+
+    @property
+    def unit(self) -> Unit:
+        """What neighbouring tables differ by."""
+        return self.table.unit
+
+    def limited(self, most: int, keys: Keys) -> ScoredTable:
+        """Return some rows of each unit, as :meth:`Table.limited`."""
+        return evolve(self, table=self.table.limited(most, keys))
+
+    def subject(self) -> Subject:
+        """Return what a release is about: both columns."""
+        return evolve(self.table.subject(), columns=", ".join(self.table.column_names))
+
+    def recipe(self) -> dict[str, Any]:
+        """Return how the table was read."""
+        return self.table.recipe()
+
+    def may_drop_rows(self) -> bool:
+        """Tell from declared types whether rows may be left out."""
+        return self.table.may_drop_rows()
+
+    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
+        return evolve(self, table=self.table.paid_by(pay))
+
+    def settle(self) -> None:
+        """Look for missing values if no pass has."""
+        self.table.settle()
+
+
+@frozen
+class OnlyScores:
+    """The scores of such rows, and what each weighs."""
+
+    scored: Rows
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores and what each weighs."""
+        self.scored.fold(Mapped(statistic, _without_classes))
+        return statistic
+
+
+def _beside_classes(
+    positive: float, numbers: NDArray[np.float64], weights: Weights
+) -> Iterator[Marked]:
+    scores, targets = numbers
+    yield scores, targets == positive, weights
+
+
+def _without_classes(
+    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    yield scores, weights
+
+
+def read_scores(  # noqa: PLR0913 -- as read_table
+    source: object,
+    score: str,
+    target: str,
+    positive: str,
+    missing: str = "error",
+    *,
+    schema: Schema | None = None,
+    where: Where | None = None,
+    unit: str | None = None,
+    rows_per_unit: RowsPerUnit = "weights",
+    engine: object = None,
+) -> Table:
+    """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
+
+    The target may be text, integers, booleans or other numbers. `positive` is its positive value
+    as text; 1 and 0 also stand for true and false. A CSV file's target is numbers if `positive` is
+    one, and its cells' texts otherwise. A missing target is not positive, but is a missing value
+    where targets are read as numbers with a fraction, as in a CSV file.
+    """
+    check_names([score, target], "columns")
+    source = located(source)
+    if schema is not None:
+        others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
+        schema = schema.only([score, target, *others])
+    opened = read_table(source, features=[score], schema=schema, where=where)._source
+    kinds = {column.name: column.type for column in opened.columns}
+    if target not in kinds:
+        raise unknown_column("target", target, opened.name, kinds)
+    declared = None if schema is None else schema.columns.get(target)
+    wanted = _number(positive)
+    # A text file declares no types.
+    if declared is None and is_text(source):
+        level, numeric = positive, wanted is not None
+    else:
+        kind = kinds[target]
+        level = _boolean(positive, declared) if kind == pa.bool_() else positive
+        numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
+        _check_classes(kind, target, level, opened.name, wanted)
+    read = partial(
+        read_table,
+        source,
+        missing=missing,
+        schema=schema,
+        where=where,
+        unit=unit,
+        rows_per_unit=rows_per_unit,
+        engine=engine,
+    )
+    if numeric and wanted is not None:
+        return _with_class(read(target, features=[score]), wanted)
+    return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
+    """Refuse a positive value that no cell of a type could have."""
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        if number is None:
+            raise _unlike(target, "a number", "1")
+    elif not has_levels(kind):
+        raise TableError(
+            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
+            "expected text, integers or booleans (use another column)"
+        )
+    elif kind == pa.bool_() and level not in _BOOLEANS.values():
+        raise _unlike(target, "true or false", "true")
+
+
+def _boolean(positive: str, declared: ColumnSchema | None) -> str:
+    """Return what a boolean's positive value is called, which may be one of its declared words."""
+    if declared is not None and positive in declared.true:
+        return "true"
+    if declared is not None and positive in (declared.false or ()):
+        return "false"
+    return _BOOLEANS.get(positive, positive)
+
+
+def _with_class(table: Table, positive: float) -> Table:
+    """Return a table's first column with, as the target, whether its last one has a value."""
+    first, last = table.column_names
+    binary = np.array([table.binary[0], True])
+    return View(table, (first,), last, partial(_is_positive, positive=positive), binary)
+
+
+def is_of_spark(value: object, kind: str) -> bool:
+    """Tell whether something is of a class of Spark's, which has one for each way to connect."""
+    return any(
+        each.__module__.startswith("pyspark.sql.") and each.__name__ == kind
+        for each in type(value).__mro__
+    )
+
+
+def _is_positive(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
+    scores, targets = numbers
+    return np.stack([scores, targets == positive])
+
+
+def _number(text: str) -> float | None:
+    """Return a text as a finite number, or None if it is not one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _unlike(target: str, expected: str, example: str) -> ParameterError:
+    return ParameterError(
+        f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
+        f"(for example {given('positive', example)})"
+    )
