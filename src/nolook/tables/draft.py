@@ -135,11 +135,10 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
         return _typed(open_typed(source), {})
-    cells = zip(*source.values, strict=True)
-    told = {key: _texts(each) for key, each in zip(source.keys, cells, strict=False)}
+    told = {key: _texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
         return _typed(open_typed(source), told)
-    place = source.places[0]
+    _, place = source.files[0]
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
     attempt(expected, place.state)
     return _written(place, told)

@@ -61,14 +61,13 @@ _TEXT = pa.large_string()
 class Listing:
     """Files whose rows, one after the other, are a table.
 
-    `keys` are columns that the names of folders give, `values` each file's.
+    `keys` are columns that the names of folders give.
     """
 
     name: str  # for messages
     label: str | None  # its own name, without folders
-    places: tuple[Place, ...]
-    keys: tuple[str, ...] = ()
-    values: tuple[tuple[str | None, ...], ...] = ()
+    keys: tuple[str, ...]
+    files: tuple[tuple[_Values, Place], ...]
 
 
 def located(source: object) -> object:
@@ -89,7 +88,7 @@ def located(source: object) -> object:
 
 def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
-    return isinstance(source, Listing) and _format(source.places[0].label) == CsvFile.kind
+    return isinstance(source, Listing) and _format(source.files[0][1].label) == CsvFile.kind
 
 
 def open_place(place: Place) -> File:
@@ -218,8 +217,7 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
     if not files:
         raise TableError(f"{name} has no file of a table; expected at least one")
     _check_few(name, len(files))
-    places = tuple(place for _, place in files)
-    _check_one_kind(name, places)
+    _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
     for told, place in files:
         if (same := place.same()) in seen:
@@ -232,7 +230,7 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
                 f"{place.name} does not lie in folders of the same columns as other files of "
                 f"{name}; expected NAME=VALUE for the same names in the same order, or for none"
             )
-    return Listing(name, label, places, keys, tuple(tuple(told.values()) for told, _ in files))
+    return Listing(name, label, keys, tuple(files))
 
 
 def _check_few(name: str, count: int) -> None:
@@ -381,23 +379,22 @@ class Folder:
 
     def __init__(self, listing: Listing, open_file: Callable[[Place], File]) -> None:
         self.name, self.label, self.keys = listing.name, listing.label, listing.keys
-        files: list[File] = []
+        self._files: list[tuple[File, _Values]] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-        for place in listing.places:
+        for told, place in listing.files:
             file = open_file(place)
             if file.columns not in seen:
-                own = _merged(own, file, files[0]) if seen else file.columns
+                own = _merged(own, file, self._files[0][0]) if seen else file.columns
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
-            files.append(file)
+            self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
             raise TableError(
                 f"{self.name} has a column {key!r} in its files and in the names of folders; "
                 "expected it in one of them"
             )
-        self._files = list(zip(files, listing.values, strict=True))
-        self.kind = files[0].kind
-        counts = [file.rows for file in files]
+        self.kind = self._files[0][0].kind
+        counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
@@ -405,8 +402,7 @@ class Folder:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         asked = [name for name in names if name not in self.keys]
-        for file, values in self._files:
-            told = dict(zip(self.keys, values, strict=True))
+        for file, told in self._files:
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
                 columns = [
@@ -420,10 +416,10 @@ class Folder:
     def parts(self) -> Sequence[Folder]:
         """Return parts of files, or runs of files where there are very many."""
         most = MOST_PARTS // len(self._files)
-        pieces = [(part, values) for file, values in self._files for part in file.parts(most)]
+        pieces = [(part, told) for file, told in self._files for part in file.parts(most)]
         return [self._of(pieces[run.start : run.stop]) for run in in_runs(len(pieces), MOST_PARTS)]
 
-    def _of(self, files: list[tuple[File, tuple[str | None, ...]]]) -> Folder:
+    def _of(self, files: list[tuple[File, _Values]]) -> Folder:
         part = copy(self)
         part._files = files
         return part
