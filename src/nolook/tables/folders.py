@@ -235,8 +235,7 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
 
 def _check_few(name: str, count: int) -> None:
     if count > _MOST_ENTRIES:
-        few = f"{_MOST_ENTRIES:,} files and folders"
-        raise TableError(f"{name} has more than {few}; put small files together first")
+        raise TableError(f"{name} has more than {_MOST_ENTRIES:,} files and folders; merge some")
 
 
 def _check_one_kind(name: str, places: Sequence[Place]) -> None:
@@ -390,8 +389,8 @@ class Folder:
             self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
             raise TableError(
-                f"{self.name} has a column {key!r} in its files and in the names of folders; "
-                "expected it in one of them"
+                f"{self.name} has a column {key!r} in its files and in the names of folders; expected "
+                "it in one of them"
             )
         self.kind = self._files[0][0].kind
         counts = [file.rows for file, _ in self._files]
@@ -430,14 +429,12 @@ def _merged(own: tuple[Column, ...], file: File, first: File) -> tuple[Column, .
     theirs = Counter(column.name for column in file.columns)
     for name in Counter(column.name for column in own) - theirs:
         raise TableError(
-            f"{file.name} has no column {name!r}, which {first.name} has; expected the same "
-            "columns in every file"
+            f"{file.name} has no column {name!r}, which {first.name} has; expected it in every file"
         )
     if len(file.columns) > len(own):
         # Not named: where a file of text has no header, this may be a cell.
         raise TableError(
-            f"{file.name} has a column that {first.name} lacks; expected the same columns in "
-            "every file"
+            f"{file.name} has a column that {first.name} lacks; expected it in every file"
         )
     found = {column.name: column for column in file.columns}
     return tuple(_common(column, found[column.name], file, first) for column in own)
