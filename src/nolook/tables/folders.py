@@ -389,8 +389,8 @@ class Folder:
             self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
             raise TableError(
-                f"{self.name} has a column {key!r} in its files and in the names of folders; expected "
-                "it in one of them"
+                f"{self.name} has a column {key!r} in its files and in the names of folders; "
+                "expected it in one of them"
             )
         self.kind = self._files[0][0].kind
         counts = [file.rows for file, _ in self._files]
