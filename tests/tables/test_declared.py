@@ -18,6 +18,7 @@ import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import csv, read_table
 from nolook.tables.csv import CsvFile
+from nolook.tables.files import place_of
 
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -145,7 +146,7 @@ def test_quoted_cells_may_hold_anything(tmp_path, quote, delimiter, cells):
     names = [f"x{i}" for i in range(len(cells))]
     (tmp_path / "t.csv").write_text(delimiter.join(names) + f"\n{text}\n", "utf-8")
     form = nolook.Schema(delimiter=delimiter, quote=quote, multiline=True).file
-    (batch,) = CsvFile(tmp_path / "t.csv", form).batches(names)
+    (batch,) = CsvFile(place_of(tmp_path / "t.csv"), form).batches(names)
     assert [column[0].as_py() for column in batch.columns] == cells
 
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import csv, feather
+from pyarrow import csv, feather, fs
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
-from nolook.tables import folders, spool
+from nolook.tables import files, folders, spool
 from nolook.tables.draft import draft_schema
 from nolook.tables.folders import label_of, would_read
 from nolook.tables.read import read_scores
@@ -114,6 +114,12 @@ def test_a_pattern_finds_what_the_library_of_python_finds(pattern, found, tmp_pa
         )
         if "**" not in pattern:
             assert would_read(tmp_path / pattern, path) == inside
+
+
+def test_names_need_not_be_utf8(folder):
+    (folder / "a.parquet").rename(folder / os.fsdecode(b"\xff.parquet"))
+    for source in (folder, folder / "*.parquet", sorted(folder.iterdir())):
+        assert xs(source) == WHOLE[4:] + WHOLE[:4]
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path):
@@ -224,14 +230,25 @@ def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path)
     (tmp_path / "link.parquet").symlink_to(file)
     for place in ("t", "t/data", "t/data/*/*.parquet", "t/**/*.parquet", file, "link.parquet"):
         assert "Delta Lake" in refusal(tmp_path / place)
-    for files in ([file], [tmp_path / "link.parquet"], ds.dataset(str(file.parent))):
-        assert "Delta Lake" in refusal(files)
+    for chosen in ([file], [tmp_path / "link.parquet"], ds.dataset(str(file.parent))):
+        assert "Delta Lake" in refusal(chosen)
     bucket = Bucket()
     bucket.put_folder(tmp_path / "t", "t")
     bucket.put(f"t/{log}/x.metadata.json", b"{}")
     for path in ("t", "t/data/day=1/a.parquet"):
         assert "Delta Lake" in refusal(bucket.address(path))
     assert "Delta Lake" in refusal([bucket.address("t/data/day=1/a.parquet")])
+
+
+def test_paths_need_not_be_absolute(folder, monkeypatch):
+    folder.rename(folder.parent / "t[1]")
+    monkeypatch.chdir(folder.parent / "t[1]")
+    dataset = ds.dataset(["b.parquet"], filesystem=fs.LocalFileSystem(use_mmap=True))
+    sources = (".", "*.parquet", "b.parquet", ["a.parquet"], dataset)
+    tables = [read_table(source, "y") for source in sources]
+    monkeypatch.chdir("/")
+    rows = [sum(batch.shape[1] for batch in table.batches()) for table in tables]
+    assert rows == [8, 8, 4, 4, 4]
 
 
 def test_a_relative_path_shows_the_log_above(tmp_path, monkeypatch):
@@ -279,6 +296,12 @@ def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
     tracemalloc.stop()
     assert peak < 5e6
     assert time.monotonic() - start < 60
+
+
+def test_a_pattern_reaches_folders_far_below(tmp_path):
+    far = tmp_path.joinpath(*["d"] * 1500)
+    assert would_read(tmp_path / "**" / "d" / "*.parquet", far / "a.parquet")
+    assert not would_read(tmp_path / "**" / "d" / "*.parquet", far / "a.csv")
 
 
 def test_folders_in_folders_without_end(tmp_path, monkeypatch):
@@ -568,6 +591,18 @@ def test_a_server_that_does_not_answer():
     settings = "endpoint_override=127.0.0.1:1&scheme=http&region=us-east-1"
     message = refusal(f"s3://holder:{SECRET}@bucket/t?{settings}")
     assert SECRET not in message
+
+
+def test_a_bucket_without_credentials(monkeypatch):
+    """The path to Google's storage is taken, and its refusal is told in one line."""
+    monkeypatch.setattr(files, "_SECONDS", 1)
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "HOME"):
+        monkeypatch.setenv(name, "/nowhere")
+    monkeypatch.setenv("GCE_METADATA_ROOT", "127.0.0.1:1")
+    for settings in ("", "?scheme=http&endpoint_override=127.0.0.1:1"):
+        message = refusal(f"gs://bucket/people.parquet{settings}")
+        assert "'gs://bucket/people.parquet' does not exist or cannot be opened" in message
+        assert "how you sign in" in message
 
 
 @pytest.mark.parametrize("address", ["s3://", "s3:///t", "gs://", "s3://a b?c=d", "s3://b?x=y"])

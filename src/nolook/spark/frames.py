@@ -19,7 +19,6 @@ from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
 from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
 from nolook.spark.moving import ByUnit, Pieces
-from nolook.tables.files import File
 from nolook.tables.folders import Folder
 from nolook.tables.read import is_of_spark
 from nolook.tables.source import Column, Source, attempt, in_words
@@ -67,7 +66,7 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
             f"engine is a value of type {type(session).__name__}; expected a session of Spark "
             "(SparkSession.builder.getOrCreate())"
         )
-    if not isinstance(opened, File | Folder):
+    if not isinstance(opened, Folder):
         raise ParameterError(
             f"{named('engine')} is given, but {opened.name} is not files; expected files that "
             f"Spark's workers can open, or a table of Spark alone (leave {named('engine')} out)"
@@ -192,7 +191,7 @@ class SparkFrame(_OnSpark):
 class SparkFiles(_OnSpark):
     """Files that Spark's workers open by the same paths: it only says who reads what."""
 
-    def __init__(self, opened: File | Folder, session: Any) -> None:  # noqa: ANN401
+    def __init__(self, opened: Folder, session: Any) -> None:  # noqa: ANN401
         super().__init__()
         self.name, self.label, self.columns = opened.name, opened.label, opened.columns
         self._opened, self._session = opened, session

@@ -12,27 +12,24 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import os
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import chain
-from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from nolook._language import given
 from nolook.errors import TableError
-from nolook.tables.databases import is_address
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
 from nolook.tables.source import Column
 
-__all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
+__all__ = ["TEXT_FILES", "CsvFile", "uncompressed"]
 
 #: How the names of text files end; each may be compressed.
 TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
@@ -46,13 +43,6 @@ _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def is_text_file(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Tell whether what holds a table is a path whose name is that of a file of text."""
-    if not isinstance(source, str | os.PathLike) or is_address(source):
-        return False
-    return Path(source).name.lower().endswith(TEXT_FILES)
-
-
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
 
@@ -60,7 +50,7 @@ class CsvFile(File):
 
     Parameters
     ----------
-    place : path-like or Place
+    place : Place
     form : FileFormat
         How it is written.
     names : sequence of str
@@ -74,9 +64,7 @@ class CsvFile(File):
 
     kind = "CSV"
 
-    def __init__(
-        self, place: str | os.PathLike[str] | Place, form: FileFormat, names: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
         self._form, self._names = form, names
         self._wrong = ""  # with its header
         super().__init__(place)

@@ -23,7 +23,7 @@ from nolook._validation import check_path
 from nolook.errors import TableError
 from nolook.tables.conversion import conversion, original, plain_numbers, trimmed
 from nolook.tables.csv import CsvFile, Rows, uncompressed
-from nolook.tables.files import Place, in_storage, place_of
+from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Listing, is_text, located
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
@@ -133,14 +133,12 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
         If the file cannot be read, or its first line has no names.
     """
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
-    told: dict[str, Any] = {}
-    place: Place = place_of(path)
-    if isinstance(source, Listing):
-        place = source.places[0]
-        cells = zip(*source.values, strict=True)
-        told = {key: _texts(each) for key, each in zip(source.keys, cells, strict=False)}
+    if not isinstance(source, Listing):
+        return _typed(open_typed(source), {})
+    told = {key: _texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
         return _typed(open_typed(source), told)
+    _, place = source.files[0]
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
     attempt(expected, place.state)
     return _written(place, told)

@@ -154,8 +154,8 @@ class File(ABC):
     _run_of: range | None = None  # the pieces to be read, if not all
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
-    def __init__(self, place: str | os.PathLike[str] | Place) -> None:
-        self.place = place if isinstance(place, Place) else place_of(place)
+    def __init__(self, place: Place) -> None:
+        self.place = place
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self._unreadable = f"{self.name} is not a readable {self.kind} file ({why})"

@@ -15,7 +15,7 @@ from copy import copy
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from attrs import evolve, frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables.csv import TEXT_FILES, is_text_file
+from nolook.tables.csv import TEXT_FILES, CsvFile
 from nolook.tables.databases import is_address
 from nolook.tables.files import (
     MOST_PARTS,
@@ -61,14 +61,13 @@ _TEXT = pa.large_string()
 class Listing:
     """Files whose rows, one after the other, are a table.
 
-    `keys` are columns that the names of folders give, `values` each file's.
+    `keys` are columns that the names of folders give.
     """
 
     name: str  # for messages
     label: str | None  # its own name, without folders
-    places: tuple[Place, ...]
-    keys: tuple[str, ...] = ()
-    values: tuple[tuple[str | None, ...], ...] = ()
+    keys: tuple[str, ...]
+    files: tuple[tuple[_Values, Place], ...]
 
 
 def located(source: object) -> object:
@@ -87,9 +86,9 @@ def located(source: object) -> object:
     return _from_path(source)
 
 
-def is_text(source: object) -> bool:
+def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
-    return isinstance(source, Listing) and is_text_file(source.places[0].label)
+    return isinstance(source, Listing) and _format(source.files[0][1].label) == CsvFile.kind
 
 
 def open_place(place: Place) -> File:
@@ -130,8 +129,8 @@ def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = Fal
     if not pattern or (so_far and not path):
         return True
     if pattern[0] == "**":
-        deeper = bool(path) and _fits(path[1:], pattern, so_far=so_far)
-        return deeper or _fits(path, pattern[1:], so_far=so_far)
+        deeper = (path[start:] for start in range(len(path) + 1))
+        return any(_fits(each, pattern[1:], so_far=so_far) for each in deeper)
     matches = bool(path) and fnmatchcase(path[0], pattern[0])
     return matches and _fits(path[1:], pattern[1:], so_far=so_far)
 
@@ -201,7 +200,10 @@ def _of_fragment(fragment: Any) -> tuple[_Values, Place]:  # noqa: ANN401
         key: written.get(key, None if value is None else str(value))
         for key, value in get_partition_keys(fragment.partition_expression).items()
     }
-    return told, Place(system, path, _shown("", tuple(path.split("/"))))
+    place = Place(system, path, "")
+    if isinstance(system, fs.LocalFileSystem):  # perhaps of relative paths, or mapped
+        place = place_of(path)
+    return told, evolve(place, name=_shown("", tuple(path.split("/"))))
 
 
 def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
@@ -215,8 +217,7 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
     if not files:
         raise TableError(f"{name} has no file of a table; expected at least one")
     _check_few(name, len(files))
-    places = tuple(place for _, place in files)
-    _check_one_kind(name, places)
+    _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
     for told, place in files:
         if (same := place.same()) in seen:
@@ -229,13 +230,12 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
                 f"{place.name} does not lie in folders of the same columns as other files of "
                 f"{name}; expected NAME=VALUE for the same names in the same order, or for none"
             )
-    return Listing(name, label, places, keys, tuple(tuple(told.values()) for told, _ in files))
+    return Listing(name, label, keys, tuple(files))
 
 
 def _check_few(name: str, count: int) -> None:
     if count > _MOST_ENTRIES:
-        few = f"{_MOST_ENTRIES:,} files and folders"
-        raise TableError(f"{name} has more than {few}; put small files together first")
+        raise TableError(f"{name} has more than {_MOST_ENTRIES:,} files and folders; merge some")
 
 
 def _check_one_kind(name: str, places: Sequence[Place]) -> None:
@@ -256,8 +256,8 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
 
 
 def _format(label: str) -> str | None:
-    if is_text_file(label):
-        return "CSV"
+    if label.lower().endswith(TEXT_FILES):
+        return CsvFile.kind
     return getattr(TYPED_FILES.get(Path(label).suffix.lower()), "kind", None)
 
 
@@ -378,23 +378,22 @@ class Folder:
 
     def __init__(self, listing: Listing, open_file: Callable[[Place], File]) -> None:
         self.name, self.label, self.keys = listing.name, listing.label, listing.keys
-        files: list[File] = []
+        self._files: list[tuple[File, _Values]] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-        for place in listing.places:
+        for told, place in listing.files:
             file = open_file(place)
             if file.columns not in seen:
-                own = _merged(own, file, files[0]) if seen else file.columns
+                own = _merged(own, file, self._files[0][0]) if seen else file.columns
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
-            files.append(file)
+            self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
             raise TableError(
                 f"{self.name} has a column {key!r} in its files and in the names of folders; "
                 "expected it in one of them"
             )
-        self._files = list(zip(files, listing.values, strict=True))
-        self.kind = files[0].kind
-        counts = [file.rows for file in files]
+        self.kind = self._files[0][0].kind
+        counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
@@ -402,8 +401,7 @@ class Folder:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         asked = [name for name in names if name not in self.keys]
-        for file, values in self._files:
-            told = dict(zip(self.keys, values, strict=True))
+        for file, told in self._files:
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
                 columns = [
@@ -417,10 +415,10 @@ class Folder:
     def parts(self) -> Sequence[Folder]:
         """Return parts of files, or runs of files where there are very many."""
         most = MOST_PARTS // len(self._files)
-        pieces = [(part, values) for file, values in self._files for part in file.parts(most)]
+        pieces = [(part, told) for file, told in self._files for part in file.parts(most)]
         return [self._of(pieces[run.start : run.stop]) for run in in_runs(len(pieces), MOST_PARTS)]
 
-    def _of(self, files: list[tuple[File, tuple[str | None, ...]]]) -> Folder:
+    def _of(self, files: list[tuple[File, _Values]]) -> Folder:
         part = copy(self)
         part._files = files
         return part
@@ -431,14 +429,12 @@ def _merged(own: tuple[Column, ...], file: File, first: File) -> tuple[Column, .
     theirs = Counter(column.name for column in file.columns)
     for name in Counter(column.name for column in own) - theirs:
         raise TableError(
-            f"{file.name} has no column {name!r}, which {first.name} has; expected the same "
-            "columns in every file"
+            f"{file.name} has no column {name!r}, which {first.name} has; expected it in every file"
         )
     if len(file.columns) > len(own):
         # Not named: where a file of text has no header, this may be a cell.
         raise TableError(
-            f"{file.name} has a column that {first.name} lacks; expected the same columns in "
-            "every file"
+            f"{file.name} has a column that {first.name} lacks; expected it in every file"
         )
     found = {column.name: column for column in file.columns}
     return tuple(_common(column, found[column.name], file, first) for column in own)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -284,15 +284,9 @@ def _open(
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
-        told = source.keys if isinstance(source, Listing) else ()
-        names = [name for name in columns if name not in told]
-        open_file = partial(CsvFile, form=schema.file, names=names)
-        opened: Source = (
-            Folder(source, open_file)
-            if isinstance(source, Listing)
-            else open_file(cast("str", source))
-        )
-        for name in {column.name for column in opened.columns}.difference(told):
+        names = [name for name in columns if name not in source.keys]
+        opened: Source = Folder(source, partial(CsvFile, form=schema.file, names=names))
+        for name in {column.name for column in opened.columns}.difference(source.keys):
             columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
         opened = open_typed(source)
