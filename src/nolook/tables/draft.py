@@ -79,12 +79,10 @@ _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
 _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_NAMES = 50, 200, 100, 8
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
-_IDENTIFIERS = frozenset(
-    (
-        *("code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz"),
-        *("postcode", "ssn", "tel", "telephone", "uuid", "zip"),
-    )
-)
+_IDENTIFIERS = (
+    "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
+    "tel", "telephone", "uuid", "zip",
+)  # fmt: skip
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 _HEAD = """\

@@ -56,7 +56,8 @@ _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
-_MOST_SIGNS, _LONGEST_SIGN = 100, 20
+# Few and short: they are part of an expression.
+_CURRENCY, _MOST_CURRENCIES = re.compile(r"[^0-9+\-.,%]{1,20}"), 100
 _LONGEST_PATTERN = 60
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
@@ -148,10 +149,7 @@ def _words(words: object, name: str) -> tuple[str, ...]:
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
-    digits = set("0123456789+-.,%")
-    if len(words) > _MOST_SIGNS or not all(
-        0 < len(word) <= _LONGEST_SIGN and digits.isdisjoint(word) for word in words
-    ):
+    if len(words) > _MOST_CURRENCIES or not all(map(_CURRENCY.fullmatch, words)):
         raise ParameterError(
             f"{name} has a text that is empty, long or could be part of a number; expected signs "
             'such as ["€", "EUR"]'
