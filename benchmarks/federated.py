@@ -29,7 +29,7 @@ from nolook.federated.point_functions import MESSAGE_BYTES
 from nolook.federated.reports import make_reports
 from nolook.federated.sealing import Unsealer, new_private_key, public_key, seal, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
-from nolook.federated.shares import check_reports, noisy_blocks
+from nolook.federated.shares import CheckedReports, check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024.scores import scored
 
@@ -163,9 +163,12 @@ def stored_bytes(batch):
         store = Store(Path(name) / "b", batch, 0, bytes(32))
         for start in range(0, STORED, 256):
             store.add(arrivals[start : start + 256])
+        messages = np.zeros((STORED, MESSAGE_BYTES), np.uint8)
+        store.add_checked(CheckedReports(messages, store.sums))
+        sums = store.sums.nbytes
         store.close()
         used = sum(path.stat().st_size for path in Path(name).rglob("*") if path.is_file())
-    return used / STORED + MESSAGE_BYTES
+    return (used - sums) / STORED
 
 
 def scaled():

@@ -32,9 +32,8 @@ from benchmarks.harness import main
 from examples.certificates import Authority
 from nolook.federated.batch import Batch
 from nolook.federated.batch_file import write_batch
-from nolook.federated.private_key import make_private_key
 from nolook.federated.reports import make_reports
-from nolook.federated.sealing import seal
+from nolook.federated.sealing import make_private_key, seal
 from nolook.federated.tokens import make_tokens
 from nolook.privacy.noise import SystemEntropy
 

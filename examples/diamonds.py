@@ -54,7 +54,7 @@ def main():
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")
-    write_page(model_findings(model), folder / "diamonds.html", table=TABLE.name)
+    write_page(model_findings(model), folder / "diamonds.html")
 
 
 if __name__ == "__main__":

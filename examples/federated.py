@@ -125,12 +125,11 @@ def forge(folder, tokens, ca):
     batch = read_batch(folder / "batch.json")
     true = batch.functions
     vars(batch)["functions"] = Heavy(true.levels, true.stops, true.context)
-    ids, *halves = make_reports(batch, [0.5], np.array([True]), SystemEntropy())
-    reports = [[half[0].tobytes()] for half in halves]
+    _, *halves = make_reports(batch, [0.5], np.array([True]), SystemEntropy())
     with ExitStack() as stack:
         reach = (Access(url, *files, ca) for url, *files in zip(batch.servers, tokens, strict=True))
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
-        submit(batch, [ids[0].tobytes()], reports, servers)
+        submit(batch, halves, servers)
 
 
 def main():

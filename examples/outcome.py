@@ -48,10 +48,10 @@ def main():
         print(f"caution: {caution}")
     print(f"left for later releases: epsilon {left:g}")
     nolook.save(model, folder / "bank.model.json")
-    write_page(model_findings(model), folder / "bank.model.html", table=TABLE.name)
+    write_page(model_findings(model), folder / "bank.model.html")
     scored = Scored("bank.model.json", "target", "1")
     page = evaluation_findings(found, scored, model)
-    write_page(page, folder / "bank.evaluation.html", table=TABLE.name)
+    write_page(page, folder / "bank.evaluation.html")
 
 
 if __name__ == "__main__":

@@ -153,8 +153,8 @@ def main():
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "visits.model.json")
-    write_page(model_findings(model), folder / "visits.html", table=visits.name)
-    write_page(ecdf_findings(stays, "nights"), folder / "nights.html", table=visits.name)
+    write_page(model_findings(model), folder / "visits.html")
+    write_page(ecdf_findings(stays, "nights"), folder / "nights.html")
 
 
 if __name__ == "__main__":

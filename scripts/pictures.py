@@ -81,7 +81,7 @@ def screens(place):
         return
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        nolook.load(RELEASE).report(page, table="diamonds.parquet")
+        nolook.load(RELEASE).report(page)
         for (width, height), options in SCREENS.items():
             command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
             command += [

@@ -10,10 +10,9 @@ import pytest
 
 import nolook
 import nolook.cli
-from nolook.tables._postgresql import PostgreSQLTable
 from tests.report.command import Result
-from tests.tables.database_places import DATABASES, hang_up
-from tests.tables.servers import PASSWORD, postgresql
+from tests.tables.database_places import DATABASES
+from tests.tables.servers import PASSWORD
 
 ROWS = 3_000
 
@@ -49,7 +48,7 @@ def place(request, tmp_path) -> list[str]:
     """The words that name a table of a database."""
     folder = tmp_path / "kept"
     folder.mkdir()
-    kept = DATABASES[request.param][0](people(), folder)
+    kept = DATABASES[request.param](people(), folder)
     if isinstance(kept, nolook.Database):
         return [kept._uri, "--table", "t"]
     return [kept]
@@ -94,25 +93,11 @@ def test_outputs_are_called_after_the_table(place, cli, tmp_path):
     assert len((tmp_path / "p.csv").read_text().splitlines()) == ROWS + 1
 
 
-def test_a_query_in_place_of_a_table(place, cli, tmp_path):
-    address = place[0].partition("#")[0]
-    query = ("--query", "SELECT income, age FROM t WHERE age >= 30")
-    options = ("--target", "income", "--epsilon", "5", "--quiet", "--exclude", "age")
-    done = cli("fit", address, *query, *options[:-2])
-    assert done.status == 0, done
-    model = nolook.load(tmp_path / "t.income.model.json")
-    assert list(model.feature_names_in_) == ["age"]
-    joined = cli("fit", address, "--query", "SELECT age FROM t JOIN u", *options)
-    assert joined.status == 2
-    assert "--query has a join" in joined.err
-    assert joined.err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["postgresql://owner:{password}@127.0.0.1/x"], "--table and --query: neither is given"),
-        (["duckdb:t.duckdb", "--table", "t", "--query", "SELECT 1"], "both are given"),
+        (["postgresql://owner:{password}@127.0.0.1/x"], "--table is not given"),
+        (["duckdb:t.duckdb", "--table", " "], "--table is empty"),
         (["people.parquet", "--table", "t"], "--table is given, but the table is a file"),
         (["mysql://owner:{password}@127.0.0.1/x", "--table", "t"], "no known kind"),
         (["postgresql://owner:{password}@127.0.0.1:1/x", "--table", "t"], "cannot be opened"),
@@ -142,27 +127,3 @@ def test_no_schema_is_drafted_of_a_database(cli):
     done = cli("schema", f"postgresql://owner:{PASSWORD}@127.0.0.1/x")
     assert done.status == 2
     assert PASSWORD not in done.err
-
-
-def test_a_connection_that_is_lost_after_the_charge_is_told(cli, tmp_path, monkeypatch):
-    kept = DATABASES["postgresql"][0](people(), tmp_path)
-    nolook.Ledger.create(tmp_path / "l", nolook.Budget(9.0, 1e-3), name="l").close()
-    passes = []
-    batches = PostgreSQLTable.batches
-
-    def cut(self, names):
-        passes.append(names)
-        if len(passes) == 2:  # the first is made before the charge
-            hang_up(tmp_path)
-        return batches(self, names)
-
-    monkeypatch.setattr(PostgreSQLTable, "batches", cut)
-    words = ("--table", "t", "--target", "income", "--features", "age", "--epsilon", "1")
-    done = cli("fit", kept._uri, *words, "--ledger", "l")
-    assert done.status == 2
-    assert "connection was lost" in done.err
-    assert "the ledger l was charged epsilon 1, " in done.err
-    assert done.err.count("\n") == 1
-    with nolook.Ledger(tmp_path / "l") as ledger:
-        assert len(ledger.history()) == 1
-    assert postgresql().execute("SELECT 1") == [(1,)]

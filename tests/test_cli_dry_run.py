@@ -70,7 +70,7 @@ def test_what_is_announced_is_what_is_then_charged(folder, name):
     with nolook.Ledger(folder / "its.ledger") as ledger:
         (entry,) = ledger.history()
         left = ledger.remaining
-    assert f"Dry run: {entry.description}." in said
+    assert f"Dry run: {entry.description} of {entry.details.table}." in said
     charged = f"epsilon {entry.cost.epsilon:g}, delta {entry.cost.delta:g};"
     assert f"would be charged {charged}" in said
     assert f"epsilon {left.epsilon:g}, delta {left.delta:g} would be left" in said

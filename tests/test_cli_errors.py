@@ -215,7 +215,7 @@ REFUSED = {
         ("--positive yes", "'number'", "integer"),
         ("--target real --positive yes", "'real'", "not a number"),
         ("--target member --positive yes", "'member'", "true"),
-        ("--positive ''", "categories of 'number'"),
+        ("--positive ''", "--positive is empty", "--positive yes"),
     ],
     "calibration scores.parquet --probability score --target number --epsilon 2": [
         ("--groups 0", "groups is 0"),
@@ -395,7 +395,7 @@ def refused(done: Result, *expected: str, status: int = 2) -> None:
         place = done.err.index(text, place)
     assert done.err.isascii() or done.err.strip().isprintable()
     # In the words of the command line, about what is public.
-    for python in ("features=", "missing=", "nolook.", "dictionary", "is None"):
+    for python in ("features=", "categories=", "missing=", "nolook.", "dictionary", "None"):
         assert python not in done.err.replace("nolook: error", ""), done.err
     assert "Traceback" not in done.err
     assert CELL not in done.out + done.err

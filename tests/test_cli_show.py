@@ -72,7 +72,7 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
     # Files, and what is said of a ledger, follow where the release was made.
     assert shown.out
     assert done.out.startswith(shown.out)
-    again = cli("report", "a.json", "--output", "b.html", "--table", "people.parquet")
+    again = cli("report", "a.json", "--output", "b.html")
     assert (again.status, again.err) == (0, "")
     assert again.out == "report: b.html\n"
     # A file keeps neither the day nor what was left of a ledger.
@@ -81,13 +81,6 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
         for name in ("a.html", "b.html")
     )
     assert first == second
-
-
-def test_a_page_without_a_name_for_the_table_says_so(cli, tmp_path):
-    cli("report", "m.json", "--output", "b.html")
-    assert (
-        'Of the table <bdi class="whole">without a name</bdi>' in (tmp_path / "b.html").read_text()
-    )
 
 
 def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):

@@ -17,7 +17,7 @@ from nolook.algorithms import (
 from nolook.algorithms.class_design import ClassDesign
 from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.algorithms.logistic_steps import LogisticSteps, Metric, is_noise
-from nolook.kernels import class_gradient, weighted_rows
+from nolook.kernels import clipped_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import whitened_rows
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
@@ -111,8 +111,10 @@ def library_probabilities(products, shrink):
 def products_by(probabilities):
     """Return the sum of products with another logistic function."""
 
-    def add(rows, targets, theta, shrink, grid, weights):
+    def add(rows, targets, theta, shrink, grid, bound, weights, *, logistic):
         assert weights is None
+        assert logistic
+        assert bound == grid
         p = (theta @ rows.astype(np.float64)).copy()
         probabilities(p, shrink)
         return (rows @ np.trunc((targets - p) * grid)).astype(np.int64).astype(object)
@@ -234,7 +236,7 @@ FAULTS = (
     ExactFault(
         "probabilities that depend on the place in a vector",
         lambda patch: patch.setattr(
-            class_gradients, "class_products", products_by(library_probabilities)
+            class_gradients, "clipped_gradient", products_by(library_probabilities)
         ),
         _BEYOND,
     ),
@@ -274,8 +276,8 @@ def test_probabilities_off_the_grid_are_noticed(monkeypatch):
     rows = np.random.default_rng(0).integers(-9_000, 9_000, size=(5, 400)).astype(np.int16)
     whole = np.rint(theta * 2.0**30)
     for model, same in ((whole, True), (theta, False)):
-        forward = class_gradient.scores(rows, model, 1.0)
-        backward = class_gradient.scores(rows[::-1].copy(), model[::-1].copy(), 1.0)
+        forward = clipped_gradient.scores(rows, model, 1.0)
+        backward = clipped_gradient.scores(rows[::-1].copy(), model[::-1].copy(), 1.0)
         assert (forward == backward).all() == same
 
 

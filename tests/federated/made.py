@@ -65,6 +65,18 @@ def rows_of(listed):
     return np.frombuffer(b"".join(listed), np.uint8).reshape(len(listed), -1)
 
 
+def left_of(texts, folder):
+    """Return those of some random texts of which a file in a folder holds any 16 bytes."""
+    files = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return [one for one in texts if any(one[i : i + 16] in files for i in range(len(one) - 15))]
+
+
+def secrets_of(batch, role, listed):
+    """Return the keys of some reports, without what is public, and the messages about them."""
+    messages = check_reports(batch, role, rows_of(listed)).messages
+    return [one[44:-64] for one in listed] + [one.tobytes() for one in messages]
+
+
 def changed(report):
     """Return a report one bit of whose key is another."""
     return report[:60] + bytes([report[60] ^ 1]) + report[61:]

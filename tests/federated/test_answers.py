@@ -203,8 +203,8 @@ def test_a_release_can_be_saved_loaded_and_shown(tmp_path, kind):
     again.scored_ = getattr(found, "scored_", None)
     assert again.privacy_.budget == found.privacy_.budget
     assert again.privacy_.relation == "replace"
-    assert render_page(findings_of(again), table="a") == render_page(findings_of(found), table="a")
-    page = render_page(findings, table="scores")
+    assert render_page(findings_of(again)) == render_page(findings_of(found))
+    page = render_page(findings)
     assert "The number of rows, which is taken for public." in page
 
 

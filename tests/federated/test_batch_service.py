@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import time
 from base64 import b64decode
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
@@ -17,12 +18,21 @@ import nolook
 from nolook.errors import LedgerError
 from nolook.federated import analyst, shares
 from nolook.federated.failures import RefusedError, ReportError, StoreError
-from nolook.federated.server import batch_service
+from nolook.federated.server import batch_service, expander
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.release import charge, check_ledger, encode
-from nolook.federated.server.store import Arrival
-from nolook.federated.server.sums import RunningSum, read_sums
-from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, reports, rows_of
+from nolook.federated.server.store import Agreement, Arrival, Store
+from tests.federated.made import (
+    CALIBRATION,
+    LOUD,
+    ROC,
+    SMALL,
+    WIDE,
+    left_of,
+    reports,
+    rows_of,
+    secrets_of,
+)
 
 PATIENCE = 60.0
 
@@ -269,8 +279,7 @@ def test_other_reports_or_another_secret_give_other_noise(tmp_path):
                 for role in (0, 1):
                     both.services[role].close()
                     shutil.rmtree(both.data(role))
-                    both.data(role).mkdir()
-                    (both.data(role) / "secret").write_bytes(bytes(range(32)))
+                    Store(both.data(role), SMALL, role, bytes(range(32))).close()
                     both.start(role)
             both.put(40, without=(without, ()))
             both.freeze()
@@ -365,7 +374,7 @@ def test_too_few_reports_are_never_answered(both):
 def refused_or_closed(service):
     state, status = "closed", 409
     try:
-        state = service.freeze()["state"]
+        state = frozen(service)["state"]
     except RefusedError as error:
         status = error.status
     assert (state, status) == ("closed", 409)
@@ -374,9 +383,9 @@ def refused_or_closed(service):
 def test_nothing_is_answered_before_both_agreed(both):
     both.put(9)
     assert "open" in refused(409, both.services[0].answer)
-    assert both.services[0].freeze()["state"] == "closed"
+    assert frozen(both.services[0])["state"] == "closed"
     refused(409, both.services[0].answer)
-    assert both.services[1].freeze()["state"] == "closed"
+    assert frozen(both.services[1])["state"] == "closed"
     for service in both.services:
         refused(409, service.answer)
     assert both.services[0].freeze()["state"] == "frozen"
@@ -387,8 +396,8 @@ def test_a_closed_batch_takes_no_reports_but_knows_its_own(both):
     both.put(9)
     ids, first, *_ = reports(SMALL, 40)
     assert refused(409, both.services[0].entries, b"")
-    both.services[0].freeze()
     service = both.services[0]
+    frozen(service)
     assert service.put(Arrival(ids[0], first[0])).result(PATIENCE) is False
     refused(409, service.put(Arrival(ids[9], first[9])).result, PATIENCE)
     assert service.status()["count"] == 9
@@ -396,6 +405,7 @@ def test_a_closed_batch_takes_no_reports_but_knows_its_own(both):
 
 def test_the_other_server_is_away_or_lies(both):
     both.put(9)
+    frozen(both.services[0])
     both.peers[0].status = 503
     refused(503, both.services[0].freeze)
     both.peers[0].status = 401  # this server's own token is wrong: not the analyst's
@@ -420,124 +430,119 @@ def refused_any(call):
     return caught.value.status
 
 
-@pytest.mark.parametrize("how", ["lost", "changed", "short"])
-@pytest.mark.parametrize("when", ["open", "frozen", "answered", "running"])
-def test_a_batch_whose_secret_was_lost_is_retired_for_good(both, how, when):
-    secret = both.data(0) / "secret"
-    assert secret.stat().st_mode & 0o777 == 0o600
+@pytest.mark.parametrize("when", ["open", "frozen", "answered"])
+def test_a_batch_whose_secret_was_lost_is_never_answered(both, when):
+    file = both.data(0) / "state.sqlite"
+    assert file.stat().st_mode & 0o777 == 0o600
     both.put(9)
     if when != "open":
         both.freeze()
     if when == "answered":
         both.ask()
-    whole = secret.read_bytes()
-    if when != "running":
-        both.services[0].close()
-    secret.unlink()
-    if how != "lost":
-        secret.write_bytes(whole[::-1] if how == "changed" else whole[:-1])
-    if when != "running":
-        both.start(0)
+    both.services[0].close()
+    changed_file(file, "UPDATE batch SET secret = NULL")
     for _ in range(2):
-        assert "retired" in refused(410, both.ask, 0)
-        refused(410, both.services[0].freeze)
-        secret.write_bytes(whole)  # too late
-        both.restart(0)
-    assert both.services[0].status()["state"] == "retired"
+        with pytest.raises(StoreError, match="is damaged"):
+            both.start(0)
+
+
+def changed_file(file, change, *values):
+    """Change a database that nobody uses."""
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute(change, values)
 
 
 @pytest.mark.parametrize("batch", [SMALL, WIDE])
 def test_reports_are_deleted_when_the_final_sum_is_stored(tmp_path, batch):
+    ids, *sent, _, _ = reports(batch, 40)
+    texts = [secrets_of(batch, role, sent[role][:20]) for role in (0, 1)]
     with two(tmp_path, batch) as both:
         both.put(20, without=((4,), (5,)))
-        assert list((both.data(0) / "segments").iterdir())
+        for role in (0, 1):
+            missing = {0: sent[0][4][44:-64], 1: sent[1][5][44:-64]}[role]
+            found = left_of([one for one in texts[role] if len(one) > 32], both.data(role))
+            assert set(found) == {one for one in texts[role] if len(one) > 32} - {missing}
         both.freeze()
         both.ask()
-        ids, first, *_ = reports(batch, 40)
         for role in (0, 1):
-            assert not list((both.data(role) / "segments").iterdir())
-            names = {path.name for path in both.data(role).iterdir()}
-            assert "final.sum" in names
-            assert not names & {"running.sum", "running.messages"}
+            assert left_of(texts[role], both.data(role)) == []
         # A replay is still known.
         both.restart(0)
-        assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) is False
+        assert both.services[0].put(Arrival(ids[0], sent[0][0])).result(PATIENCE) is False
 
 
-def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):
-    _, first, *_ = reports(ROC, 40)
+def test_sums_are_those_from_scratch_and_each_report_is_checked_once(tmp_path, monkeypatch):
+    ids, first, *_ = reports(ROC, 40)
     rows, calls = rows_of(first), Counter()
 
     def checked(batch, role, some):
+        assert len(some) <= 7
         calls.update(row.tobytes() for row in some)
         return shares.check_reports(batch, role, some)
 
-    def opened(stored):
-        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], stored)
-
-    monkeypatch.setattr("nolook.federated.server.sums.check_reports", checked)
-    monkeypatch.setattr("nolook.federated.server.sums._MOST_REPORTS", 7)
+    monkeypatch.setattr(expander, "check_reports", checked)
+    monkeypatch.setattr(expander, "_MOST_REPORTS", 7)
     for stored in (0, 5, 17, 40):
-        running = opened(stored)
-        while running.count < stored:
-            running.advance(stored)
-        running.keep()
-        assert running.count == stored
+        store = Store(tmp_path / "b", ROC, 0, bytes(32))
+        store.add([Arrival(*one) for one in zip(ids[:stored], first, strict=False)])
+        adding = expander.Expander(store, _raise)
+        wait_for(lambda store=store, stored=stored: store.checked == stored)
+        adding.close()
+        assert (store.sums == shares.cell_shares(ROC, 0, rows[:stored])).all()
+        store.close()
     assert set(calls.values()) == {1}
-    outside = np.array([0, 13, 39])
-    wanted = shares.cell_shares(ROC, 0, np.delete(rows, outside, axis=0))
-    assert (opened(40).without(outside) == wanted).all()
-    assert (opened(40).without(outside[:0]) == shares.cell_shares(ROC, 0, rows)).all()
-
-    # A damaged file is made again; one of a later moment than the reports is no good.
-    content = (tmp_path / "s").read_bytes()
-    for at in (0, 4, 5, 8, 40, 75, 80, len(content) - 1):
-        (tmp_path / "s").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        assert read_sums(tmp_path / "s", ROC, 0, bytes(32)) is None
-        assert opened(40).count == 0
-    (tmp_path / "s").write_bytes(content)
-    for wrong in ((SMALL, 0, bytes(32)), (ROC, 1, bytes(32)), (ROC, 0, bytes(31) + b"x")):
-        assert read_sums(tmp_path / "s", *wrong) is None
-    with pytest.raises(StoreError, match="one moment"):
-        opened(39)
+    store = Store(tmp_path / "b", ROC, 0, bytes(32))
+    store.shut()
+    store.propose(Agreement(37, bytes(32)), [1, 14, 40])
+    store.freeze(b"")
+    adding = expander.Expander(store, _raise)
+    wait_for(lambda: store.erased)
+    adding.close()
+    wanted = shares.cell_shares(ROC, 0, np.delete(rows, [0, 13, 39], axis=0))
+    assert (store.sums == wanted).all()
+    store.close()
+    assert sum(calls.values()) == 40
 
 
-@pytest.mark.parametrize("name", ["final.sum", "state.sqlite"])
-def test_a_damaged_file_ends_the_answers(both, name, capfd):
+def _raise(error):
+    raise error
+
+
+def wait_for(condition):
+    patience = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < patience
+        time.sleep(0.005)
+
+
+def test_a_damaged_sum_ends_the_answers(both, capfd):
     both.put(9)
     both.freeze()
-    both.ask()
+    both.ask(role=1)
+    wait_for(lambda: both.services[0]._store.erased)
     both.services[0].close()
-    path = both.data(0) / name
-    content = path.read_bytes()
-    path.write_bytes(content[:-5000])
-    try:
-        if name == "state.sqlite":
-            with pytest.raises(StoreError, match=name):
-                both.start(0)
-        else:
-            both.start(0)
-            # Stored answers need no sum.
-            assert both.ask(role=0)
-            assert both.services[0]._expander is not None
-            with pytest.raises(StoreError, match=name):
-                both.services[0]._expander.final()
-    finally:
-        path.write_bytes(content)
+    file = both.data(0) / "state.sqlite"
+    changed_file(file, "UPDATE batch SET sums = zeroblob(length(sums))")
+    assert file.name not in refused(500, both.start(0).answer)
+    assert file.name in capfd.readouterr().err
+    assert both.spent() == [0.0, 1.0]
+    changed_file(
+        both.services[1].close() or both.data(1) / file.name, "UPDATE batch SET sums = x''"
+    )
+    both.start(1)
+    assert both.ask(role=1)  # a stored answer needs no sum
 
 
-def test_damaged_reports_stop_the_server_and_are_named(both, capfd):
+def test_damaged_reports_stop_the_server_and_are_named(both, capfd, monkeypatch):
+    monkeypatch.setattr(expander.Expander, "_advance", lambda _: False)
     both.put(9)
     both.services[0].close()
-    (path,) = (both.data(0) / "segments").iterdir()
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    (both.data(0) / "running.sum").unlink(missing_ok=True)
+    path = both.data(0) / "state.sqlite"
+    changed_file(path, "UPDATE half SET content = zeroblob(length(content)) WHERE position = 9")
+    monkeypatch.undo()
     service = both.start(0)
-    patience = time.monotonic() + PATIENCE
-    while service._failure is None:
-        assert time.monotonic() < patience
-        time.sleep(0.01)
+    wait_for(lambda: service._failure is not None)
     ids, first, *_ = reports(SMALL, 40)
     for call in (
         lambda: service.put(Arrival(ids[9], first[9])),
@@ -546,24 +551,23 @@ def test_damaged_reports_stop_the_server_and_are_named(both, capfd):
     ):
         assert path.name not in refused(500, call)
     assert path.name in capfd.readouterr().err
-    path.write_bytes(content)
 
 
 def test_a_disk_that_fails_stops_the_server(both, monkeypatch, capfd):
     both.put(3)
     ids, first, *_ = reports(SMALL, 40)
-    monkeypatch.setattr("os.fsync", _fail)
+    monkeypatch.setattr(Store, "_enter", _fail)
     refused(503, both.services[0].put(Arrival(ids[5], first[5])).result, PATIENCE)
     monkeypatch.undo()
     refused(500, both.services[0].put, Arrival(ids[6], first[6]))
-    assert "cannot be read or written" in capfd.readouterr().err
+    assert "cannot be written" in capfd.readouterr().err
     service = both.restart(0)
     assert service.status()["count"] == 3
     assert service.put(Arrival(ids[5], first[5])).result(PATIENCE) is True
 
 
-def _fail(handle):
-    raise OSError(28, "No space left on device")
+def _fail(*_):
+    raise sqlite3.OperationalError("database or disk is full")
 
 
 def test_an_answer_is_the_same_bytes_for_the_same_numbers():

@@ -125,7 +125,7 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
     try:
         owners, analysts = clients(pair, "owner"), clients(pair, "analyst")
         for _ in range(2):
-            submit(SMALL, IDS, (FIRST, SECOND), owners)
+            submit(SMALL, (FIRST, SECOND), owners)
             assert [one.status("ages")["count"] for one in analysts] == [40, 40]
         assert analyst.freeze(SMALL, analysts) == analyst.Frozen(40, 0, (40, 40))
         first, second = analyst.ask(SMALL, analysts)
@@ -133,7 +133,7 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
         assert first.batch == second.batch == SMALL.digest
         assert first.reports == second.reports
         with pytest.raises(RefusedError, match="closed") as caught:
-            submit(SMALL, reports(SMALL, 9, 2)[0], reports(SMALL, 9, 2)[1:3], owners)
+            submit(SMALL, reports(SMALL, 9, 2)[1:3], owners)
         assert caught.value.status == 409
         assert pair.said() == ""
         for one in (*owners, *analysts):
@@ -145,7 +145,7 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
 def test_one_refused_report_ends_a_submission(pair):
     owners = clients(pair, "owner")
     with pytest.raises(RefusedError, match="refused \\(400\\)"):
-        submit(SMALL, IDS, (SECOND, FIRST), owners)
+        submit(SMALL, (SECOND, FIRST), owners)
     for one in owners:
         one.close()
 

@@ -16,8 +16,7 @@ from examples.certificates import Authority
 from nolook.federated.batch_file import read_batch
 from nolook.federated.commands import _submit
 from nolook.federated.commands._submit import _place, _Wanted
-from nolook.federated.private_key import read_private_key
-from nolook.federated.sealing import public_key
+from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens
 from nolook.tables.schema import Schema
 from tests.federated.forking import Forks
@@ -128,6 +127,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         # Never in place of it unasked; once more, and it is the same.
         assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
+        assert "--smoothing is 'x'" in refused(cli("query", *analyst, "--smoothing", "x"))
         words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
@@ -306,7 +306,7 @@ def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
     assert public not in file.read_text()
     assert "exists" in refused(cli("key", "--output", "private"))
     file.write_text("x")
-    with pytest.raises(nolook.ParameterError, match="holds no private key"):
+    with pytest.raises(nolook.ParameterError, match="not a private key"):
         read_private_key(file)
 
 
@@ -323,6 +323,8 @@ def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
         ({"--server0": "b"}, "servers"),
         ({"--key0": "xyz"}, "keys"),
         ({"--grid": "1:0:1"}, "--grid"),
+        ({"--grid": "0:1:1e-6"}, "(give a larger step)"),
+        ({"--kind": "roc"}, "at most 2**16 for roc (give --grid, such as 0:1:0.01)"),
         ({"--output": "none/x.json"}, "--output"),
     ],
 )
@@ -339,8 +341,9 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--value", "1", "--table", "t", "--column", "c"], "--value and --table"),
         (["--table", "t"], "--table and --column"),
         (["--table", "t", "--column", "c"], "'t'"),
-        (["--value", "1", "--from", "x"], "--from is given, but --table is no database"),
-        (["--table", "t", "--column", "c", "--query", "x"], "--query is given"),
+        (["--value", "1", "--from", "x"], "--from is given, but --table is not a database"),
+        (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
+        (["--value", "1", "--where", "c > 1"], "--where is given, but --table is not"),
         (["--value", "nan"], "--value is not a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--server0", "http://x"], "https://"),

@@ -107,7 +107,6 @@ def test_a_server_told_to_stop_closes_its_files_and_waits_for_nobody_idle(pair):
         assert time.monotonic() - start < SECONDS
     folder = pair.data(0) / SMALL.name
     assert not (folder / "state.sqlite-wal").exists()
-    assert (folder / "running.sum").exists()
     pair.processes[0] = None
     pair.start(0)
     heard(pair)

@@ -18,7 +18,7 @@ from nolook.federated.shares import cell_shares
 from nolook.kernels.forests import block_counts
 from tests.federated import service_steps
 from tests.federated.forking import COUNT, FAIL_ON, FAIL_ONCE, KILL, TEAR
-from tests.federated.made import LOUD, reports, rows_of
+from tests.federated.made import LOUD, left_of, reports, rows_of, secrets_of
 from tests.federated.service_steps import AGREED, BATCH, OWN
 from tests.privacy.ledger_processes import quick_folder
 
@@ -74,8 +74,7 @@ def check_after(folder, noted):
         assert [entry.state for entry in ledger.history()] == ["complete"]
         assert ledger.spent.epsilon == LOUD
     assert service_steps.run(folder, lambda _: None) == answer
-    assert not list((folder / "data" / "segments").iterdir())
-    assert not (folder / "data" / "running.messages").exists()
+    check_deleted(folder)
     share = np.frombuffer(b64decode(json.loads(answer)["answer"]["count"]), "<u8")
     assert share.tolist() == wanted_share().tolist()
     shutil.rmtree(folder)
@@ -88,9 +87,13 @@ def check_ended(folder, service, noted):
     assert f"answer {hashlib.sha256(answer).hexdigest()}" in noted
     with nolook.Ledger(folder / "ledger") as ledger:
         assert ledger.spent.epsilon == LOUD
-    left = {path.name for path in (folder / "data").rglob("*") if path.is_file()}
-    assert left <= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm"}
+    check_deleted(folder)
     shutil.rmtree(folder)
+
+
+def check_deleted(folder):
+    """No file has anything of a report, except for its id."""
+    assert not left_of(secrets_of(BATCH, 0, reports(BATCH, 40)[1]), folder / "data")
 
 
 def wanted_share():

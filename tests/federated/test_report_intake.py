@@ -81,5 +81,5 @@ def test_a_key_is_the_one_that_the_batch_names():
 
 def test_a_batch_with_a_key_that_is_none_seals_nothing():
     batch = evolve(SMALL, keys=("00" * 32, SMALL.keys[1]))
-    with pytest.raises(ParameterError, match="no public key"):
+    with pytest.raises(ParameterError, match="not a public key"):
         seal(batch, 0, SENT[0][0])

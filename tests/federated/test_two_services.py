@@ -14,7 +14,17 @@ from nolook.federated.answers import distribution
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.store import Arrival
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, forged, reports
+from tests.federated.made import (
+    CALIBRATION,
+    LOUD,
+    ROC,
+    SMALL,
+    WIDE,
+    forged,
+    left_of,
+    reports,
+    secrets_of,
+)
 from tests.federated.test_batch_service import (
     PATIENCE,
     Both,
@@ -264,11 +274,14 @@ def test_an_ended_batch_keeps_its_answers_and_nothing_else(tmp_path):
         both.put(12)
         both.freeze()
         (answer,) = both.ask(role=0)
+        gone = [secrets_of(BATCH, role, reports(BATCH, 40)[1 + role]) for role in (0, 1)]
+        for role, service in enumerate(both.services):
+            gone[role] += [service._store.secret, service._store.sums.astype("<u8").tobytes()]
+            assert left_of(gone[role][-2:], both.data(role)) == gone[role][-2:]
         assert [service.end()["state"] for service in both.services] == ["ended"] * 2
         for role in (0, 1):
             for _ in range(2):
-                left = sorted(path.name for path in both.data(role).rglob("*") if path.is_file())
-                assert set(left) <= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm"}
+                assert left_of(gone[role], both.data(role)) == []
                 both.restart(role)
         assert both.ask(role=0) == [answer]
         assert "ended" in refused(410, both.ask, 1)
@@ -291,4 +304,4 @@ def test_a_batch_can_end_before_it_is_answered(tmp_path, when):
             assert service.end()["state"] == "ended"
             refused(410, service.answer)
         both.restart(0)
-        assert not list((both.data(0) / "segments").iterdir())
+        assert left_of(secrets_of(BATCH, 0, reports(BATCH, 40)[1]), both.data(0)) == []

@@ -97,7 +97,7 @@ def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
         *("support_", "feature_names_in_", "recipe_", "privacy_", "order_", "target_name_"),
     ):
         setattr(pipeline.selector_, attribute, getattr(fitted().selector_, attribute))
-    with pytest.raises(ParameterError, match="ranges is of type tuple"):
+    with pytest.raises(ParameterError, match=r"SISSelector, .* parameters\.ranges has"):
         nolook.save(pipeline, tmp_path / "model.json")
 
 
@@ -106,7 +106,7 @@ def test_a_selector_with_parameters_of_its_own_is_not_saved(tmp_path):
         def __init__(self, k=5, epsilon=1.0, random_state=None):
             super().__init__(k, epsilon, None, random_state)
 
-    with pytest.raises(nolook.ParameterError, match=r"is of type Ours, .* Kendall"):
+    with pytest.raises(nolook.ParameterError, match=r"type Ours, .* the key 'sample' is missing"):
         nolook.save(fitted(Ours(2)), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 

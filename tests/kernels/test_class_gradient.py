@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from nolook.kernels.class_gradient import class_products, probabilities, scores
+from nolook.kernels.clipped_gradient import clipped_gradient, probabilities, scores
 
 GRID = 2**14
 SHRINK = 2.0**-44
@@ -23,7 +23,9 @@ def block(columns, rows, seed, spare=3):
 
 
 def products(whole, targets, theta, weights=None):
-    return class_products(np.ascontiguousarray(whole), targets, theta, SHRINK, GRID, weights)
+    rows = np.ascontiguousarray(whole)
+    model = theta, SHRINK, GRID, GRID
+    return clipped_gradient(rows, targets, *model, weights, logistic=True)
 
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.floats(-50, 50), min_size=1, max_size=30))

@@ -11,10 +11,9 @@ from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
 from nolook.kernels.weighted_rows import (
     LARGEST_ROW,
-    standard_squares,
+    squared_lengths,
     weighted_rows,
     whitened_rows,
-    whitened_squares,
 )
 
 ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
@@ -44,7 +43,8 @@ def as_they_are(size):
 def test_squares_are_those_of_the_standard_rows(columns):
     rows = integer_rows(columns, *standard(len(columns)))
     expected = squared_norms(rows)
-    np.testing.assert_array_equal(standard_squares(columns, standard(len(columns))), expected)
+    found = squared_lengths(columns, standard(len(columns)), None)
+    np.testing.assert_array_equal(found, expected)
 
 
 @given(COLUMNS, NORMS, UNITS)
@@ -140,7 +140,7 @@ def test_whitened_rows_are_those_of_whole_numbers(columns, seed, largest):
     spread = some_spread(len(columns), seed, largest)
     expected = in_python(columns, spread)
     whitening = spread.whitening
-    found = whitened_squares(columns, standard(len(columns)), whitening)
+    found = squared_lengths(columns, standard(len(columns)), whitening)
     np.testing.assert_array_equal(found, (expected**2).sum(axis=0))
     # A radius that nothing reaches: the rows themselves, in coarser units.
     rows, _ = whitened_rows(columns, standard(len(columns)), whitening, 2**28, 2**4)
@@ -173,14 +173,14 @@ def test_no_columns_and_a_map_of_zeros_are_rows_of_the_constant():
     assert (rows == 16).all()
     assert not squares.any()
     flat = Spread(np.zeros(2), np.zeros((2, 2)))
-    assert not whitened_squares(np.ones((2, 3)), standard(2), flat.whitening).any()
+    assert not squared_lengths(np.ones((2, 3)), standard(2), flat.whitening).any()
 
 
 def test_rows_that_are_left_as_they_are_are_the_standard_rows():
     columns = np.random.default_rng(0).normal(size=(4, 7_000)) * 9.0
     plain = Spread.standard(4).whitening
-    expected = standard_squares(columns, standard(4))
-    np.testing.assert_array_equal(whitened_squares(columns, standard(4), plain), expected)
+    expected = squared_lengths(columns, standard(4), None)
+    np.testing.assert_array_equal(squared_lengths(columns, standard(4), plain), expected)
 
 
 @given(COLUMNS, st.floats(0.0, 30.0), UNITS)

@@ -57,6 +57,7 @@ from tests.report.hand_made import (
     withheld,
     without,
 )
+from tests.report.pages import of_table
 
 FOLDER = Path(__file__).resolve().parent / "golden"
 #: Pages, and printed texts, that are stored as they are.
@@ -373,7 +374,7 @@ def whole_page(name):
     """Render the page of a release or of a ledger."""
     if name in LEDGERS:
         return render_ledger_page(LEDGERS[name]())
-    return render_page(PAGES[name](), table="people.parquet")
+    return render_page(of_table(PAGES[name](), "people.parquet"))
 
 
 def printed_text(name, width=80):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from attrs import evolve
+
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 
@@ -14,9 +16,15 @@ _ACTIVE = {"script", "iframe", "object", "embed", "link", "base", "img", "form",
 _VOID = {"meta", "br", "hr", "img", "link", "input", "base", "embed"}
 
 
+def of_table(found, table):
+    """What was found, of a table of this name."""
+    guarantee = evolve(found.origin.guarantee, table=table)
+    return evolve(found, origin=evolve(found.origin, guarantee=guarantee))
+
+
 def render(model, *, table):
-    """The page of a fitted model."""
-    return render_page(model_findings(model), table=table)
+    """The page of a fitted model of a table of this name."""
+    return render_page(of_table(model_findings(model), table))
 
 
 class Page(HTMLParser):

@@ -26,7 +26,7 @@ from tests.report.hand_made import (
     withheld,
     without,
 )
-from tests.report.pages import render
+from tests.report.pages import of_table, render
 from tests.report.test_html import NASTY
 from tests.report.test_selection import fitted as fitted_to_chosen
 
@@ -165,7 +165,7 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
 )
 @pytest.mark.parametrize("width", [768, 500])
 def test_nothing_is_hidden_beside_the_screen(chromium, tmp_path, name, width):
-    source = render_page(PAGES[name](), table="people.parquet")
+    source = render_page(of_table(PAGES[name](), "people.parquet"))
     found = measure(chromium, tmp_path, source, f"--window-size={width},900")
     assert found["scrolling"] == []
 

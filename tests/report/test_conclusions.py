@@ -21,7 +21,7 @@ from nolook.report.standing import Standing
 from nolook.report.wording import estimated, number, with_error
 from tests.report import golden_pages as made
 from tests.report.hand_made import Choosy, choosing, current, dropping, fitted, guarantee, without
-from tests.report.pages import Page
+from tests.report.pages import Page, of_table
 
 WHY = re.compile(
     r"\b(cause|effect|because|leads? to|due to|influence|impact|explain|drive)", re.IGNORECASE
@@ -47,7 +47,8 @@ def a_model(effects, margins, names=("a", "b", "c", "y"), scale=1.0):
 def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     found = made.PAGES[name]()
     private = found.origin.guarantee.private
-    section = in_short(found, "people.parquet", Standing(date(2026, 11, 2), "l", (("1", "2"),) * 2))
+    standing = Standing(date(2026, 11, 2), "l", (("1", "2"),) * 2)
+    section = in_short(of_table(found, "people.parquet"), standing)
     answers = {question: " ".join(map(plain, texts)) for question, texts in section.answers}
     one = found.origin.guarantee.unit.protected
     assert list(answers) == [
@@ -64,7 +65,7 @@ def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     assert (left in answers["What it cost"]) == private
     assert ("from 50 % to at most" in " ".join(answers.values())) == private
     assert not WHY.search(" ".join(answers.values()))
-    page = Page(render_page(found, table="people.parquet")).text
+    page = Page(render_page(found)).text
     assert ("What is not protected What holds in general" in page) == private
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(answers.values()))
 
@@ -146,7 +147,7 @@ def test_a_weak_guarantee_is_said_so_first_and_only_where_something_is_promised(
     weak.privacy_ = guarantee(epsilon=20.0)
     (words,) = cautions(model_findings(weak))
     assert words.startswith("Epsilon is 20: above 8 ")
-    assert words in Page(render_page(model_findings(weak), table="t")).text
+    assert words in Page(render_page(model_findings(weak))).text
     weak.privacy_ = guarantee(epsilon=20.0, private=False)
     assert cautions(model_findings(weak)) == ()
     few = made.counted(fitted())

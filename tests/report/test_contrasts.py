@@ -101,7 +101,7 @@ def test_what_is_true_or_false_is_told_of_where_it_is_true(tmp_path):
 
 
 def test_the_page_explains_a_contrast_once_in_its_section():
-    page = Page(render_page(model_findings(model_of(["F", "M", "X"], "sex=M", "sex=X")), table="t"))
+    page = Page(render_page(model_findings(model_of(["F", "M", "X"], "sex=M", "sex=X"))))
     assert page.text.count("is a contrast") == 1
     _, _, section = page.text.partition("Coefficients")
     assert section.count("sex = M, compared with sex = F") == 1

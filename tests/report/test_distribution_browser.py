@@ -10,6 +10,7 @@ from nolook.formats.findings_file import Scored
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
+from tests.report.pages import of_table
 from tests.report.test_browser import measure, proxy, through
 from tests.report.test_html import NASTY
 
@@ -49,7 +50,7 @@ def calibration():
 @pytest.mark.parametrize("width", [1280, 500])
 @pytest.mark.parametrize("make", [distribution, quantiles, curve, calibration])
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, make, width):
-    source = render_page(make(), table=LONG)
+    source = render_page(of_table(make(), LONG))
     if make is quantiles:  # it has no picture, and what measures a page expects one
         source = source.replace("</main>", '<svg class="picture" height="9"></svg></main>')
     found = measure(chromium, tmp_path, source, f"--window-size={width},900", *through(proxy))

@@ -15,7 +15,7 @@ from nolook.report.plots import draw_on
 from nolook.report.score_findings import roc_findings
 from nolook.report.svg import svg
 from nolook.report.wording import with_error
-from tests.report.pages import Page
+from tests.report.pages import Page, of_table
 from tests.report.test_html import NASTY
 
 
@@ -40,7 +40,7 @@ def values(seed=0, count=3000):
 @pytest.mark.parametrize("epsilon", [0.01, 50.0])
 def test_the_page_of_any_distribution(data, smoothing, epsilon):
     ecdf = ECDF(epsilon, smoothing=smoothing).fit(np.array(data, dtype=float))
-    page = Page(render_page(ecdf_findings(ecdf, "x"), table="t"))
+    page = Page(render_page(ecdf_findings(ecdf, "x")))
     assert (page.unbalanced, page.outside) == ([], [])
     (curve,) = (a for a in page.all("polyline") if a["class"] == "curve")
     points = np.array([pair.split(",") for pair in curve["points"].split()], dtype=float)
@@ -59,16 +59,16 @@ def test_names_are_shown_and_never_read_as_markup(name):
         quantiles_findings(found, ecdf.recipe_, {}),
         roc_findings(curve, Scored(name, name, name)),
     ):
-        page = Page(render_page(findings, table=name))
+        page = Page(render_page(of_table(findings, name)))
         assert (page.unbalanced, page.outside) == ([], [])
         assert not page.all("script")
 
 
 def test_the_page_says_what_the_release_says():
     ecdf = ECDF(0.5, LinearGrid(0, 100, 1), smoothing=None).fit(values())
-    page = Page(render_page(ecdf_findings(ecdf, "age"), table="people.csv"))
+    page = Page(render_page(of_table(ecdf_findings(ecdf, "age"), "people.csv")))
     for text in (
-        "Private distribution of age",
+        "Private distribution of age in people.csv",
         "Of the table people.csv: where the values of age lie.",
         "epsilon 0.5",
         f"{ecdf.n_rows_:,.0f}",
@@ -79,7 +79,7 @@ def test_the_page_says_what_the_release_says():
     ):
         assert text in page.text
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
-    page = Page(render_page(ecdf_findings(public, "age"), table="people.csv"))
+    page = Page(render_page(ecdf_findings(public, "age")))
     assert "The number of rows, which is taken for public" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
@@ -87,7 +87,7 @@ def test_the_page_says_what_the_release_says():
 
 def test_the_page_of_a_curve_warns_of_the_scored_model():
     curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values() > 50)
-    page = Page(render_page(roc_findings(curve, Scored("s", "ill", "yes")), table="t"))
+    page = Page(render_page(roc_findings(curve, Scored("s", "ill", "yes"))))
     for text in (
         curve.caution,
         "Private ROC curve of s",
@@ -105,7 +105,7 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
 
 def test_a_seed_is_marked_on_the_page():
     ecdf = ECDF(0.5, random_state=3).fit(values())
-    page = Page(render_page(ecdf_findings(ecdf, "age"), table="t"))
+    page = Page(render_page(ecdf_findings(ecdf, "age")))
     assert "NOT PRIVATE" in page.text
     assert "Private distribution" not in page.text
 

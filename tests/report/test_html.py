@@ -24,7 +24,7 @@ from nolook.report.picture import Line, Picture, axis
 from nolook.report.terminal import print_findings
 from nolook.report.wording import estimated
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
-from tests.report.pages import Page, render
+from tests.report.pages import Page, of_table, render
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -228,7 +228,7 @@ def test_a_section_is_shown_by_the_page_and_by_the_printer():
         printed=("Some <b>words</b>.", table),
     )
     found = evolve(model_findings(fitted()), sections=(section,))
-    source = render_page(found, table="t")
+    source = render_page(found)
     shown = Page(source)
     assert (shown.outside, shown.unbalanced) == ([], [])
     words = (
@@ -329,7 +329,8 @@ def test_the_budget_is_explained_by_an_example():
 
 def test_the_report_is_written_whole(tmp_path):
     model = fitted()
-    write_page(model_findings(model), tmp_path / "report.html", table="people.parquet")
+    found = of_table(model_findings(model), "people.parquet")
+    write_page(found, tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     written = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert written == render(model, table="people.parquet")

@@ -10,7 +10,7 @@ import nolook
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.selection_findings import selection_findings
-from tests.report.pages import Page, render
+from tests.report.pages import Page, of_table, render
 from tests.report.test_html import NASTY
 
 NAMES = [f"x{place}" for place in range(5)]
@@ -52,7 +52,7 @@ def test_no_name_is_markup_on_any_page():
     x, y = rows()
     wide = pd.DataFrame(np.tile(x, 2)[:, : len(NASTY)], columns=list(NASTY))
     selector = nolook.KendallSelector(k=3, epsilon=1.0).fit(wide, y)
-    pages = [render_page(selection_findings(selector, NASTY[1]), table=NASTY[0])]
+    pages = [render_page(of_table(selection_findings(selector, NASTY[1]), NASTY[0]))]
     pipeline = nolook.make_private_pipeline(
         nolook.KendallSelector(k=3), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
     )

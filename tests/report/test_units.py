@@ -90,7 +90,7 @@ NAMES = (*NAMES, "logistic", "calibration", "selection", "ecdf")
 
 
 def page_of(findings):
-    return " ".join(Page(render_page(findings, table="visits.csv")).text.split())
+    return " ".join(Page(render_page(findings)).text.split())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -144,7 +144,7 @@ def test_any_column_may_be_the_unit(column):
     words = model.privacy_.in_words()
     assert words.isprintable()
     assert one_line(column) in words
-    page = Page(render_page(model_findings(model), table="visits.csv"))
+    page = Page(render_page(model_findings(model)))
     assert (page.unbalanced, page.outside) == ([], [])
     assert " ".join(one_line(column).split()) in page.text
     read = nolook.PrivacyGuarantee.from_dict(json.loads(json.dumps(model.privacy_.to_dict())))

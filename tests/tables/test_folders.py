@@ -21,9 +21,9 @@ from pyarrow import csv, feather
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
-from nolook.tables import folders, listing, spooled
+from nolook.tables import folders, spool
 from nolook.tables.draft import draft_schema
-from nolook.tables.listing import label_of, would_read
+from nolook.tables.folders import label_of, would_read
 from nolook.tables.scored import read_scores
 from tests.tables.buckets import SECRET, Bucket
 
@@ -268,7 +268,7 @@ def test_empty_files_and_pipes(tmp_path, make, suffix):
 
 
 def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "MOST_ENTRIES", 2_000)
+    monkeypatch.setattr(folders, "_MOST_ENTRIES", 2_000)
     for i in range(4_000):
         (tmp_path / f"{i}.parquet").touch()
     tracemalloc.start()
@@ -282,7 +282,7 @@ def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
 
 
 def test_folders_in_folders_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "MOST_ENTRIES", 50)
+    monkeypatch.setattr(folders, "_MOST_ENTRIES", 50)
     (tmp_path / "/".join("d" * 100)).mkdir(parents=True)
     assert "has more than 50 files and folders" in refusal(tmp_path)
 
@@ -402,11 +402,11 @@ def test_what_a_table_is_called_in_ledgers(source, label):
 
 
 def test_subjects_name_no_folder_above(folder):
-    assert read_table(folder, "y").subject()[0] == "t"
-    assert read_table(folder / "*.parquet", "y").subject()[0] == "t"
+    assert read_table(folder, "y").subject().table == "t"
+    assert read_table(folder / "*.parquet", "y").subject().table == "t"
     both = sorted(folder.iterdir())
-    assert read_table(both, "y").subject()[0] == "a.parquet and 1 more"
-    assert read_table(ds.dataset(folder), "y").subject()[0] is None
+    assert read_table(both, "y").subject().table == "a.parquet and 1 more"
+    assert read_table(ds.dataset(folder), "y").subject().table is None
 
 
 def test_drafts_and_scores_of_folders(tmp_path):
@@ -494,7 +494,7 @@ def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(make):
 
 
 def test_parts_of_a_stream(monkeypatch):
-    monkeypatch.setattr(spooled, "_ROWS", 4)
+    monkeypatch.setattr(spool, "_ROWS", 4)
     source = read_table(numbers(11).to_reader(), "y")._source
     parts = source.parts()
     assert len(parts) == 3
@@ -504,8 +504,8 @@ def test_parts_of_a_stream(monkeypatch):
 
 
 def test_a_stream_without_end_leaves_room_on_the_disk(monkeypatch):
-    free = spooled.shutil.disk_usage(spooled.tempfile.gettempdir()).free
-    monkeypatch.setattr(spooled, "_LEFT_FREE", free - (1 << 25))
+    free = spool.shutil.disk_usage(spool.tempfile.gettempdir()).free
+    monkeypatch.setattr(spool, "_LEFT_FREE", free - (1 << 25))
 
     def endless():
         while True:

@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.algorithms.cross_validation import draw_folds
-from nolook.errors import TableError
 from nolook.privacy.noise import SeededSource
 from nolook.tables import read_table, table_from_arrays
-from nolook.tables.folds import check_order, folds_of
+from nolook.tables.folds import folds_of
 from tests.collected import Collected
 
 ROWS = 5_000
@@ -104,11 +103,3 @@ def test_an_empty_table_has_empty_folds():
     for rest, part in fixed(table_from_arrays(np.zeros((0, 1)), np.zeros(0))):
         assert not rest.fold(Collected()).batches
         assert not part.fold(Collected()).batches
-
-
-def test_a_source_without_an_order_is_refused(monkeypatch):
-    table = table_from_arrays(np.zeros((3, 1)), np.zeros(3))
-    check_order(table)
-    monkeypatch.setattr(type(table._source), "ordered", False, raising=False)
-    with pytest.raises(TableError, match="another order"):
-        check_order(table)

@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables import (
-    _rows,
     blocks,
     files,
     read_table,
     source,
     table_from_arrays,
     table_from_values,
+)
+from nolook.tables import (
+    csv as text_files,
 )
 
 ROWS = st.lists(
@@ -87,7 +89,7 @@ def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, si
         patch.setattr(blocks, "_MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
         patch.setattr(source, "_MOST_ROWS", 4)
-        patch.setattr(_rows, "_BLOCK", 11)
+        patch.setattr(text_files, "_BLOCK", 11)
         opened = read_table(
             stored, "label", features=FEATURES, categories=LEVELS, missing="drop-row"
         )

@@ -12,12 +12,7 @@ from scipy.special import ndtr
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import (
-    Standard,
-    Whitening,
-    standard_squares,
-    whitened_squares,
-)
+from nolook.kernels.weighted_rows import Standard, Whitening, squared_lengths
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
@@ -54,7 +49,7 @@ def norm_counts(
     largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     standard = scaling.center[:columns], scaling.scale[:columns], low, high
-    count = partial(_count, standard, squares)
+    count = partial(_count, standard, None, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
 
@@ -70,30 +65,19 @@ def whitened_norm_counts(
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     low, high = (end[:size] for end in scaling.limits)
     standard = scaling.center[:size], scaling.scale[:size], low, high
-    count = partial(_count_whitened, standard, whitening, squares)
+    count = partial(_count, standard, whitening, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
 
 def _count(
     standard: Standard,
+    whitening: Whitening | None,
     squares: Vector,
     batch: NDArray[np.float64],
     weights: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
-    norms = standard_squares(batch[: standard[0].size], standard)
-    return threshold_counts(norms, squares, weights)[None, :]
-
-
-def _count_whitened(
-    standard: Standard,
-    whitening: Whitening,
-    squares: Vector,
-    batch: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
-) -> NDArray[np.int64]:
-    """Count rows by the squared norm of their whitened features."""
-    norms = whitened_squares(batch[: standard[0].size], standard, whitening)
+    norms = squared_lengths(batch[: standard[0].size], standard, whitening)
     return threshold_counts(norms, squares, weights)[None, :]
 
 

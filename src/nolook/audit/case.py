@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -22,6 +22,7 @@ __all__ = [
     "ignore",
     "on_both",
     "one_by_one",
+    "outcomes",
     "projected",
     "pure_case",
     "table_by_table",
@@ -86,6 +87,13 @@ def one_by_one(one: Callable[[int, ByteSource], float]) -> Draws:
             (one(table, source) for _ in range(runs)), np.float64, runs
         )
     )
+
+
+def outcomes(noisy: NDArray[Any], limit: int) -> Vector:
+    """Return the outcomes' numbers; the last axis holds the entries of one, clipped to a limit."""
+    clipped = noisy.clip(-limit, limit).astype(np.int64) + limit
+    powers = (2 * limit + 1) ** np.arange(clipped.shape[-1])[::-1]
+    return (clipped @ powers).astype(np.float64)
 
 
 def on_both(law: Callable[[int], Vector]) -> Callable[[], tuple[Vector, Vector]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.rows_bound import rows_bound
@@ -16,6 +14,7 @@ from nolook.audit.case import (
     ignore,
     on_both,
     one_by_one,
+    outcomes,
     pure_case,
     table_by_table,
 )
@@ -32,8 +31,6 @@ from nolook.tables import Table, table_from_arrays
 from nolook.tables.folding import Batches
 
 __all__ = ["cases"]
-
-Integers: TypeAlias = NDArray[np.int64]
 
 _LIMIT = 12  # outcomes are clipped to -12..12: beyond, nothing is learned
 
@@ -89,16 +86,9 @@ def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
     )
 
 
-def _outcomes(noisy: Integers) -> Vector:
-    """Return the outcomes' numbers, the last axis being the clipped entries of one outcome."""
-    width = 2 * _LIMIT + 1
-    clipped = noisy.clip(-_LIMIT, _LIMIT).astype(np.int64) + _LIMIT
-    powers = width ** np.arange(clipped.shape[-1])[::-1]
-    return (clipped @ powers).astype(np.float64)
-
-
 def _counts(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
-    return _outcomes(laplace_release(np.full((runs, 1), 1 - table), 1, epsilon, source))
+    noisy = laplace_release(np.full((runs, 1), 1 - table), 1, epsilon, source)
+    return outcomes(noisy, _LIMIT)
 
 
 @cache
@@ -113,7 +103,8 @@ def _rows_bound(epsilon: float, table: int, source: ByteSource) -> float:
 def _moved_value(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
     exact = CellCounts(np.array([0.0, 1.0])).update(np.array([float(table)])).value
     tiled = np.tile(exact, (runs, 1))
-    return _outcomes(laplace_release(tiled, cell_counts_sensitivity("replace"), epsilon, source))
+    noisy = laplace_release(tiled, cell_counts_sensitivity("replace"), epsilon, source)
+    return outcomes(noisy, _LIMIT)
 
 
 def _moved_law(epsilon: float, table: int) -> Vector:

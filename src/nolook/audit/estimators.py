@@ -15,7 +15,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from nolook.algorithms.grids import LinearGrid
-from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
+from nolook.audit.case import Case, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import METHODS
@@ -250,14 +250,11 @@ def _opened(columns: tuple[Any, ...], place: int, scored: bool) -> Table:
     times[place : place + 1] = _UNIT_ROWS
     X, *target = (np.repeat(each, times, axis=0) for each in columns)
     cells = {f"x{i}": column for i, column in enumerate(X.reshape(len(X), -1).T)}
-    rows = pa.table({"id": np.repeat(np.arange(times.size), times), **cells, **_named(target)})
+    own = {"id": np.repeat(np.arange(times.size), times), **dict(zip(["y"], target, strict=False))}
+    rows = pa.table(own | cells)
     if scored:
         return read_scores(rows, "x0", "y", "1", unit="id")
     return read_table(rows, "y" if target else None, features=list(cells), unit="id")
-
-
-def _named(target: list[Vector]) -> dict[str, Vector]:
-    return {"y": target[0]} if target else {}
 
 
 def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipeline:
@@ -306,7 +303,7 @@ def _scored() -> Tables:
 
 
 def _other_target() -> Tables:
-    scores, target = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
+    (scores, target), _ = _scored()
     changed = target.copy()
     changed[0] = 1
     return (scores, target), (scores, changed)

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from attrs import frozen
 
-from nolook.audit.bounds import epsilon_bound, mu_bound
+from nolook.audit.bounds import loss_bound
 from nolook.audit.case import Case, Vector
 from nolook.audit.catalogue import catalogue
 from nolook.audit.laws import exact_epsilon, exact_mu, fit_chance
@@ -71,10 +71,7 @@ def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
         fit = min(fit_chance(*pair) for pair in zip(outcomes, laws, strict=True))
         ratios = _log_ratios(*laws)
         first, second = ratios[outcomes[0]], ratios[outcomes[1]]
-    if case.measure == "mu":
-        bound = mu_bound(first, second)
-    else:
-        bound = epsilon_bound(first, second, case.delta)
+    bound = loss_bound(first, second, None if case.measure == "mu" else case.delta)
     return Finding(case, runs, bound, exact, fit, time.perf_counter() - start)
 
 

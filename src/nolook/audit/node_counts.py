@@ -20,6 +20,7 @@ from nolook.audit.case import (
     Vector,
     gaussian_case,
     on_both,
+    outcomes,
     pure_case,
     table_by_table,
 )
@@ -143,15 +144,8 @@ def _draw(event: CountEvent, pair: _Pair, table: int, runs: int, source: ByteSou
         copies = min(_COPIES, runs - start)
         forests = release_forests(pair.cells(table) * copies, event, sensitivity, source)
         noisy = np.concatenate([forest.blocks for forest in forests]).reshape(copies, -1)
-        parts.append(_outcomes(noisy[:, changed]))
+        parts.append(outcomes(noisy[:, changed], _LIMIT))
     return np.concatenate(parts)
-
-
-def _outcomes(noisy: Vector) -> Vector:
-    """Return the outcomes' numbers, the last axis being the clipped counts of one outcome."""
-    clipped = noisy.clip(-_LIMIT, _LIMIT) + _LIMIT
-    powers = (2 * _LIMIT + 1) ** np.arange(clipped.shape[1])[::-1]
-    return np.asarray(clipped @ powers)
 
 
 def _law(event: CountEvent, pair: _Pair, table: int) -> Vector:

@@ -42,8 +42,11 @@ _APART = np.array([[0, 0, 0, 2, 2, 2], [1, -1, -1, 3, 3, 1]])
 _HELD, _OTHERS = 3, 12  # of peeling
 _HALF, _CHOICES, _DELTA = 20, 6, 1e-3  # of peeling with a delta
 
-
-_OF_TWO = SAMPLING_UNIT // 2  # rows one is kept
+# Chances of a row to be kept: of all rows, and of a sample with what it adds.
+_SAMPLES = (
+    ("", SAMPLING_UNIT, ()),
+    ("-on-a-sample", SAMPLING_UNIT // 2, ("kept_rows", "sampled_epsilon")),
+)
 
 _AGAINST = "a row against the order in the best of two columns, with it in the other"
 
@@ -96,11 +99,14 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
     case = partial(_case, epsilon)
     against = partial(case, neighbours=_AGAINST)
     return (
-        against(
-            name="kendall-selection",
-            covers=("kendall_selection", "kendall_sensitivity"),
-            one=partial(_kendall, SAMPLING_UNIT),
-            law=partial(_sampled_law, 1.0),
+        *(
+            against(
+                name=f"kendall-selection{suffix}",
+                covers=("kendall_selection", "kendall_sensitivity", *more),
+                one=partial(_kendall, chances),
+                law=partial(_sampled_law, chances / SAMPLING_UNIT),
+            )
+            for suffix, chances, more in _SAMPLES
         ),
         against(
             name="bounded-range-kendall",
@@ -108,23 +114,14 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             one=_bounded_kendall,
             law=_bounded_kendall_law,
         ),
-        against(
-            name="kendall-selection-on-a-sample",
-            covers=("kendall_selection", "kept_rows", "sampled_epsilon"),
-            one=partial(_kendall, _OF_TWO),
-            law=partial(_sampled_law, 0.5),
-        ),
-        against(
-            name="rank-screening",
-            covers=("screen", "rank_scores"),
-            one=partial(_rank_screening, SAMPLING_UNIT),
-            law=partial(_sampled_law, 1.0),
-        ),
-        against(
-            name="rank-screening-on-a-sample",
-            covers=("screen", "rank_scores", "kept_rows", "sampled_epsilon"),
-            one=partial(_rank_screening, _OF_TWO),
-            law=partial(_sampled_law, 0.5),
+        *(
+            against(
+                name=f"rank-screening{suffix}",
+                covers=("screen", "rank_scores", *more),
+                one=partial(_rank_screening, chances),
+                law=partial(_sampled_law, chances / SAMPLING_UNIT),
+            )
+            for suffix, chances, more in _SAMPLES
         ),
         case(
             name="covariance-screening",
@@ -135,28 +132,15 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             # Of centred products one cannot fall by 1 while another rises by 1.
             power=0.4,
         ),
-        *_votings(epsilon),
-    )
-
-
-def _votings(epsilon: float) -> tuple[Case, ...]:
-    case = partial(
-        _case,
-        epsilon,
-        neighbours="a row that turns the vote of its block, one of many that agree",
-    )
-    return (
-        case(
-            name="lasso-votes",
-            covers=("lasso_selection",),
-            one=partial(_votes, SAMPLING_UNIT),
-            law=partial(_vote_law, 1.0),
-        ),
-        case(
-            name="lasso-votes-on-a-sample",
-            covers=("lasso_selection", "kept_rows", "sampled_epsilon"),
-            one=partial(_votes, _OF_TWO),
-            law=partial(_vote_law, 0.5),
+        *(
+            case(
+                name=f"lasso-votes{suffix}",
+                neighbours="a row that turns the vote of its block, one of many that agree",
+                covers=("lasso_selection", *more),
+                one=partial(_votes, chances),
+                law=partial(_vote_law, chances / SAMPLING_UNIT),
+            )
+            for suffix, chances, more in _SAMPLES
         ),
     )
 
@@ -247,6 +231,13 @@ def _lipschitz_law(epsilon: float, table: int) -> Vector:
     return law
 
 
+def _with_row(table: int, X: Vector, y: Vector, row: list[float], target: float) -> Table:
+    """Return a table of rows, and the other one of one row more."""
+    if table:
+        X, y = np.vstack([X, row]), np.append(y, target)
+    return table_from_arrays(X, y)
+
+
 def _ordered(epsilon: float, chance: float) -> int:
     """Return how many rows agree; the row that does not was not counted."""
     return round((20 if chance == 1.0 else 30) / epsilon)
@@ -254,11 +245,9 @@ def _ordered(epsilon: float, chance: float) -> int:
 
 @cache
 def _ranks(rows: int, table: int) -> Table:
-    X = np.column_stack([np.arange(rows), np.zeros(rows)])
     y = np.arange(rows, dtype=np.float64)
-    if table == 1:
-        X, y = np.vstack([X, [-1.0, 1.0]]), np.append(y, rows)
-    return table_from_arrays(X, y)
+    X = np.column_stack([y, np.zeros(rows)])
+    return _with_row(table, X, y, [-1.0, 1.0], rows)
 
 
 def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
@@ -310,9 +299,7 @@ def _ones(epsilon: float, table: int) -> Table:
     ones, rows = _ones_and_rows(epsilon)
     X, y = np.zeros((rows, 2)), np.zeros(rows)
     X[:ones, 0] = y[:ones] = 1.0
-    if table:
-        X, y = np.vstack([X, [0.0, 1.0]]), np.append(y, 1.0)
-    return table_from_arrays(X, y)
+    return _with_row(table, X, y, [0.0, 1.0], 1.0)
 
 
 def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
@@ -334,9 +321,7 @@ def _agreeing(blocks: int, table: int) -> Table:
     # Half of the rows are ones: every block votes for the first column.
     X, y = np.zeros((_PER_BLOCK * blocks, 2)), np.zeros(_PER_BLOCK * blocks)
     X[::2, 0] = y[::2] = 1.0
-    if table:
-        X, y = np.vstack([X, [0.0, 1e6]]), np.append(y, 1e6)
-    return table_from_arrays(X, y)
+    return _with_row(table, X, y, [0.0, 1e6], 1e6)
 
 
 def _votes(chances: int, epsilon: float, table: int, source: ByteSource) -> float:

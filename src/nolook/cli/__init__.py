@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from nolook._language import speaking
 from nolook._version import __version__
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
@@ -41,6 +42,8 @@ from nolook.formats.files import one_line
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+# What every command calls the parameters that classes check.
+_SPOKEN = {"epsilon": "--epsilon", "delta": "--delta", "relation": "--relation"}
 # Of an address that was given where none is expected, and is quoted as any other word is.
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 
@@ -72,7 +75,11 @@ def _run(arguments: Sequence[str]) -> int:
     if not debug:
         _silence_libraries()
     try:
-        return _invoke(arguments)
+        with speaking(_SPOKEN):
+            status = get_command(app).main(
+                list(arguments), prog_name="nolook", standalone_mode=False
+            )
+        return status if isinstance(status, int) else 0
     except NolookError as error:
         return _complain(str(error), error.exit_status)
     except Interrupted as stopped:
@@ -91,11 +98,6 @@ def _run(arguments: Sequence[str]) -> int:
             "(NOLOOK_DEBUG=1 shows more, and may show data)",
             NolookError.exit_status,
         )
-
-
-def _invoke(arguments: Sequence[str]) -> int:
-    status = get_command(app).main(list(arguments), prog_name="nolook", standalone_mode=False)
-    return status if isinstance(status, int) else 0
 
 
 def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ClassesOption, MissingNumbersOption, PositiveOption
+from nolook.cli._options import ClassesOption, GroupsOption, MissingNumbersOption, PositiveOption
 from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -26,22 +26,17 @@ def calibration(
     ],
     target: ClassesOption = "",
     positive: PositiveOption = "1",
-    groups: Annotated[
-        int, typer.Option(metavar="N", help="How many groups of rows are compared.")
-    ] = 10,
+    groups: GroupsOption = 10,
 ) -> None:
     """Compare probabilities with what happened, and test whether they agree.
 
     The model that gave them must not itself have been fitted without privacy on these rows.
     """
     from nolook.estimators._scores import Scored
-    from nolook.formats.model_file import save
-    from nolook.report.score_findings import calibration_findings
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
     scored = Scored(probability, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
     fitted.scored_ = scored
-    save(fitted, release.output)
-    release.show(calibration_findings(fitted, scored))
+    release.keep(fitted)

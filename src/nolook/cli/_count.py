@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolook.cli._interruption import explained
-from nolook.cli._release import console
+from nolook.cli._release import console, rehearsed
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
@@ -42,29 +42,28 @@ def count_rows(
     """Count rows as the distribution in two cells does; None if it was only rehearsed."""
     from nolook.algorithms.grids import LinearGrid
     from nolook.estimators.ecdf import ECDF
-    from nolook.estimators.making import Rehearsed, rehearsing
     from nolook.privacy.ledger import Ledger
     from nolook.report._console import say
-    from nolook.report.dry_run import print_rehearsed
     from nolook.report.wording import rows_in_words
 
     counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=random_state)
     with ExitStack() as stack:
         charged = None if ledger is None else stack.enter_context(Ledger(ledger))
         stack.enter_context(explained(lambda: _STOPPED))
-        try:
-            with rehearsing() if dry_run else nullcontext():
-                counter.fit(column, ledger=charged)
-        except Rehearsed as found:
-            if not quiet:
-                print_rehearsed(console(), found.purpose, found.guarantee, charged)
-            return None
+        if dry_run:
+            stack.enter_context(rehearsed(lambda: nullcontext(charged), quiet=quiet))
+        counter.fit(column, ledger=charged)
+    if dry_run:
+        return None
     if counter.n_rows_ is None or counter.n_rows_error_ is None:
         raise ParameterError(
             f"--count-epsilon is {epsilon!r}, too small to count with; expected more"
         )
     if not quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
-        say(console(), one_line(f"Counted privately: {value} (standard error {error})."))
+        table = counter.privacy_.of_table
+        of_table = f" of {table}" if table else ""
+        counted = f"Counted privately: {value}{of_table} (standard error {error})."
+        say(console(), one_line(counted))
         say(console(), counter.privacy_.in_words())
     return max(1, round(counter.n_rows_))

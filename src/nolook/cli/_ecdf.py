@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_delta
 from nolook.cli._options import (
     DeltaOption,
     GridOption,
@@ -14,7 +13,6 @@ from nolook.cli._options import (
     MissingNumbersOption,
     RelationOption,
     SmoothingOption,
-    check_relation,
     check_smoothing,
     grid,
 )
@@ -45,27 +43,18 @@ def ecdf(
     smoothing: SmoothingOption = "isotonic",
 ) -> None:
     """Release the distribution of a column; every question asked of it afterwards is free."""
-    check_delta(delta, "--delta", allow_zero=True)
-    neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
+    smoother = check_smoothing(smoothing)
     thresholds = grid(linear_grid, log_grid)
-    if smoother is None and thresholds is not None:
-        _check_size(len(thresholds.points()))
-
-    from nolook.formats.model_file import save
-    from nolook.report.distribution_findings import ecdf_findings
-
-    make = DISTRIBUTIONS["ecdf"].load()
-    fitted = make(release.epsilon, thresholds, delta, neighbours, smoother, release.random_state)
-    with release.running() as ledger_and_progress:
-        fitted.fit(release.read_columns([column]), **ledger_and_progress)
-    save(fitted, release.output)
-    release.show(ecdf_findings(fitted, column))
-
-
-def _check_size(points: int) -> None:
-    """Refuse a grid whose file could not be read again: without smoothing every count differs."""
+    points = 0 if smoother or thresholds is None else len(thresholds.points())
+    # Without smoothing every count differs: a file that could not be read again.
     if points > _MOST_UNSMOOTHED:
         raise ParameterError(
             f"--grid has {points} points, too many for a file without smoothing; expected at most "
             f"{_MOST_UNSMOOTHED} (leave out --smoothing none, or take larger steps)"
         )
+
+    make = DISTRIBUTIONS["ecdf"].load()
+    fitted = make(release.epsilon, thresholds, delta, relation, smoother, release.random_state)
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read_columns([column]), **ledger_and_progress)
+    release.keep(fitted)

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import Annotated
 
 import typer
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-
-if TYPE_CHECKING:
-    from nolook._unit import RowsPerUnit
-
-
-class Protected(TypedDict):
-    """What a table is told of units, and of who reads it."""
-
-    unit: str | None
-    rows_per_unit: RowsPerUnit
-    engine: object
-
 
 EngineOption = Annotated[
     str | None,

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from nolook.cli._declared import target_of
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ValueOption
+from nolook.cli._options import GroupsOption, ThresholdOption, ValueOption, target_option
 from nolook.cli._release import Release, release_command
 from nolook.formats.files import one_line
 
@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 
 _TargetOption = Annotated[
     str,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="NAME",
-        show_default=False,
-        help="The column of what really happened: 1 or true where it did, or the value that "
-        "--positive names; by default the schema's target, or else the model's.",
+    target_option(
+        "The column of what really happened: 1 or true where it did, or the value that --positive "
+        "names; by default the schema's target, or else the model's."
     ),
 ]
 _MissingOption = Annotated[
@@ -63,17 +59,8 @@ def evaluate(
     ],
     target: _TargetOption = "",
     positive: ValueOption = None,
-    groups: Annotated[
-        int, typer.Option(metavar="N", help="How many groups of rows a calibration compares.")
-    ] = 10,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Say how rows are classified if a score above it is called positive. Costs "
-            "nothing more. May be repeated.",
-        ),
-    ] = None,
+    groups: GroupsOption = 10,
+    threshold: ThresholdOption = None,
     other_rows: Annotated[
         bool,
         typer.Option("--other-rows", help="The model was fitted on other rows than these."),
@@ -87,8 +74,7 @@ def evaluate(
     from nolook.estimators import evaluation
     from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
-    from nolook.formats.model_file import save
-    from nolook.report.evaluation_findings import evaluation_findings, only_constant
+    from nolook.report.evaluation_findings import only_constant
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
@@ -106,5 +92,4 @@ def evaluate(
     cautions = *only_constant(fitted), *found.cautions
     found = evolve(found, cautions=cautions, scored=scored)
     found.roc.asked_ = tuple(thresholds)
-    save(found, release.output)
-    release.show(evaluation_findings(found, scored, fitted, thresholds))
+    release.keep(found)

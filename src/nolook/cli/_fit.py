@@ -50,7 +50,7 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
     "model.json",
     "The model file",
     more=[_own(option) for option in _OWN.values()],
-    names={"selector__k": "--select", "regressor__k": "-k"},
+    names={"selector__k": "--select"} | {each.parameter: each.flag for each in _OWN.values()},
 )
 def fit(
     release: Release,
@@ -95,11 +95,10 @@ def fit(
     chosen = method
     if method == "auto":
         chosen = DEFAULT_CLASSIFIER if release.has_classes(columns) else DEFAULT_METHOD
-    parameters = _method_parameters(chosen, own)
+    parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
 
     from nolook.estimators.pipeline import make_private_pipeline
-    from nolook.formats.model_file import save
-    from nolook.report.model_findings import model_findings, why_not_visible
+    from nolook.report.model_findings import why_not_visible
 
     make: Any = MODELS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
@@ -109,26 +108,13 @@ def fit(
     # Of a pipeline only the selection's k may be one that the table's columns do not allow.
     with speaking({} if first is None else {"k": "--select"}):
         release.fit(model, columns)
-    save(model, release.output)
-    release.show(model_findings(model))
+    release.keep(model)
     if not model.visible_:
         raise TargetNotVisible(
             f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
             f"({one_line(release.output)} predicts the same number for every row; the budget is "
             "spent)"
         )
-
-
-def _method_parameters(method: str, own: dict[str, str | float | None]) -> dict[str, Any]:
-    """Translate the options about the method into parameters of its estimator."""
-    parameters = method_parameters(method, {_OWN[name].flag: own[name] for name in own})
-    missing = [f"--bound-{name}" for name in "xy" if own[f"bound_{name}"] is None]
-    if len(missing) == 1:
-        raise ParameterError(
-            f"{missing[0]} is not given, but the other bound is; expected both or neither "
-            f"(for example {missing[0]} 10)"
-        )
-    return parameters
 
 
 def _selection(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nolook.errors import TableError
+from nolook.errors import LedgerError, TableError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Outcome:
 
     def __init__(self, ledger: Path | None, output: Path, report: Path | None) -> None:
         self._ledger = ledger
-        self._output, self._report = output, report
+        self._output = output
         self._before = {path: _stamp(path) for path in (output, report) if path is not None}
         self._charged: tuple[LedgerEntry, ...] | None = ()  # None while it is not known
 
@@ -44,7 +44,8 @@ class Outcome:
         try:
             yield
         finally:
-            self._note(ledger)
+            with suppress(LedgerError):  # it would take the place of what happened
+                self._charged = ledger.charged()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -56,37 +57,23 @@ class Outcome:
                 raise
             raise TableError(f"{error}; {self}") from None
 
-    def _note(self, ledger: Ledger) -> None:
-        from nolook.errors import LedgerError
-
-        with suppress(LedgerError):  # it would take the place of what happened
-            self._charged = ledger.charged()
-
     def __str__(self) -> str:
         """Say what was charged and what was written."""
-        written = self._written()
-        again = "" if written else "; start again"
+        new = {path: _stamp(path) != stamp for path, stamp in self._before.items()}
+        again, files = "; start again", f"{one_line(self._output)} was not written"
+        if new[self._output]:
+            again, files = "", f"{one_line(self._output)} was written"
+            files += "" if all(new.values()) else ", but not its report"
         if self._ledger is None:
-            return f"not charged to any ledger, and {self._files(written)}{again}"
+            return f"not charged to any ledger, and {files}{again}"
         ledger = f"the ledger {one_line(self._ledger)}"
         if self._charged is None:
-            return (
-                f"{ledger} may have been charged, and {self._files(written)}; "
-                "see nolook ledger history"
-            )
+            return f"{ledger} may have been charged, and {files}; see nolook ledger history"
         if not self._charged:
-            return f"nothing was charged, and {self._files(written)}{again}"
-        if not written:
+            return f"nothing was charged, and {files}{again}"
+        if again:
             again = "; to start again is charged again"
-        return f"{ledger} was charged {_cost(self._charged)}, and {self._files(written)}{again}"
-
-    def _written(self) -> bool:
-        return _stamp(self._output) != self._before[self._output]
-
-    def _files(self, written: bool) -> str:
-        words = f"{one_line(self._output)} was {'' if written else 'not '}written"
-        missing = self._report is not None and _stamp(self._report) == self._before[self._report]
-        return f"{words}, but not its report" if written and missing else words
+        return f"{ledger} was charged {_cost(self._charged)}, and {files}{again}"
 
 
 def _cost(entries: tuple[LedgerEntry, ...]) -> str:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook._validation import check_delta, check_epsilon
 from nolook.cli._interruption import explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
     DeltaOption,
     EpsilonOption,
     ForceOption,
+    PageOption,
     RelationOption,
-    check_relation,
 )
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
@@ -46,10 +45,7 @@ def create(
     from nolook.privacy.guarantee import Budget
     from nolook.privacy.ledger import Ledger
 
-    budget = Budget(
-        check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
-    )
-    neighbours = cast("Relation", check_relation(relation))
+    budget, neighbours = Budget(epsilon, delta), cast("Relation", relation)
     Ledger.create(file, budget, name=name or file.stem, relation=neighbours).close()
     typer.echo(f"ledger: {one_line(file)}")
 
@@ -93,12 +89,9 @@ def charge(
     from nolook.privacy.ledger import Ledger, check_line
 
     check_line(what, "--what")
-    cost = Budget(
-        check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
-    )
-    neighbours = None if relation is None else cast("Relation", check_relation(relation))
+    neighbours = cast("Relation | None", relation)
     with Ledger(file) as ledger, explained(lambda: _entered(ledger)):
-        ledger.charge(cost, description=what, relation=neighbours, unit=unit)
+        ledger.charge(Budget(epsilon, delta), description=what, relation=neighbours, unit=unit)
 
 
 def _entered(ledger: Ledger) -> str:
@@ -110,9 +103,7 @@ def _entered(ledger: Ledger) -> str:
 @ledger_app.command()
 def report(
     file: LedgerArgument,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
-    ],
+    output: PageOption,
     force: ForceOption = False,
 ) -> None:
     """Write a page with a ledger's budget, what is left of it, and all its releases."""

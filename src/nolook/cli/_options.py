@@ -29,17 +29,13 @@ _INDICATOR = "indicator="
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 
-# An empty text where none is given: a release is told the schema's target then.
-TargetOption = Annotated[
-    str,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="NAME",
-        show_default=False,
-        help="The column to explain; by default the schema's.",
-    ),
-]
+
+def target_option(words: str) -> Any:  # noqa: ANN401 -- Typer's own type
+    """Return the option for a target; its default, an empty text, stands for the schema's."""
+    return typer.Option("--target", "-t", metavar="NAME", show_default=False, help=words)
+
+
+TargetOption = Annotated[str, target_option("The column to explain; by default the schema's.")]
 EpsilonOption = Annotated[
     float, typer.Option("--epsilon", "-e", help="Privacy loss, above 0; smaller protects more.")
 ]
@@ -117,19 +113,26 @@ SmoothingOption = Annotated[
 ]
 ClassesOption = Annotated[
     str,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="NAME",
-        show_default=False,
-        help="The column of classes, what really happened: text, integers or booleans; by default "
-        "the schema's target.",
+    target_option(
+        "The column of classes, what really happened: text, integers or booleans; by default the "
+        "schema's target."
     ),
 ]
 PositiveOption = Annotated[
     str,
     typer.Option(
         "--positive", "-p", metavar="VALUE", help="The positive class; all others are negative."
+    ),
+]
+GroupsOption = Annotated[
+    int, typer.Option(metavar="N", help="How many groups of rows a calibration compares.")
+]
+ThresholdOption = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Say how rows are classified if a score above it is called positive: confusion "
+        "matrix, sensitivity, predictive values. Costs nothing more. May be repeated.",
     ),
 ]
 UnitOption = Annotated[
@@ -151,6 +154,9 @@ RowsPerUnitOption = Annotated[
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
+]
+PageOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
@@ -231,11 +237,6 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
     columns = [name for text in names for name in column_names(text, "--missing indicator")]
     policy = policies[0] if policies else "error"
     return Missing(policy, tuple(dict.fromkeys(columns)))
-
-
-def check_relation(relation: str) -> str:
-    """Return a relation if there is one of this name."""
-    return check_choice("--relation", relation, _RELATIONS)
 
 
 def check_rows_per_unit(text: str) -> RowsPerUnit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
+    from nolook.tables.filter import Where
 
 
 # Texts: a path would lose one of an address's slashes.
@@ -31,35 +32,37 @@ FromTableOption = Annotated[
         "--table", metavar="NAME", help="Of a database: the table or view, perhaps SCHEMA.NAME."
     ),
 ]
-QueryOption = Annotated[
-    str | None,
+WhereOption = Annotated[
+    list[str] | None,
     typer.Option(
-        "--query",
-        metavar="SQL",
-        help="Of a database: SELECT columns FROM table WHERE conditions, in place of --table.",
+        "--where",
+        metavar="CONDITION",
+        help="Which rows are used: 'age >= 18', 'region in North,South'. May be repeated: all must "
+        "hold. Must not be chosen by looking at the rows.",
     ),
 ]
 
 
-def place_of(
-    table: str, name: str | None = None, query: str | None = None
-) -> Path | str | Database:
-    """Return where a table is: files, an address of storage, or a table of a database.
-
-    The latter by its name or a query.
-    """
+def place_of(table: str, name: str | None = None) -> Path | str | Database:
+    """Return where a table is: files, an address of storage, or a table of a database."""
     from nolook.tables.databases import Database, is_address
-    from nolook.tables.places import in_storage
+    from nolook.tables.files import in_storage
 
     if is_address(table):
-        return Database(table, table=name, query=query)
-    for option, value in (("--table", name), ("--query", query)):
-        if value is not None:
-            raise ParameterError(
-                f"{option} is given, but the table is a file; expected a database (for example "
-                "duckdb:visits.duckdb)"
-            )
+        return Database(table, table=name)
+    if name is not None:
+        raise ParameterError(
+            "--table is given, but the table is a file; expected a database (for example "
+            "duckdb:visits.duckdb)"
+        )
     return table if in_storage(table) else Path(table)
+
+
+def conditions_of(where: Sequence[str] | None) -> Where:
+    """Return what `nolook.read_table` takes for the conditions that a command was given."""
+    from nolook.tables.filter import read_condition
+
+    return [read_condition(text) for text in where or ()]
 
 
 def files_of(place: Path | str | Database) -> list[Path]:
@@ -70,7 +73,7 @@ def files_of(place: Path | str | Database) -> list[Path]:
 
 def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path | None]]) -> None:
     """Refuse an output that would be part of the table when it is read the next time."""
-    from nolook.tables.listing import would_read
+    from nolook.tables.folders import would_read
 
     for option, path in outputs:
         if isinstance(place, Path) and path is not None and would_read(place, path):
@@ -82,8 +85,8 @@ def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path 
 
 def called(place: Path | str | Database) -> Path:
     """Return what to call a table in names of files and on pages."""
-    from nolook.tables.listing import label_of
+    from nolook.tables.folders import label_of
 
     if isinstance(place, str | Path):
         return Path(label_of(place))
-    return Path(place.title.replace(".", "_"))
+    return Path(place.table.replace(".", "_"))

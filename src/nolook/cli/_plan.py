@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from attrs import frozen
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook._validation import check_epsilon, check_random_state
+from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import (
@@ -30,12 +29,22 @@ from nolook.cli._options import (
     check_rows_per_unit,
     column_options,
 )
+from nolook.cli._places import (
+    FromTableOption,
+    WhereOption,
+    conditions_of,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nolook.tables import Table
+    from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
 
@@ -46,7 +55,7 @@ _ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})
 @reads_table({"features": "--features"})
 def plan(
     table: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="[TABLE]",
             help="A table whose header tells the columns; its rows are read by --count-epsilon "
@@ -86,6 +95,8 @@ def plan(
     target: TargetOption = "",
     features: FeaturesOption = None,
     schema: SchemaOption = None,
+    from_table: FromTableOption = None,
+    where: WhereOption = None,
     missing: MissingNumbersOption = None,
     unit: UnitOption = None,
     rows_per_unit: RowsPerUnitOption = "weights",
@@ -103,18 +114,23 @@ def plan(
     """
     per_unit = check_rows_per_unit(rows_per_unit)
     outputs = [] if report is None else [("--report", report)]
-    check_outputs(outputs, [path for path in (table, ledger) if path is not None], replace=force)
+    place = None if table is None else place_of(table, from_table)
+    inputs = [*([] if place is None else files_of(place)), *([] if ledger is None else [ledger])]
+    check_outputs(outputs, inputs, replace=force)
     from nolook.tables.schema import as_schema
 
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
     given = {
         "missing": check_missing(missing).policy,
+        "where": conditions_of(where),
         "unit": unit,
         "rows_per_unit": per_unit,
     }
-    opened = None if table is None else _Opened(table, as_schema(schema), target, features, given)
+    opened = None if place is None else _Opened(place, as_schema(schema), target, features, given)
     if columns is None:
-        columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
+        columns = (
+            1 if opened is None or method in _ONE_COLUMN else len(opened.whole().feature_names)
+        )
 
     from nolook.planning.forecast import plan as forecast
     from nolook.report.plan_page import print_plan, write_plan_page
@@ -131,8 +147,8 @@ def plan(
     if count_epsilon is not None and opened is not None:
         planned(1)  # what is refused is refused before anything is spent
         cost = check_epsilon(count_epsilon, "--count-epsilon")
-        seed = check_random_state(random_state, "--random-state")
-        rows = count_rows(opened.numbers(), cost, ledger, seed, dry_run=dry_run, quiet=quiet)
+        column = opened.numbers()
+        rows = count_rows(column, cost, ledger, random_state, dry_run=dry_run, quiet=quiet)
         if rows is None:
             return
     found = planned(rows or 0)
@@ -146,7 +162,7 @@ def plan(
 class _Opened:
     """A table of which the header and the schema are read."""
 
-    path: Path
+    place: Path | str | Database
     schema: Schema
     target: str
     names: str | None
@@ -155,25 +171,22 @@ class _Opened:
     def _read(self, target: str | None, schema: Schema, **options: Any) -> Table:  # noqa: ANN401
         from nolook.tables import read_table
 
-        return read_table(self.path, target, schema=schema, **options, **self.given)
+        return read_table(self.place, target, schema=schema, **options, **self.given)
 
-    def _whole(self) -> Table:
+    def whole(self) -> Table:
+        """Return the table of all its features."""
         return self._read(self.target or None, self.schema, **column_options(self.names, None))
-
-    @property
-    def features(self) -> int:
-        """How many features the table has."""
-        return len(self._whole().feature_names)
 
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""
-        name = number_in(self._whole())
-        schema = self.schema.only([name, *self.schema.used_as("unit")])
+        name = number_in(self.whole())
+        used = (name, *self.schema.used_as("unit"), *(c[0] for c in self.given["where"]))
+        schema = self.schema.only(used)
         return self._read(None, schema, features=[name])
 
 
 def _check_given(
-    table: Path | None, rows: int | None, count_epsilon: float | None, *, shaped: bool
+    table: str | None, rows: int | None, count_epsilon: float | None, *, shaped: bool
 ) -> None:
     """Check that it is told, once, how many rows and columns there are."""
     if (rows is None) == (count_epsilon is None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,18 +16,15 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
-
-if TYPE_CHECKING:
-    from nolook.tables.databases import Database
-    from nolook.tables.schema import Schema
 
 
 @reads_table()
@@ -49,7 +46,7 @@ def predict(
         ),
     ] = None,
     from_table: FromTableOption = None,
-    query: QueryOption = None,
+    where: WhereOption = None,
     force: ForceOption = False,
 ) -> None:
     """Predict the target of each row of a table; writes the column `prediction`.
@@ -57,22 +54,6 @@ def predict(
     Of a model of two classes it is the probability that the target is the positive one.
     Predictions and copied columns are as confidential as the table: they are no private release.
     """
-    kept = () if keep is None else column_names(keep, "--keep")
-    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
-    with explained(lambda: lost):
-        place = place_of(table, from_table, query)
-        check_apart(place, [("--output", output)])
-        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        _predict(model, place, output, kept, schema)
-
-
-def _predict(
-    model: Path,
-    table: Path | str | Database,
-    output: Path,
-    kept: tuple[str, ...],
-    schema: Schema | None,
-) -> None:
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
@@ -80,10 +61,18 @@ def _predict(
     from nolook.tables import read_table
     from nolook.tables.schema import as_schema
 
-    check_prediction_file(output, kept)
-    fitted = model_of(model)
-    recipe = fitted.recipe_
-    declared = as_schema(schema or recipe.get("schema")).only(recipe["features"])
-    write_predictions(fitted, read_table(table, **recipe | {"schema": declared}), output, kept)
-    for words in constant_in_words(regression_of(fitted)):
-        say(console(), words)
+    kept = () if keep is None else column_names(keep, "--keep")
+    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
+    with explained(lambda: lost):
+        place, rows = place_of(table, from_table), conditions_of(where)
+        check_apart(place, [("--output", output)])
+        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
+        check_prediction_file(output, kept)
+        fitted = model_of(model)
+        recipe = fitted.recipe_
+        used = (*recipe["features"], *(condition[0] for condition in rows))
+        declared = as_schema(schema or recipe.get("schema")).only(used)
+        options = recipe | {"schema": declared, "where": rows}
+        write_predictions(fitted, read_table(place, **options), output, kept)
+        for words in constant_in_words(regression_of(fitted)):
+            say(console(), words)

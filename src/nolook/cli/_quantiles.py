@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_delta
 from nolook.cli._options import DeltaOption, MissingNumbersOption, column_names, named_grids, shares
 from nolook.cli._release import Release, release_command
 
@@ -41,17 +40,13 @@ def quantiles(
     ] = None,
 ) -> None:
     """Release quantiles of several columns within one budget."""
-    check_delta(delta, "--delta", allow_zero=True)
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
 
     from nolook.estimators.quantiles import quantiles as release_quantiles
-    from nolook.formats.model_file import save
-    from nolook.report.distribution_findings import quantiles_findings
 
     with release.running() as ledger_and_progress:
-        table = release.read_columns(names)
         found = release_quantiles(
-            table,
+            release.read_columns(names),
             wanted,
             epsilon=release.epsilon,
             delta=delta,
@@ -59,5 +54,4 @@ def quantiles(
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    save(found, release.output)
-    release.show(quantiles_findings(found, found.recipe, grids))
+    release.keep(found)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from attrs import field, frozen
@@ -37,10 +37,11 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     called,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
     from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.making import Progress
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
@@ -68,13 +68,6 @@ _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
-
-
-class LedgerAndProgress(TypedDict):
-    """Keyword arguments of every release: what to charge, and whom to tell how far it is."""
-
-    ledger: Ledger | None
-    progress: Progress | None
 
 
 @frozen
@@ -97,11 +90,6 @@ class Columns:
         """Columns that are no features by default."""
         return () if self.exclude is None else column_names(self.exclude, "--exclude")
 
-    @property
-    def by_default(self) -> bool:
-        """Whether the features are those that types or a schema tell."""
-        return self.features is None
-
 
 @frozen(kw_only=True)
 class Release:
@@ -111,7 +99,7 @@ class Release:
     epsilon: EpsilonOption
     schema: SchemaOption = None
     from_table: FromTableOption = None
-    query: QueryOption = None
+    where: WhereOption = None
     missing: Missing = field(factory=Missing)
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
@@ -140,7 +128,7 @@ class Release:
     @cached_property
     def place(self) -> Path | str | Database:
         """Where the table is."""
-        return place_of(self.table, self.from_table, self.query)
+        return place_of(self.table, self.from_table)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -155,15 +143,18 @@ class Release:
         return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
-    def _units(self) -> _engine.Protected:
-        """What is protected and who reads, as `nolook.read_table` is told."""
+    def _rows(self) -> dict[str, Any]:
+        """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
-        return {"unit": self.unit, "rows_per_unit": rows, "engine": session}
+        where = conditions_of(self.where)
+        return {"where": where, "unit": self.unit, "rows_per_unit": rows, "engine": session}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        schema = self.declared.only([*names, *self.declared.used_as("unit")])
+        declared = self.declared
+        used = (*names, *declared.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
+        schema = declared.only(used)
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
@@ -183,7 +174,7 @@ class Release:
             scored.positive,
             self.missing.policy,
             schema=self.declared,
-            **self._units,
+            **self._rows,
         )
 
     def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
@@ -191,28 +182,25 @@ class Release:
         from nolook.tables import read_table
 
         declared = self.schema or recipe.get("schema")
-        options = {**recipe, **self._units, "schema": declared, "positive": positive}
+        options = {**recipe, **self._rows, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
         return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
-        target, excluded = columns.target, columns.excluded
-        if target in excluded:
-            raise ParameterError(
-                f"--exclude names the target {target!r}; expected others (leave it out there)"
-            )
-        for unit in {self.unit, *self.declared.used_as("unit")} & {*excluded}:
-            raise ParameterError(
-                f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
-                "is no feature anyway)"
-            )
+        units, excluded = {self.unit, *self.declared.used_as("unit")}, columns.excluded
+        for what, names in (("target", {columns.target}), ("unit", units)):
+            for name in names.intersection(excluded):
+                raise ParameterError(
+                    f"--exclude names the {what} {name!r}, which is not a feature anyway; expected "
+                    "others (leave it out there)"
+                )
         from nolook.tables.design import GAP
 
         with self.running() as ledger_and_progress:
             schema = self._without(excluded)
-            table = self._read(target, schema=schema, **columns.options)
+            table = self._read(columns.target, schema=schema, **columns.options)
             for name in self.missing.indicated:
                 if f"{name}={GAP}" not in table.feature_names:
                     raise ParameterError(
@@ -244,7 +232,7 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, **self._units}
+        options |= {"missing": self.missing.policy, **self._rows}
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
@@ -252,17 +240,21 @@ class Release:
         from nolook.report._console import say
         from nolook.tables.draft import column_hints
 
-        for words in () if self.quiet else column_hints(table, by_default=columns.by_default):
+        by_default = columns.features is None  # those that types or a schema tell
+        for words in () if self.quiet else column_hints(table, by_default=by_default):
             say(console(), one_line(words))
 
     @contextmanager
-    def running(self) -> Iterator[LedgerAndProgress]:
-        """Open the ledger and show progress for as long as the release takes."""
-        with self._charging() as ledger, progress_bar(quiet=self.quiet) as progress:
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Open the ledger and show progress for as long as the release takes.
+
+        Yields the keyword arguments by which every release is told of both.
+        """
+        with self.charging() as ledger, progress_bar(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
     @contextmanager
-    def _charging(self) -> Iterator[Ledger | None]:
+    def charging(self) -> Iterator[Ledger | None]:
         if self.ledger is None:
             yield None
             return
@@ -274,17 +266,15 @@ class Release:
         ):
             yield ledger
 
-    def rehearse(self, command: Callable[[], None]) -> None:
-        """Show what a command would release and charge; it ends before it reads a row."""
-        from nolook.cli._rehearsal import rehearse
+    def keep(self, found: object) -> None:
+        """Write what was found, and a report of it if one is wanted, and print it."""
+        from nolook.formats.model_file import save
+        from nolook.report.results import findings_of
 
-        rehearse(command, None if self.quiet else console(), self._charging)
-
-    def show(self, findings: Findings) -> None:
-        """Write the report, if one is wanted, and print what was found."""
+        save(found, self.output)
+        findings = findings_of(found)
         show(
             findings,
-            table=called(self.place),
             output=self.output,
             report=self.report,
             quiet=self.quiet,
@@ -328,21 +318,28 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
+            if given.get("positive") == "":
+                raise ParameterError(
+                    "--positive is empty; expected a value of the target (for example "
+                    "--positive yes)"
+                )
             if "target" in given:
                 from nolook.tables.schema import as_schema
 
                 given["target"] = find_target(given, as_schema(options["schema"]))
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
-                place = place_of(options["table"], options["from_table"], options["query"])
+                place = place_of(options["table"], options["from_table"])
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            with explained(lambda: str(outcome)), outcome.told():
-                if release.dry_run:
-                    release.rehearse(partial(command, release, **given))
-                else:
-                    command(release, **given)
+            rehearsal = rehearsed(release.charging, quiet=release.quiet)
+            with (
+                explained(lambda: str(outcome)),
+                outcome.told(),
+                rehearsal if release.dry_run else nullcontext(),
+            ):
+                command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]
@@ -358,6 +355,23 @@ def _columns(option: str, given: str) -> tuple[str, ...]:
     return column_names(given, "--columns") if option == "columns" else (given,)
 
 
+@contextmanager
+def rehearsed(
+    charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
+) -> Iterator[None]:
+    """End the block before it reads a row, and print what it would release and charge."""
+    from nolook.estimators.making import Rehearsed, rehearsing
+    from nolook.report.dry_run import print_rehearsed
+
+    try:
+        with rehearsing():
+            yield
+    except Rehearsed as found:
+        if not quiet:
+            with charging() as ledger:
+                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+
+
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
     """Check that a release's file and report can be written, before anything is spent on them."""
     reports = [] if report is None else [("--report", report)]
@@ -367,7 +381,6 @@ def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, fo
 def show(
     findings: Findings,
     *,
-    table: Path,
     output: Path,
     report: Path | None,
     quiet: bool,
@@ -380,7 +393,7 @@ def show(
 
     now = Standing.now(ledger)
     if report is not None:
-        write_page(findings, report, table=table.name, standing=now)
+        write_page(findings, report, now)
     if not quiet:
         print_findings(console(), findings, output=output, report_file=report, standing=now)
 

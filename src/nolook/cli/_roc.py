@@ -14,7 +14,7 @@ from nolook.cli._options import (
     PositiveOption,
     RelationOption,
     SmoothingOption,
-    check_relation,
+    ThresholdOption,
     check_smoothing,
     grid,
 )
@@ -41,33 +41,23 @@ def roc(
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "isotonic",
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Say how rows are classified if a score above it is called positive: confusion "
-            "matrix, sensitivity, predictive values. Costs nothing more. May be repeated.",
-        ),
-    ] = None,
+    threshold: ThresholdOption = None,
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 
     The scored model must not itself have been fitted without privacy on these rows.
     """
-    neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
+    smoother = check_smoothing(smoothing)
     points = grid(linear_grid, log_grid)
 
     from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
-    from nolook.formats.model_file import save
-    from nolook.report.score_findings import roc_findings
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
-    fitted = make(release.epsilon, points, 1, neighbours, smoother, release.random_state)
+    fitted = make(release.epsilon, points, 1, relation, smoother, release.random_state)
     scored = Scored(score, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
     fitted.scored_, fitted.asked_ = scored, tuple(thresholds)
-    save(fitted, release.output)
-    release.show(roc_findings(fitted, scored, thresholds))
+    release.keep(fitted)

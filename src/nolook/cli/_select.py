@@ -54,8 +54,4 @@ def select(
                 "(leave it out)"
             )
     release.fit(fitted, Columns(target, features, categories, exclude, positive))
-    from nolook.formats.model_file import save
-    from nolook.report.selection_findings import selection_findings
-
-    save(fitted, release.output)
-    release.show(selection_findings(fitted, target))
+    release.keep(fitted)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ForceOption
+from nolook.cli._options import ForceOption, PageOption
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
 
@@ -32,10 +32,7 @@ def show(file: _FileArgument) -> None:
 
 def report(
     file: _FileArgument,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="PAGE", help="The HTML page to write.")
-    ],
-    table: Annotated[str, typer.Option(metavar="NAME", help="What the page calls the table.")] = "",
+    output: PageOption,
     force: ForceOption = False,
 ) -> None:
     """Write the report of a release again, as one HTML page."""
@@ -43,7 +40,7 @@ def report(
     from nolook.formats.model_file import load
     from nolook.report import results
 
-    results.report(load(file), output, table=table)
+    results.report(load(file), output)
     typer.echo(f"report: {one_line(output)}")
 
 

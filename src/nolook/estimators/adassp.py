@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nolook._language import given, named
 from nolook._validation import check_positive
 from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
@@ -82,13 +83,13 @@ class AdaSSPRegressor(PrivateRegressor):
 
     def _checked_bounds(self) -> tuple[float, float] | None:
         """Return the public bounds, or None if none are given."""
-        given = {"bound_X": self.bound_X, "bound_y": self.bound_y}
-        if all(bound is None for bound in given.values()):
+        bounds = {"bound_X": self.bound_X, "bound_y": self.bound_y}
+        if all(bound is None for bound in bounds.values()):
             return None
-        for name, bound in given.items():
+        for name, bound in bounds.items():
             if bound is None:
                 raise ParameterError(
-                    f"{name} is None, but the other bound is given; expected a number above 0 "
-                    "(give both bounds or neither)"
+                    f"{named(name)} is not given, but the other bound is; expected both or neither "
+                    f"(for example {given(name, 10.0)})"
                 )
         return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

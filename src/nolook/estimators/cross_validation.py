@@ -26,7 +26,6 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-from nolook.tables.folds import check_order
 from nolook.tables.scored import ScoredTable
 from nolook.tables.table import View
 
@@ -171,7 +170,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
 
     def rows() -> Table:
         table: Table = model._rows(X, y)
-        check_order(table)
+        table.check_here()
         opened.append(table)
         return table
 

@@ -20,7 +20,7 @@ from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan, for_unit
 from nolook.tables import Table
-from nolook.tables.scored import ScoredTable, subject_of
+from nolook.tables.scored import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -88,7 +88,8 @@ def make_release(
                 "values, whose number is private; expected 'add-remove' (or leave missing values "
                 "an error)"
             )
-        guarantee = evolve(plan.guarantee, unit=rows.unit)
+        about = rows.subject()
+        guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)
         release = for_unit(plan.release, rows.unit)
         require(ledger, guarantee, rows.unit)
         if guarantee.private:
@@ -96,8 +97,8 @@ def make_release(
         if _REHEARSING.get():
             raise Rehearsed(purpose, guarantee)
         announce("missing values")
-        name, about, schema = subject_of(rows)
-        details = ReleaseDetails(table=name, schema=schema, about=about)
+        table = guarantee.of_table or None
+        details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)
         source = byte_source(plan.random_state)
         with ExitStack() as charged:
             charged.callback(_RUNNING.reset, _RUNNING.set(True))

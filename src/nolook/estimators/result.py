@@ -107,17 +107,13 @@ class Result(Drawn):
         frame: pd.DataFrame = room().to_frame(self)
         return frame
 
-    def report(
-        self, path: str | os.PathLike[str], *, table: str = "", ledger: Ledger | None = None
-    ) -> None:
+    def report(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
 
         Parameters
         ----------
         path : path-like
             The page. An older one of the same name is replaced.
-        table : str, optional
-            What the page calls the table.
         ledger : Ledger, optional
             The ledger of the table: the page says what is left of it now.
 
@@ -126,7 +122,7 @@ class Result(Drawn):
         NolookError
             If the page cannot be written.
         """
-        room().report(self, path, table=table, ledger=ledger)
+        room().report(self, path, ledger)
 
 
 def room() -> Any:  # noqa: ANN401 -- a module

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
@@ -145,9 +145,10 @@ class Batch:
             )
         if self._all_levels > LARGEST_LEVELS:
             most = LARGEST_LEVELS + 1 - len(self.classes)
+            remedy = "give --grid, such as 0:1:0.01" if self.grid is None else "give a larger step"
             raise ParameterError(
                 f"grid has {len(self.points())} thresholds; expected at most 2**{most} for "
-                f"{self.kind} (give a larger step)"
+                f"{self.kind} ({remedy})"
             )
         if self.delta and self.kind != "ecdf":
             raise ParameterError(
@@ -205,7 +206,8 @@ class Batch:
         who sees all answers and everything the other server has.
         """
         budget = Budget(self.epsilon, self.delta)
-        return accounting.guarantee([self.event()], budget, relation="replace", private=True)
+        cost = accounting.guarantee([self.event()], budget, relation="replace", private=True)
+        return evolve(cost, table=self.name)
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""

@@ -8,14 +8,17 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import httpx
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
+from nolook.federated.reports import ID_BYTES
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
@@ -42,13 +45,6 @@ class Access:
     ca: Path  # the certificates to trust, in PEM
     certificate: Path | None = None  # to show a server that demands one, in PEM
     key: Path | None = None
-
-
-class _Answer(NamedTuple):
-    """What a server answered."""
-
-    status: int
-    content: bytes
 
 
 class ServerClient:
@@ -92,7 +88,7 @@ class ServerClient:
         `which` of the tokens is shown.
         """
         address = f"/v1/batches/{name}/reports/{report_id.hex()}"
-        return self._call("PUT", address, report, which).status == 201
+        return self._call("PUT", address, report, which)[0] == 201
 
     def status(self, name: str) -> dict[str, Any]:
         """Return a batch's state and number of reports."""
@@ -109,7 +105,7 @@ class ServerClient:
     def entries(self, name: str, after: bytes) -> bytes:
         """Return some of its reports' entries, after an id: for the other server."""
         address = f"/v1/batches/{name}/entries?after={after.hex()}"
-        return self._call("GET", address, largest=_LARGEST_PAGE).content
+        return self._call("GET", address, largest=_LARGEST_PAGE)[1]
 
     def end(self, name: str) -> dict[str, Any]:
         """End a batch, whose answers stay; return the state."""
@@ -118,12 +114,11 @@ class ServerClient:
     def answer(self, name: str) -> bytes:
         """Return the answer about a batch, waiting while the server adds up."""
         address = f"/v1/batches/{name}/answer"
-        return self._call("POST", address, largest=_LARGEST_ANSWER).content
+        return self._call("POST", address, largest=_LARGEST_ANSWER)[1]
 
     def _document(self, method: str, address: str) -> dict[str, Any]:
-        content = self._call(method, address).content
         try:
-            document = json.loads(content)
+            document = json.loads(self._call(method, address)[1])
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
@@ -131,14 +126,9 @@ class ServerClient:
         return document
 
     def _call(
-        self,
-        method: str,
-        address: str,
-        body: bytes = b"",
-        which: int = 0,
-        largest: int = _LARGEST,
-    ) -> _Answer:
-        """Send the same request until it is answered, with `largest` bytes at most."""
+        self, method: str, address: str, body: bytes = b"", which: int = 0, largest: int = _LARGEST
+    ) -> tuple[int, bytes]:
+        """Send a request until it is granted; return status and content, of `largest` bytes."""
         token = f"Bearer {self._tokens[which]}"
         # What is compressed could be far more than what arrives.
         headers = {"authorization": token, "accept-encoding": "identity"}
@@ -149,7 +139,7 @@ class ServerClient:
                 with self._client.stream(
                     method, address, content=body, headers=headers
                 ) as response:
-                    answer = _Answer(response.status_code, _read(self.url, response, largest))
+                    status, content = response.status_code, _read(self.url, response, largest)
             except httpx.TransportError as error:
                 if "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise RefusedError(
@@ -166,8 +156,10 @@ class ServerClient:
                     f"{self.url} does not answer in HTTP ({type(error).__name__})", 502
                 ) from None
             else:
-                if answer.status not in _LATER or time.monotonic() > deadline:
-                    return _checked(self.url, answer)
+                if status in range(200, 300):
+                    return status, content
+                if status not in _LATER or time.monotonic() > deadline:
+                    raise _refusal(self.url, status, content)
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
 
@@ -184,25 +176,25 @@ def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
 
 def submit(
     batch: Batch,
-    ids: Sequence[bytes],
-    reports: Sequence[Sequence[bytes]],
+    reports: Sequence[Sequence[bytes] | NDArray[np.uint8]],
     servers: Sequence[ServerClient],
 ) -> None:
-    """Send the reports for role 0 and 1 to the servers, where all are stored when this returns.
+    """Seal the reports for role 0 and 1 and send them; all are stored when this returns.
 
-    They are sealed. Each has a token of its own where there is more than one. After an
-    error the same call may be made again.
+    If a server has several tokens, each report is sent with its own. After an error the same call
+    may be made again.
     """
-    check_tokens(servers, len(ids))
+    check_tokens(servers, len(reports[0]))
 
     def send(which: int) -> None:
         for role, server in enumerate(servers):
-            report = seal(batch, role, reports[role][which])
-            server.put(batch.name, report, ids[which], which if server.tokens > 1 else 0)
+            report = bytes(reports[role][which])
+            token = which if server.tokens > 1 else 0
+            server.put(batch.name, seal(batch, role, report), report[-ID_BYTES:], token)
 
     with ThreadPoolExecutor(_UPLOADERS) as pool:
         try:
-            for _ in pool.map(send, range(len(ids))):
+            for _ in pool.map(send, range(len(reports[0]))):
                 pass
         except BaseException:
             pool.shutdown(cancel_futures=True)
@@ -236,12 +228,10 @@ def _read(url: str, response: httpx.Response, largest: int) -> bytes:
     return bytes(content)
 
 
-def _checked(url: str, answer: _Answer) -> _Answer:
-    if 200 <= answer.status < 300:
-        return answer
+def _refusal(url: str, status: int, content: bytes) -> RefusedError:
     try:
-        said = str(json.loads(answer.content)["error"])
+        said = str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         said = "without saying why"
     line = "".join(letter if letter.isprintable() else "?" for letter in said[:_LONGEST_SHOWN])
-    raise RefusedError(f"{url} refused ({answer.status}): {line}", answer.status)
+    return RefusedError(f"{url} refused ({status}): {line}", status)

@@ -9,20 +9,7 @@ from pathlib import Path
 from nolook._files import flush
 from nolook.federated.failures import StoreError
 
-__all__ = ["make_folder", "os_errors_as_store_errors", "remove"]
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder that only its owner can read, if there is none."""
-    if not path.is_dir():
-        path.mkdir(mode=0o700)
-        flush(path.parent)
-
-
-def remove(path: Path) -> None:
-    """Remove a file, if there is one."""
-    path.unlink(missing_ok=True)
-    flush(path.parent)
+__all__ = ["make_folder", "os_errors_as_store_errors"]
 
 
 @contextlib.contextmanager
@@ -33,3 +20,11 @@ def os_errors_as_store_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise StoreError(f"{str(path)!r} cannot be read or written ({reason})") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only its owner can read, if there is none."""
+    with os_errors_as_store_errors(path):
+        if not path.is_dir():
+            path.mkdir(mode=0o700)
+            flush(path.parent)

@@ -12,13 +12,10 @@ _PAYMENT = 402  # the ledger has too little budget left
 class RefusedError(NolookError):
     """A request that is not granted, and its HTTP status; it quotes nothing an owner sent."""
 
-    exit_status = 2
-
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
-        if status == _PAYMENT:
-            self.exit_status = BudgetExceededError.exit_status
+        self.exit_status = BudgetExceededError.exit_status if status == _PAYMENT else 2
 
 
 class StoreError(NolookError):
@@ -27,11 +24,8 @@ class StoreError(NolookError):
     exit_status = 2
 
 
-class ReportError(NolookError, ValueError):
+class ReportError(RefusedError, ValueError):
     """A report is not one of this batch for this server, or was damaged on its way."""
 
-    exit_status = 2
-
     def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
+        super().__init__(message, status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import CLASSIFIERS, METHODS, SELECTORS, name_of
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.formats.parts import Fitted, Names, Release
-from nolook.formats.strict import Broken, Content, Interval, Intervals, Places, Vector
+from nolook.formats.strict import Content, Interval, Intervals, Places, Vector, expect
 from nolook.privacy import accounting
 
 _Bound = Annotated[float, Meta(ge=0)]
@@ -55,52 +56,41 @@ class _Model(Fitted, frozen=True):
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return what a file says of a fitted model."""
-        scaling, shares = estimator.scaling_, getattr(estimator, "clipped_share_", None)
+        scaling = estimator.scaling_
         return super().of(
             estimator,
             features=list(scaling.names[:-1]),
             target=scaling.names[-1],
             scaling=Scales.holding(scaling),
-            clipped_share=None if shares is None else shares.tolist(),
             **others,
         )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         size = len(self.features)
-        sizes: dict[str, Any] = {
-            "coef": (self.coef, size),
-            "coef_interval": (self.coef_interval, size),
-        }
-        sizes["clipped_share"] = self.clipped_share, size + 1
+        shapes = {"coef": (size,), "coef_interval": (size, 2), "clipped_share": (size + 1,)}
         for key in ("center", "scale", "visible", "binary"):
-            sizes[f"scaling.{key}"] = getattr(self.scaling, key), size + 1
+            shapes[f"scaling.{key}"] = (size + 1,)
         if self.spread is not None:
-            sizes["spread.center"] = self.spread.center, size
-            sizes["spread.map"] = self.spread.map, size
-        for key, (found, expected) in sizes.items():
-            shape = (expected, *{"coef_interval": (2,), "spread.map": (size,)}.get(key, ()))
-            if found is not None and np.shape(found) != shape:
-                raise Broken(f"expected {key} to have {expected} entries")
-        if not (self.scaling.scale > 0.0).all():
-            raise Broken("expected scaling.scale to be above 0")
+            shapes |= {"spread.center": (size,), "spread.map": (size, size)}
+        for key, shape in shapes.items():
+            found = attrgetter(key)(self)
+            expect(found is None or np.shape(found) == shape, f"{key} to have {shape[0]} entries")
+        expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted model: what is null is as its class says."""
         model = super().estimator()
         own = self.fields(lambda name: name not in Fitted.__struct_fields__)
-        if self.clipped_share is not None:
-            own["clipped_share"] = np.array(self.clipped_share)
         own["scaling"] = self.scaling.scaling((*self.features, self.target), self.rows())
         for name, value in own.items():
             if value is not None:
-                setattr(model, f"{name}_", value)
+                setattr(model, f"{name}_", np.array(value) if isinstance(value, list) else value)
         return model
 
     def _check_hidden(self, *estimates: object) -> None:
-        known = (self.coef_interval, *estimates)
-        if self.coef.any() or any(one is not None for one in known):
-            raise Broken("expected no coefficients and no estimates where nothing is visible")
+        known = self.coef.any() or any(one is not None for one in (self.coef_interval, *estimates))
+        expect(not known, "no coefficients and no estimates where nothing is visible")
 
 
 class LinearModel(_Model, frozen=True, tag="linear model"):
@@ -118,28 +108,20 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
     influence_bound: Annotated[float, Meta(gt=0)] | None
     chosen: Places | None
 
-    @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a fitted regression."""
-        low, high = (end if math.isfinite(end) else None for end in estimator.target_range_)
-        return super().of(estimator, target_range=(low, high), **others)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         low, high = self._range()
-        if low > high:
-            raise Broken("expected the lower end of target_range before the upper end")
-        if self.failed and self.coef.any():
-            raise Broken("expected coef to hold zeros where failed is true")
+        expect(low <= high, "the lower end of target_range before the upper end")
+        expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
         if not self.scaling.visible[-1]:
             fits = (self.r2, self.r2_interval, self.rmse, self.rmse_interval)
             self._check_hidden(self.intercept_interval, *fits)
         if self.chosen is not None:
             places = set(self.chosen.tolist())
-            if len(places) < len(self.chosen) or not places <= set(range(len(self.coef))):
-                raise Broken("expected chosen to be places of features, each once")
-            if set(np.flatnonzero(self.coef).tolist()) - places:
-                raise Broken("expected coef to hold zeros for features that are not chosen")
+            once = len(places) == len(self.chosen) and places <= set(range(len(self.coef)))
+            expect(once, "chosen to be places of features, each once")
+            used = set(np.flatnonzero(self.coef).tolist())
+            expect(used <= places, "coef to hold zeros for features that are not chosen")
 
     def _range(self) -> tuple[float, float]:
         low, high = self.target_range
@@ -166,23 +148,17 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
     auc: _Share | None
     auc_interval: Interval | None
 
-    @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a fitted classifier."""
-        return super().of(estimator, classes=estimator.classes_.tolist(), **others)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         declared_classes(self.classes)
-        if self.clipped_share is None or self.spread is None:
-            raise Broken("expected clipped_share and spread")
+        known = self.clipped_share is not None and self.spread is not None
+        expect(known, "clipped_share and spread")
         if not self.visible:
             self._check_hidden(self.pseudo_r2, self.auc)
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted classifier."""
         model = super().estimator()
-        model.classes_ = np.array(self.classes)
         if not self.named:
             model.classes = tuple(self.classes)
         return model
@@ -212,11 +188,10 @@ class Selection(Fitted, frozen=True, tag="selection"):
     def __post_init__(self) -> None:
         super().__post_init__()
         chosen = set(self.chosen)
-        if not set(self.features) > chosen or len(chosen) != len(self.chosen):
-            raise Broken("expected chosen to name some of features and not all, each column once")
-        k = self.parameters["k"]
-        if isinstance(k, int) and len(self.chosen) != k:
-            raise Broken("expected chosen to name as many columns as parameters.k says")
+        some = set(self.features) > chosen and len(chosen) == len(self.chosen)
+        expect(some, "chosen to name some of features and not all, each column once")
+        fitting = self.parameters["k"] in {"auto", len(chosen)}
+        expect(fitting, "chosen to name as many columns as parameters.k says")
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted selector."""
@@ -225,8 +200,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
         if self.in_order_of_choice:
             selector.order_ = order
         selector.k_, selector.target_name_ = len(order), self.target
-        selector.support_ = np.zeros(len(self.features), dtype=bool)
-        selector.support_[order] = True
+        selector.support_ = np.isin(np.arange(len(self.features)), order)
         return selector
 
 
@@ -254,19 +228,16 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     def __post_init__(self) -> None:
         super().__post_init__()
         selection, model = self.selection, self.model
-        if model.features != [name for name in selection.features if name in selection.chosen]:
-            raise Broken("expected model.features to be the columns chosen, in the table's order")
-        if (model.recipe, model.target) != (selection.recipe, selection.target):
-            raise Broken("expected selection and model to have the same recipe and target")
-        whole = self.guarantee()
+        chosen = [name for name in selection.features if name in selection.chosen]
+        expect(model.features == chosen, "model.features to be the columns chosen, in order")
+        alike = (model.recipe, model.target) == (selection.recipe, selection.target)
+        expect(alike, "selection and model to have the same recipe and target")
+        whole, parts = self.guarantee(), (selection.guarantee(), model.guarantee())
         try:
-            together = accounting.in_sequence(
-                (selection.guarantee(), model.guarantee()), whole.budget
-            )
+            together = accounting.in_sequence(parts, whole.budget)
         except ValueError:
             together = None
-        if whole != together:
-            raise Broken("expected privacy to be that of selection and model together")
+        expect(whole == together, "privacy to be that of selection and model together")
 
     def release(self) -> PrivatePipeline:
         """Return the fitted pipeline."""

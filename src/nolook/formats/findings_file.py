@@ -27,8 +27,8 @@ from nolook.estimators.evaluation import Asked, Evaluation, JudgedModel, evaluat
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
-from nolook.formats.parts import Finding, Names, Recipe, Rows, RowsError, guaranteed
-from nolook.formats.strict import Broken, Content, Vector
+from nolook.formats.parts import Counted, Finding, guaranteed
+from nolook.formats.strict import Content, Vector, expect
 
 __all__ = [
     "CalibrationFile",
@@ -88,10 +88,10 @@ class Counts(Content, frozen=True):
         )
 
     def __post_init__(self) -> None:
-        if self.thresholds.ndim != 1 or self.counts.shape != self.thresholds.shape:
-            raise Broken("expected as many counts as thresholds")
-        if not self.counts.size or (np.diff(self.counts, prepend=0.0) == 0.0).any():
-            raise Broken("expected counts that change at every one of thresholds")
+        shape = self.thresholds.shape
+        expect(len(shape) == 1 and self.counts.shape == shape, "as many counts as thresholds")
+        changing = self.counts.size and np.diff(self.counts, prepend=0.0).all()
+        expect(changing, "counts that change at every one of thresholds")
 
     def on(self, grid: LinearGrid | LogGrid | None) -> tuple[Vector, Vector, ForestNoise]:
         """Return all thresholds of a grid, the counts up to them, and their noise."""
@@ -99,10 +99,9 @@ class Counts(Content, frozen=True):
         same = _SAME * isinstance(grid, LogGrid)
         places = np.searchsorted(points, thresholds - same * abs(thresholds))
         places = places.clip(0, len(points) - 1)
-        if (np.diff(places) < 1).any():
-            raise Broken("expected thresholds that increase")
-        if not np.allclose(points[places], thresholds, rtol=same, atol=0.0):
-            raise Broken("expected thresholds of the grid only")
+        expect((np.diff(places) > 0).all(), "thresholds that increase")
+        near = np.allclose(points[places], thresholds, rtol=same, atol=0.0)
+        expect(near, "thresholds of the grid only")
         points[places] = thresholds
         reach = np.diff(np.concatenate([[0], places, [len(points)]]))
         counts = np.repeat(np.append(0.0, self.counts), reach)
@@ -113,11 +112,10 @@ class Counts(Content, frozen=True):
         self, grid: LinearGrid | LogGrid | None, smoothing: str | None
     ) -> PrivateDistribution:
         """Return the distribution."""
-        if smoothing is not None and (np.diff(self.counts, prepend=0.0) < 0.0).any():
-            raise Broken("expected counts that never fall, as they were smoothed")
+        rising = smoothing is None or (np.diff(self.counts, prepend=0.0) >= 0.0).all()
+        expect(rising, "counts that never fall, as they were smoothed")
         points, counts, noise = self.on(grid)
-        if counts[-1] < 1.0:
-            raise Broken("expected counts that end with at least 1")
+        expect(counts[-1] >= 1.0, "counts that end with at least 1")
         return PrivateDistribution(points, counts, float(counts[-1]), noise)
 
 
@@ -132,9 +130,9 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
     def of(cls, ecdf: ECDF) -> Self:
         """Return what a file says of a distribution."""
         found = ecdf.distribution_
-        return cls(
-            privacy=ecdf.privacy_.to_dict(),
-            recipe=Recipe(**ecdf.recipe_),
+        return cls.holding(
+            ecdf,
+            "_",
             grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
             smoothing=check_smoothing(ecdf.smoothing),
             counts=Counts.of(found.points, found.counts, found.noise),
@@ -142,8 +140,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
     def release(self) -> ECDF:
         """Return the distribution."""
-        if len(self.recipe.names) != 1:
-            raise Broken("expected recipe to name one column")
+        expect(len(self.recipe.names) == 1, "recipe to name one column")
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
         released = self.counts.distribution(grid, self.smoothing)
@@ -153,7 +150,6 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     """Quantiles of some columns: a row of values and errors for each column."""
 
-    names: Names
     grids: dict[str, Grid]
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
@@ -164,26 +160,20 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
         """Return what a file says of quantiles."""
         return cls.holding(
             found,
-            privacy=found.privacy.to_dict(),
-            recipe=Recipe(**found.recipe),
             grids={name: Grid.of(grid) for name, grid in found.grids.items()},
-            shares=found.shares.tolist(),
         )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.grids.keys() <= set(self.names):
-            raise Broken("expected grids of some of names")
-        shape = len(self.names), len(self.shares)
-        if self.values.shape != shape or self.errors.shape != shape:
-            raise Broken("expected a number for each column and share")
-        if self.recipe.names != list(self.names):
-            raise Broken("expected names to be those of recipe")
+        names = self.recipe.names
+        expect(self.grids.keys() <= set(names), "grids of some of the columns that recipe names")
+        shapes = {self.values.shape, self.errors.shape}
+        expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
 
     def release(self) -> Quantiles:
         """Return the quantiles."""
         own: dict[str, Any] = {
-            "names": tuple(self.names),
+            "names": tuple(self.recipe.names),
             "shares": np.array(self.shares),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
@@ -221,12 +211,12 @@ class Groups(Content, frozen=True):
 
     def __post_init__(self) -> None:
         borders, *others = astuple(self.table)
-        if any(each.shape != (len(borders) - 1,) for each in others) or len(borders) < 2:
-            raise Broken("expected a number of each kind for each group")
-        if borders[0] != 0.0 or borders[-1] != 1.0 or (np.diff(borders) <= 0.0).any():
-            raise Broken("expected borders that increase from 0 to 1")
-        if (self.table.count_variance < 0.0).any() or (self.table.excess_variance < 0.0).any():
-            raise Broken("expected variances of at least 0")
+        alike = len(borders) > 1 and {each.shape for each in others} == {(len(borders) - 1,)}
+        expect(alike, "a number of each kind for each group")
+        rising = borders[0] == 0.0 and borders[-1] == 1.0 and (np.diff(borders) > 0.0).all()
+        expect(rising, "borders that increase from 0 to 1")
+        variances = np.stack([self.table.count_variance, self.table.excess_variance])
+        expect((variances >= 0.0).all(), "variances of at least 0")
 
 
 class _Scored(Finding, frozen=True):
@@ -238,13 +228,8 @@ class _Scored(Finding, frozen=True):
     @classmethod
     def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
         """Return what a file says of such a finding, and all of its `own`."""
-        label, own = found.pos_label, {"scored": found.scored_} | own
-        return cls(
-            privacy=found.privacy_.to_dict(),
-            recipe=Recipe(**found.recipe_),
-            pos_label=label if isinstance(label, str) else float(label),
-            **own,
-        )
+        label = found.pos_label if isinstance(found.pos_label, str) else float(found.pos_label)
+        return cls.holding(found, "_", pos_label=label, **own)
 
 
 class CurveFile(_Scored, frozen=True, tag="ROC curve"):
@@ -263,7 +248,6 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
             grid_found=curve.grid is None,
             smoothing=curve.smoothing,
             classes=Classes.of(curve),
-            asked=list(curve.asked_),
         )
 
     def release(self) -> ROCCurve:
@@ -325,7 +309,6 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
             other_rows=found.other_rows,
             cautions=list(found.cautions),
             classes=Classes.of(found.roc),
-            asked=list(found.roc.asked_),
             groups=None if test is None else Groups(groups=int(test.groups), table=test.table_),
         )
 
@@ -353,7 +336,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         return found
 
 
-class FoldsFile(Finding, frozen=True, tag="cross-validation"):
+class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     """How well models did on rows they had not seen; null where nothing is known of a fold."""
 
     measure: Literal["R2", "AUC"]
@@ -361,26 +344,18 @@ class FoldsFile(Finding, frozen=True, tag="cross-validation"):
     target: str
     fitted: Annotated[list[bool], Meta(min_length=2)]
     estimates: list[Estimate | None]
-    n_rows: Rows | None
-    n_rows_error: RowsError | None
 
     @classmethod
     def of(cls, found: CrossValidation) -> Self:
         """Return what a file says of a cross-validation."""
-        recipe = Recipe(**found.recipe)
-        return cls.holding(found, privacy=found.privacy.to_dict(), recipe=recipe)
+        return cls.holding(found)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.n_rows is None) != (self.n_rows_error is None):
-            raise Broken("expected both n_rows and n_rows_error, or neither")
-        if len(self.fitted) != len(self.estimates):
-            raise Broken("expected as many estimates as folds")
+        expect(len(self.fitted) == len(self.estimates), "as many estimates as folds")
         for fitted, estimate in zip(self.fitted, self.estimates, strict=True):
-            if estimate is None:
-                continue
-            if not fitted or estimate.value > 1 or estimate.error < 0:
-                raise Broken("expected a value of at most 1 and an error, of folds with a model")
+            known = estimate is None or (fitted and estimate.value <= 1 and estimate.error >= 0)
+            expect(known, "a value of at most 1 and an error, of folds with a model")
 
     def release(self) -> CrossValidation:
         """Return the cross-validation, without its models."""

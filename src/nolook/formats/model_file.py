@@ -32,7 +32,7 @@ from nolook.formats.findings_file import (
     FoldsFile,
     QuantilesFile,
 )
-from nolook.formats.strict import Broken, convert, plain, read_object
+from nolook.formats.strict import Broken, convert, expect, plain, read_object
 
 __all__ = ["load", "save"]
 
@@ -131,8 +131,7 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
 def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
     version, kind = document.pop("nolook_version", None), document.get("kind")
     head = repr({name: document.pop(name, None) for name in _HEAD})
-    if head != repr(_HEAD) or type(version) is not str:
-        raise Broken('expected "format": "nolook" with version 1, and nolook_version')
-    if kind not in list(_KINDS):
-        raise Broken(f"expected a kind that is one of {', '.join(map(repr, _KINDS))}")
+    known = head == repr(_HEAD) and type(version) is str
+    expect(known, '"format": "nolook" with version 1, and nolook_version')
+    expect(kind in list(_KINDS), f"a kind that is one of {', '.join(map(repr, _KINDS))}")
     return convert(document, _KINDS[kind]).release()

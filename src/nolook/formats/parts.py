@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Self,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 from msgspec import Meta, field, to_builtins
@@ -21,20 +12,15 @@ from msgspec import Meta, field, to_builtins
 from nolook._validation import check_choice
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import Entry, entry_of, name_of, own_parameters
-from nolook.formats.strict import Broken, Content, convert
+from nolook.estimators.catalogue import Entry, name_of, own_parameters
+from nolook.formats.strict import Broken, Content, convert, expect
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
 from nolook.tables.schema import Schema, check_categories
 
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
-__all__ = ["Finding", "Fitted", "Names", "Recipe", "Release", "Rows", "RowsError", "guaranteed"]
+__all__ = ["Counted", "Finding", "Fitted", "Names", "Recipe", "Release", "guaranteed"]
 
 Names = Annotated[list[str], Meta(min_length=1)]
-Rows = Annotated[float, Meta(ge=1)]
-RowsError = Annotated[float, Meta(ge=0)]
 
 # What a file holds of a pair of array-likes.
 _PAIR = tuple[float | list[float], float | list[float]] | None
@@ -49,27 +35,25 @@ class Recipe(Content, frozen=True, omit_defaults=True):
     schema: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.categories.keys() <= set(self.features):
-            raise Broken("expected categories to list the levels of some of features")
+        expect(self.categories.keys() <= set(self.features), "categories of some of features")
         _ = self.names
 
     @property
     def names(self) -> list[str]:
         """The features that a table read so has."""
-        levels, indicated = check_categories(self.categories), self._schema().indicated
+        levels, indicated = (
+            check_categories(self.categories),
+            Schema.from_dict(self.schema).indicated,
+        )
         return [
             name
             for column in self.features
             for name in Feature(column, levels.get(column), column in indicated).names
         ]
 
-    def _schema(self) -> Schema:
-        return Schema.from_dict(self.schema)
-
     def options(self) -> dict[str, Any]:
         """Return the options."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
+        return dict(to_builtins(self))
 
 
 class Release(Content, frozen=True, tag_field="kind"):
@@ -78,8 +62,7 @@ class Release(Content, frozen=True, tag_field="kind"):
     privacy: dict[str, Any]
 
     def __post_init__(self) -> None:
-        if not self.guarantee().mechanisms:
-            raise Broken("expected privacy to list at least one mechanism")
+        expect(self.guarantee().mechanisms, "privacy to list at least one mechanism")
 
     def guarantee(self) -> PrivacyGuarantee:
         """Return the guarantee."""
@@ -95,26 +78,42 @@ def guaranteed(content: dict[str, Any]) -> PrivacyGuarantee:
 
 
 class Finding(Release, frozen=True):
-    """What was found about values or scores, and how these were read."""
+    """What was found in a table, and how it was read."""
 
     recipe: Recipe
+
+    @classmethod
+    def holding(cls, source: object, end: str = "", **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of what was found, among it privacy and recipe."""
+        privacy, recipe = (getattr(source, name + end) for name in ("privacy", "recipe"))
+        own = {"privacy": privacy.to_dict(), "recipe": Recipe(**recipe)}
+        return super().holding(source, end, **own, **others)
 
     def about(self) -> dict[str, Any]:
         """Return both for `keep_release`."""
         return {"privacy": self.guarantee(), "recipe": self.recipe.options()}
 
 
-class Fitted(Release, frozen=True):
+class Counted(Finding, frozen=True):
+    """What was found with a private number of rows, if they were counted."""
+
+    n_rows: Annotated[float, Meta(ge=1)] | None
+    n_rows_error: Annotated[float, Meta(ge=0)] | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        together = (self.n_rows is None) == (self.n_rows_error is None)
+        expect(together, "both n_rows and n_rows_error, or neither")
+
+
+class Fitted(Counted, frozen=True):
     """An estimator of a target; the columns of arrays are not `named`."""
 
     method: str
     parameters: dict[str, Any]
-    recipe: Recipe
     named: bool
     features: Names
     target: str
-    n_rows: Rows | None
-    n_rows_error: RowsError | None
 
     #: The estimators that may have made it, by `method`.
     entries: ClassVar[Mapping[str, Entry]]
@@ -122,32 +121,32 @@ class Fitted(Release, frozen=True):
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return what a file says of a fitted estimator."""
-        return cls.holding(
-            estimator,
-            "_",
-            privacy=estimator.privacy_.to_dict(),
-            method=name_of(estimator),
-            parameters=_plain_parameters(estimator),
-            recipe=Recipe(**estimator.recipe_),
-            named=hasattr(estimator, "feature_names_in_"),
-            **others,
-        )
+        try:
+            return cls.holding(
+                estimator,
+                "_",
+                method=name_of(estimator),
+                parameters={name: _plain(one) for name, one in own_parameters(estimator).items()},
+                named=hasattr(estimator, "feature_names_in_"),
+                **others,
+            )
+        except Broken as error:
+            raise ParameterError(
+                f"model is of type {type(estimator).__name__}, which no file can hold: {error}; "
+                "expected parameters of plain values, of the types its class declares"
+            ) from None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("method", self.method, tuple(self.entries))
-        if len({*self.features, self.target}) <= len(self.features):
-            raise Broken("expected features and target to name each column once")
-        if not set(self.features) <= set(self.recipe.names):
-            raise Broken("expected features that recipe names")
-        if (self.n_rows is None) != (self.n_rows_error is None):
-            raise Broken("expected both n_rows and n_rows_error, or neither")
+        once = len({*self.features, self.target}) > len(self.features)
+        expect(once, "features and target to name each column once")
+        expect(set(self.features) <= set(self.recipe.names), "features that recipe names")
         self.unfitted()
 
     def release(self) -> Any:  # noqa: ANN401
         """Return the estimator of a file that holds nothing else."""
-        if self.features != self.recipe.names:
-            raise Broken("expected features to be those of recipe")
+        expect(self.features == self.recipe.names, "features to be those of recipe")
         return self.estimator()
 
     def estimator(self) -> Any:  # noqa: ANN401
@@ -184,27 +183,11 @@ class Fitted(Release, frozen=True):
         return estimator
 
 
-def _plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what was set apart from the budget, fit for JSON and for the class a file names."""
-    entry = entry_of(estimator)
-    kind: Any = type(estimator) if entry is None else entry.load()
-    if estimator.get_params().keys() != kind().get_params().keys():
-        raise ParameterError(
-            f"model is of type {type(estimator).__name__}, whose parameters a file cannot hold; "
-            f"expected a {kind.__name__}"
-        )
-    hints, found = get_type_hints(kind.__init__), {}
-    for name, value in own_parameters(estimator).items():
-        own = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, tuple):
-            own = [np.asarray(entry).tolist() for entry in value]
-        if not _fits(own, hints[name]):
-            raise ParameterError(
-                f"{name} is of type {type(value).__name__} or not finite; expected a plain value "
-                "of the type its class declares, so that the model can be saved"
-            )
-        found[name] = own
-    return found
+def _plain(value: object) -> object:
+    """Return the value of a parameter as JSON holds it, where it can."""
+    if isinstance(value, tuple):  # of array-likes
+        return [np.asarray(entry).tolist() for entry in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
@@ -64,21 +63,17 @@ def write_predictions(
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
     _check_types(fields, writer, path.suffix)
+    classifies = getattr(model, "predict_proba", None)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
-            predicted = _predictions(model, named_rows(model, numbers))
+            rows = named_rows(model, numbers)
+            found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
+            predicted = np.asarray(found, dtype=np.float64)
             cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
-
-
-def _predictions(model: PrivateRegressor, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return the predicted target, or the probability of a classifier's positive class."""
-    classifies = getattr(model, "predict_proba", None)
-    found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
-    return np.asarray(found, dtype=np.float64)
 
 
 def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
@@ -89,14 +84,11 @@ def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
             with writer(io.BytesIO(), schema) as write:
                 write(schema.empty_table())
         except (pa.ArrowException, NotImplementedError):
+            other = ".parquet" if ending.lower() == ".csv" else ".csv"
             raise ParameterError(
                 f"--keep names {one_line(field.name)!r}, whose type has no place in a "
-                f"{ending} file; leave it out (or write {_other(ending)})"
+                f"{ending} file; leave it out (or write {other})"
             ) from None
-
-
-def _other(ending: str) -> str:
-    return ".parquet" if ending.lower() == ".csv" else ".csv"
 
 
 @contextmanager

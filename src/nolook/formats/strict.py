@@ -21,6 +21,7 @@ __all__ = [
     "Places",
     "Vector",
     "convert",
+    "expect",
     "plain",
     "read_object",
 ]
@@ -36,10 +37,20 @@ Places: TypeAlias = NDArray[np.intp]
 #: A lower end and an upper end; in a list of them, null where there is none.
 Interval: TypeAlias = np.ndarray[tuple[Literal[2]], np.dtype[np.float64]]
 Intervals: TypeAlias = np.ndarray[tuple[int, Literal[2]], np.dtype[np.float64]]
+_PAIRS: dict[Any, Any] = {
+    Interval: tuple[float, float],
+    Intervals: list[tuple[float, float] | None],
+}
 
 
 class Broken(ValueError):  # noqa: N818 -- never reaches a user
     """What is wrong with a file, without the file's name."""
+
+
+def expect(condition: object, what: str) -> None:
+    """Refuse a file unless a condition holds."""
+    if not condition:
+        raise Broken(f"expected {what}")
 
 
 class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -61,6 +72,8 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, tuple):
+        return tuple(map(_known, value))
     return None if isinstance(value, float) and math.isinf(value) else value
 
 
@@ -154,12 +167,8 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
     """Return the array that a file holds as lists; `kind` is one of the types above."""
     (dtype,) = get_args(get_args(kind)[1])
     entry = {np.float64: float, np.bool_: bool}.get(dtype, int)
-    rows: Any = list[entry]  # type: ignore[valid-type]
-    if kind == Interval:
-        rows = tuple[float, float]
-    elif kind == Intervals:
-        rows = list[tuple[float, float] | None]
-    elif isinstance(value, list) and value and isinstance(value[0], list):
+    rows: Any = _PAIRS.get(kind, list[entry])  # type: ignore[valid-type]
+    if kind not in _PAIRS and isinstance(value, list) and value and isinstance(value[0], list):
         rows = list[rows]
     try:
         found = msgspec.convert(value, rows)
@@ -173,7 +182,7 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
         array = np.array(found, dtype)
     except OverflowError:
         raise ValueError("expected smaller integers") from None
-    if kind in (Interval, Intervals) and (array[..., 0] > array[..., 1]).any():
+    if kind in _PAIRS and (array[..., 0] > array[..., 1]).any():
         raise ValueError("expected the lower end before the upper end")
     return array
 

@@ -220,10 +220,7 @@ def _vote(model: Vector, k: int, votes: Integers) -> None:
     """Add a block's votes for its k largest coefficients, or for all it has if they are fewer."""
     left = np.abs(model)
     for _ in range(k):
-        place = 0
-        for j in range(left.size):
-            if left[j] > left[place]:
-                place = j
+        place = left.argmax()
         if not left[place] > _NOTHING:
             return
         votes[place] += 1
@@ -232,22 +229,11 @@ def _vote(model: Vector, k: int, votes: Integers) -> None:
 
 @njit(nogil=True, cache=True)
 def _fit_blocks(
-    rows: Matrix, weights: Vector, starts: Integers, penalty: float, models: Matrix
+    rows: Matrix, weights: Vector, penalty: float, starts: Integers, models: Matrix
 ) -> None:
     for block in range(models.shape[0]):
         first, last = starts[block], starts[block + 1]
         _fit(rows[first:last], weights[first:last], penalty, models[block])
-
-
-@njit(nogil=True, cache=True)
-def _count_votes(
-    rows: Matrix, weights: Vector, penalty: float, k: int, starts: Integers, votes: Integers
-) -> None:
-    model = np.empty(votes.size)
-    for block in range(starts.size - 1):
-        first, last = starts[block], starts[block + 1]
-        _fit(rows[first:last], weights[first:last], penalty, model)
-        _vote(model, k, votes)
 
 
 def lasso_models(
@@ -262,7 +248,13 @@ def lasso_models(
     """
     weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
     models = np.empty((starts.size - 1, rows.shape[1] - 1))
-    _fit_blocks(rows, weights, starts, penalty, models)
+    fit = partial(_fit_blocks, rows, weights, penalty)
+    if rows.size < _WORTH_THREADS:
+        fit(starts, models)
+    else:
+        cut = starts.size // 2
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(fit, (starts[: cut + 1], starts[cut:]), (models[:cut], models[cut:])))
     return models
 
 
@@ -274,14 +266,7 @@ def block_votes(
     Arguments are those of :func:`lasso_models`. A block with fewer coefficients other than 0 has
     fewer votes; of equal ones the first counts.
     """
-    weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
-    votes = np.zeros((2, rows.shape[1] - 1), dtype=np.int64)
-    if rows.size < _WORTH_THREADS:
-        _count_votes(rows, weights, penalty, k, starts, votes[0])
-    else:
-        cut = starts.size // 2
-        halves = (starts[: cut + 1], starts[cut:])
-        with ThreadPoolExecutor(2) as threads:
-            list(threads.map(partial(_count_votes, rows, weights, penalty, k), halves, votes))
-    total: Integers = votes.sum(axis=0)
-    return total
+    votes = np.zeros(rows.shape[1] - 1, dtype=np.int64)
+    for model in lasso_models(rows, starts, penalty, weights):
+        _vote(model, k, votes)
+    return votes

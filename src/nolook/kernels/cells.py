@@ -64,12 +64,8 @@ def _slot(place: float, low: float, slots_per_unit: float, last: float) -> np.in
 def _slots_of(
     out: Integers, values: Floats, by_order: bool, low: float, slots_per_unit: float, last: float
 ) -> None:
-    if by_order:
-        for i in range(values.size):
-            out[i] = _slot(_place(values, i, True), low, slots_per_unit, last)
-    else:
-        for i in range(values.size):
-            out[i] = _slot(values[i], low, slots_per_unit, last)
+    for i in range(values.size):
+        out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, last)
 
 
 @njit(nogil=True, cache=True)

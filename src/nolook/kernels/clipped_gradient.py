@@ -1,10 +1,14 @@
-"""Clipped residuals and their products with the rows, in one pass over a compact copy of the rows.
+"""Residuals of linear and logistic models, clipped, and their products with the rows, in one pass.
 
-All sums are of whole numbers below 2^53, so they are exact in any order, and the compiler may
-choose one.
+The rows are a compact copy, whole numbers of 16 bits; ``theta'u`` is exact. A probability is made
+of additions, products and divisions in one fixed order: a library's exponential function may give a
+row other bits in a vector than at its end. So a residual depends on its own row alone. All sums are
+of whole numbers below 2^53, so they are exact in any order, and the compiler may choose one.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
@@ -13,18 +17,28 @@ from numpy.typing import NDArray
 from nolook.kernels.weights import WEIGHTED_ROWS, joined, split_products
 
 __all__ = [
-    "add_clipped_gradient",
     "add_products",
     "add_weighted_products",
-    "cached_rows",
+    "block_size",
+    "clipped_gradient",
+    "probabilities",
     "project",
-    "weighted_gradient",
+    "scores",
 ]
 
 Vector = NDArray[np.float64]
+Rows = NDArray[np.int16]
+Weights = NDArray[np.int32] | NDArray[np.int64] | None
 
 # Bytes of rows that are still in the cache when they are read for the second time.
 _CACHED_BYTES = 1 << 16
+
+# Beyond, a probability is 0 or 1 to less than 2^-57.
+_FARTHEST = 40.0
+_POWERS = 2.0 ** -np.arange(64.0)
+_LOG2 = math.log(2.0)
+# exp(x) within half a factor of two from 1, to some 2^-42: Taylor's series.
+_TERMS = tuple(1.0 / math.factorial(n) for n in range(10, -1, -1))
 
 
 @njit(nogil=True, cache=True)
@@ -44,14 +58,6 @@ def project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: AN
         column = rows[j, start:stop]
         for i in range(out.size):
             out[i] += theta[j] * np.float64(column[i])
-
-
-@njit(nogil=True, cache=True)
-def _clip_residuals(targets, products, shrink, grid, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Replace products by whole clipped residuals; each depends on its own row alone."""
-    for i in range(products.size):
-        residual = (targets[i] - products[i] * shrink) * grid
-        products[i] = np.trunc(min(max(residual, -bound), bound))
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
@@ -82,8 +88,8 @@ def add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] #
 
 
 @njit(nogil=True, cache=True)
-def add_weighted_products(rows, whole, weights, start, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Add the block's products with whole numbers and weights, if any, to ``low + 2^24 high``.
+def add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Add the block's products with whole numbers and weights, if any, to ``out[0] + 2^24 out[1]``.
 
     Replaces the whole numbers. Sums of a block must stay within 2^53; see `split_products`.
     """
@@ -93,75 +99,97 @@ def add_weighted_products(rows, whole, weights, start, low, high):  # type: igno
         split_products(whole, weights[start : start + whole.size], upper)
         add_products(rows, upper, start, sums)
         for j in range(sums.size):
-            high[j] += np.int64(sums[j])
+            out[1, j] += np.int64(sums[j])
             sums[j] = 0.0
     add_products(rows, whole, start, sums)
     for j in range(sums.size):
-        low[j] += np.int64(sums[j])
+        out[0, j] += np.int64(sums[j])
 
 
 @njit(nogil=True, cache=True)
-def _gradient(rows, targets, theta, shrink, grid, bound, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _probabilities(products, shrink):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Replace products by 1 / (1 + exp(-shrink product)), always from 0 to 1."""
+    for i in range(products.size):
+        score = products[i] * shrink
+        size = min(abs(score), _FARTHEST)
+        halvings = np.floor(size / _LOG2 + 0.5)
+        rest = halvings * _LOG2 - size
+        value = _TERMS[0]
+        for term in _TERMS[1:]:
+            value = value * rest + term
+        value *= _POWERS[int(halvings)]
+        larger = 1.0 / (1.0 + value)
+        products[i] = larger if score >= 0.0 else value * larger
+
+
+@njit(nogil=True, cache=True)
+def _gradient(rows, targets, theta, shrink, grid, bound, weights, logistic, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
     buffer = np.empty(block)
     for start in range(0, targets.size, block):
-        stop = min(start + block, targets.size)
-        residuals = buffer[: stop - start]
-        project(rows, theta, start, residuals)
-        _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
-        add_products(rows, residuals, start, out)
+        part = buffer[: min(block, targets.size - start)]
+        project(rows, theta, start, part)
+        factor = shrink
+        if logistic:
+            _probabilities(part, shrink)
+            factor = 1.0
+        for i in range(part.size):
+            residual = (targets[start + i] - part[i] * factor) * grid
+            part[i] = np.trunc(min(max(residual, -bound), bound))
+        add_weighted_products(rows, part, weights, start, out)
 
 
-def add_clipped_gradient(
-    rows: NDArray[np.int16],
-    targets: Vector,
-    theta: Vector,
-    shrink: float,
-    grid: float,
-    bound: float,
-    out: Vector,
-) -> None:
-    """Add ``sum of z trunc(grid clip(y - shrink theta'z))`` over rows z to `out`.
+@njit(nogil=True, cache=True)
+def _scores(rows, theta, shrink, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for start in range(0, out.size, block):
+        part = out[start : min(start + block, out.size)]
+        project(rows, theta, start, part)
+        for i in range(part.size):
+            part[i] *= shrink
 
-    Targets are finite. Whole numbers: `rows` (C-contiguous; columns after the last target hold no
-    rows), `theta`, whose norm times any row's is at most 2^52, `bound`, the clip in units of
-    1/grid, and `out`, whose sums must stay within 2^53. Powers of two: `shrink`, from theta'z to
-    the targets' unit, and `grid`.
+
+def probabilities(log_odds: Vector) -> Vector:
+    """Return the logistic function of finite numbers, to about 2^-40, from 0 to 1."""
+    out = log_odds.copy()
+    _probabilities(out, 1.0)
+    return out
+
+
+def scores(rows: Rows, theta: Vector, shrink: float) -> Vector:
+    """Return ``shrink theta'u`` of every row u, shape (rows,): predictions, or log-odds.
+
+    `rows` is C-contiguous. `theta` holds whole numbers, its norm times any row's at most 2^52;
+    `shrink` is a power of two.
     """
-    _gradient(rows, targets, theta, shrink, grid, bound, cached_rows(rows), out)
+    out = np.empty(rows.shape[1])
+    _scores(rows, theta, shrink, block_size(rows, None), out)
+    return out
 
 
-@njit(nogil=True, cache=True)
-def _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffer = np.empty(block)
-    for start in range(0, targets.size, block):
-        stop = min(start + block, targets.size)
-        residuals = buffer[: stop - start]
-        project(rows, theta, start, residuals)
-        _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
-        add_weighted_products(rows, residuals, weights, start, low, high)
-
-
-def weighted_gradient(
-    rows: NDArray[np.int16],
+def clipped_gradient(
+    rows: Rows,
     targets: Vector,
     theta: Vector,
     shrink: float,
     grid: float,
-    bound: float,
-    weights: NDArray[np.int32],
+    bound: int,
+    weights: Weights,
+    *,
+    logistic: bool = False,
 ) -> NDArray[np.object_]:
-    """Return ``sum of w z trunc(grid clip(y - shrink theta'z))`` over rows z, Python ints.
+    """Return ``sum of w u trunc(grid clip(y - g(shrink theta'u)))`` over rows u, Python ints.
 
-    Arguments are those of :func:`add_clipped_gradient`; w, a row's weight, is at most 2^30. There
-    are at most 2^20 rows, and the bound is at most 2^20.
+    g is the identity, or the logistic function of :func:`probabilities`. Targets y are finite;
+    columns of `rows` after the last one hold no rows. Residuals are clipped to `bound` units of
+    1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without weights; then there
+    are at most 2^20 rows, and the bound is at most 2^20. Otherwise sums must stay within 2^53.
     """
-    low: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
-    high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
-    block = min(cached_rows(rows), WEIGHTED_ROWS)
-    _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high)
-    return joined(low, high)
+    out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
+    block = block_size(rows, weights)
+    _gradient(rows, targets, theta, shrink, grid, bound, weights, logistic, block, out)
+    return joined(*out)
 
 
-def cached_rows(rows: NDArray[np.int16]) -> int:
+def block_size(rows: Rows, weights: Weights) -> int:
     """Return how many rows to work on at a time."""
-    return max(256, _CACHED_BYTES // rows.itemsize // len(rows))
+    cached = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
+    return cached if weights is None else min(cached, WEIGHTED_ROWS)

@@ -99,14 +99,10 @@ def linear_counts(
 
 def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) -> Counts:
     """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``."""
-    place = np.searchsorted(thresholds, values, side="left")
-    return _count(place, thresholds.size + 1, weights)
+    places = np.searchsorted(thresholds, values, side="left")
+    return np.bincount(places, weights, thresholds.size + 1).astype(np.int64)
 
 
 def row_counts(columns: Array, weights: Weights = None) -> Counts:
     """Count all rows in one bin, shape (1, 1)."""
     return np.array([[columns.shape[1] if weights is None else weights.sum()]])
-
-
-def _count(places: NDArray[np.int64], bins: int, weights: Weights) -> Counts:
-    return np.bincount(places, weights, bins).astype(np.int64)

@@ -135,19 +135,12 @@ def _invert(order: Ranks, out: Ranks) -> None:
 @njit(nogil=True, cache=True)
 def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
-    ties = False
-    for i in range(1, order.size):
-        # Not by bits: -0 and 0 are equal.
-        ties |= values[order[i]] == values[order[i - 1]]
-    if not ties:
-        _invert(order, ranks)
-        return 0
     tied = 0
     first = 0
     last = values[order[0]]
     for i in range(order.size):
         value = values[order[i]]
-        if value != last:
+        if value != last:  # not by bits: -0 and 0 are equal
             first = i
             last = value
         tied += i - first

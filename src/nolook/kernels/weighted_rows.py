@@ -14,16 +14,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.moments import UNIT
+from nolook.kernels.moments import UNIT, shrink_rows
 
 __all__ = [
     "LARGEST_ROW",
     "Standard",
     "Whitening",
-    "standard_squares",
+    "squared_lengths",
     "weighted_rows",
     "whitened_rows",
-    "whitened_squares",
 ]
 
 Array = NDArray[np.float64]
@@ -33,69 +32,20 @@ Standard: TypeAlias = tuple[Array, Array, Array, Array]
 #: What the sizes of a row of a whitening's matrix may add up to: times 2^20 it is below 2^53.
 LARGEST_ROW = 2.0**32
 
-# Numbers that are still in the cache when they are used for the second time.
-_CACHED = 1 << 14
 # Rows that are whitened at a time.
 _PART_ROWS = 1 << 10
 
 
 @njit(nogil=True, cache=True)
-def _standardise(column, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Whole units of 1/UNIT, clipped; NaN becomes 0. As in `integer_rows`."""
-    for i in range(out.size):
-        value = (column[i] - center) / scale * UNIT
-        value = value if value == value else 0.0  # noqa: PLR0124
-        out[i] = np.trunc(min(max(value, low), high))
-
-
-@njit(nogil=True, cache=True)
-def _standard_squares(columns, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    whole = np.empty(min(_CACHED, out.size))
-    for start in range(0, out.size, _CACHED):
-        stop = min(start + _CACHED, out.size)
-        part = whole[: stop - start]
-        out[start:stop] = 0.0
-        for j in range(columns.shape[0]):
-            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
-            for i in range(part.size):
-                out[start + i] += part[i] * part[i]
-
-
-@njit(nogil=True, cache=True)
-def _shrink(column, squared_radius):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Shrink one whole row that a rounding left outside; a little more each time."""
-    slack = 1.0
-    total = np.sum(column * column)
-    start = column.copy()
-    while np.sum(column * column) > squared_radius:
-        column[:] = np.trunc(start * (slack * np.sqrt(squared_radius / total)))
-        slack *= 1.0 - 2.0**-30
-
-
-@njit(nogil=True, cache=True)
-def _factors(totals, bound, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    for i in range(out.size):
-        out[i] = min(bound / np.sqrt(totals[i]), 1.0)
-
-
-@njit(nogil=True, cache=True)
-def _multiply(whole, steps, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Multiply each row, a column of `whole`, truncate it, and add up its squares."""
-    totals[:] = 0.0
-    for j in range(whole.shape[0]):
-        part = whole[j]
-        for i in range(totals.size):
-            part[i] = np.trunc(part[i] * steps[i])
-            totals[i] += part[i] * part[i]
-
-
-@njit(nogil=True, cache=True)
 def _standard_rows(columns, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Whole units of 1/UNIT, clipped, less a shift; NaN is 0 before. As in `integer_rows`."""
     for j in range(columns.shape[0]):
-        part, less = out[j], shift[j]
-        _standardise(columns[j], center[j], scale[j], low[j], high[j], part)
+        column, part = columns[j], out[j]
+        middle, width, least, most, less = center[j], scale[j], low[j], high[j], shift[j]
         for i in range(part.size):
-            part[i] -= less
+            value = (column[i] - middle) / width * UNIT
+            value = value if value == value else 0.0  # noqa: PLR0124
+            part[i] = np.trunc(min(max(value, least), most)) - less
 
 
 @njit(nogil=True, cache=True)
@@ -116,29 +66,27 @@ def _squares(whole, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN
 
 
 @njit(nogil=True, cache=True)
-def _bounded(whole, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    totals = np.empty(squares.size)
-    _squares(whole, totals)
-    # A row of zeros is no reason to divide by one.
-    _factors(np.maximum(totals, 1.0), math.sqrt(squared_radius) / unit * UNIT, factors)
-    _multiply(whole, factors * unit / UNIT, totals)
-    for i in range(totals.size):
-        if totals[i] > squared_radius:
-            _shrink(whole[:, i], squared_radius)
-            totals[i] = np.sum(whole[:, i] * whole[:, i])
-        squares[i] = totals[i]
-    # Numba takes seconds to compile the assignment of one array to another.
+def _multiply(whole, steps):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Multiply each row, a column of `whole`, and truncate it."""
     for j in range(whole.shape[0]):
-        for i in range(totals.size):
-            rows[j, i] = whole[j, i]
+        part = whole[j]
+        for i in range(part.size):
+            part[i] = np.trunc(part[i] * steps[i])
 
 
-def standard_squares(columns: Array, standard: Standard) -> Array:
-    """Return ``|x|^2`` of every row x of `integer_rows` in ``moments.py``, shape (rows,)."""
-    center, scale, low, high = standard
-    out = np.empty(columns.shape[1])
-    _standard_squares(columns, center, scale, UNIT * low, UNIT * high, out)
-    return out
+def _shorten(whole: Array, squared_radius: int, unit: int) -> tuple[Array, Array]:
+    """Shorten rows to a norm, as whole multiples of 1/unit; return their squares and factors."""
+    totals = np.empty(whole.shape[1])
+    _squares(whole, totals)
+    bound = math.sqrt(squared_radius) / unit * UNIT
+    # A row of zeros is no reason to divide by one.
+    factors = np.minimum(bound / np.sqrt(np.maximum(totals, 1.0)), 1.0)
+    _multiply(whole, factors * unit / UNIT)
+    _squares(whole, totals)
+    if (totals > squared_radius).any():
+        shrink_rows(whole, squared_radius)
+        _squares(whole, totals)
+    return totals, factors
 
 
 class Whitening(NamedTuple):
@@ -156,26 +104,33 @@ class Whitening(NamedTuple):
 
 
 def _whitened(
-    columns: Array, standard: Standard, whitening: Whitening
+    columns: Array, standard: Standard, whitening: Whitening | None
 ) -> Iterator[tuple[slice, Array]]:
     """Yield rows (1, x) of whole units, few at a time and in the same memory, and their places."""
     center, scale, low, high = standard
     low, high = UNIT * low, UNIT * high
     size, count = columns.shape
+    shift = np.zeros(size) if whitening is None else whitening.center
     memory = np.empty((2, (size + 1) * min(_PART_ROWS, count)))
     for start in range(0, count, _PART_ROWS):
         part = slice(start, min(start + _PART_ROWS, count))
         width = part.stop - start
         standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
-        _standard_rows(columns[:, part], center, scale, low, high, whitening.center, standing[1:])
-        whole[0] = UNIT
+        standing[0] = whole[0] = UNIT
+        _standard_rows(columns[:, part], center, scale, low, high, shift, standing[1:])
+        if whitening is None:
+            yield part, standing
+            continue
         np.matmul(whitening.matrix, standing[1:], out=whole[1:])
         _settle(whole[1:], whitening.spacing, whitening.most)
         yield part, whole
 
 
-def whitened_squares(columns: Array, standard: Standard, whitening: Whitening) -> Array:
-    """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened."""
+def squared_lengths(columns: Array, standard: Standard, whitening: Whitening | None) -> Array:
+    """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened.
+
+    Without a whitening x is the row of `integer_rows` in ``moments.py``.
+    """
     out = np.empty(columns.shape[1])
     for part, whole in _whitened(columns, standard, whitening):
         _squares(whole[1:], out[part])
@@ -193,11 +148,11 @@ def whitened_rows(
     shape (columns + 1, rows), the squares of all but the first adding up to at most
     `squared_radius` a row, in integers; and these squares, shape (rows,).
     """
-    rows, squares, factors = _empty(columns)
-    rows[0] = unit
+    rows, squares, _ = _empty(columns)
     for part, whole in _whitened(columns, standard, whitening):
-        bound = float(squared_radius), float(unit)
-        _bounded(whole[1:], *bound, rows[1:, part], squares[part], factors[part])
+        squares[part], _ = _shorten(whole[1:], squared_radius, unit)
+        rows[:, part] = whole
+    rows[0] = unit
     return rows, squares
 
 
@@ -211,8 +166,8 @@ def weighted_rows(
     """
     rows, squares, factors = _empty(columns)
     for part, whole in _whitened(columns, standard, whitening):
-        bound = float(squared_radius), float(unit)
-        _bounded(whole, *bound, rows[:, part], squares[part], factors[part])
+        squares[part], factors[part] = _shorten(whole, squared_radius, unit)
+        rows[:, part] = whole
     squares -= rows[0].astype(np.int32) ** 2
     return rows, squares, factors
 

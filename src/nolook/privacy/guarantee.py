@@ -157,6 +157,8 @@ class PrivacyGuarantee:
         False when nothing is promised, for example when the noise came from a known seed.
     unit : Unit
         What is protected: by default one row.
+    table, where : str, optional
+        Which table the result is of, by its name without folders, and which of its rows.
 
     Raises
     ------
@@ -170,8 +172,15 @@ class PrivacyGuarantee:
     mechanisms: tuple[Event, ...]
     private: bool
     unit: Unit = ROW
+    table: str | None = field(default=None, eq=False)
+    where: str | None = field(default=None, eq=False)
 
     def __attrs_post_init__(self) -> None:
+        for name, text in (("table", self.table), ("where", self.where)):
+            if not isinstance(text, str | None):
+                raise ParameterError(
+                    f"{name} is a value of type {type(text).__name__}; expected a text or nothing"
+                )
         check_choice("relation", self.relation, get_args(Relation))
         known = tuple(_KINDS.values())
         events: object = self.mechanisms
@@ -195,6 +204,12 @@ class PrivacyGuarantee:
     def budget(self) -> Budget:
         """The promised epsilon and delta."""
         return Budget(self.epsilon, self.delta)
+
+    @property
+    def of_table(self) -> str:
+        """The name of the table and which of its rows, as far as they are known."""
+        rows = self.where and f"rows where {self.where}"
+        return ", ".join(filter(None, (self.table, rows)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain data, fit for JSON."""

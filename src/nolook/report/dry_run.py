@@ -35,7 +35,12 @@ def print_rehearsed(
     `elsewhere` says who would be charged where that is no ledger of this command.
     """
     listed = costs(guarantee)
-    say(console, f"Dry run: {one_line(purpose)}. No row was read, nothing was charged.", "bold")
+    table = f" of {one_line(guarantee.of_table)}" if guarantee.of_table else ""
+    say(
+        console,
+        f"Dry run: {one_line(purpose)}{table}. No row was read, nothing was charged.",
+        "bold",
+    )
     say(
         console,
         f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "

@@ -172,7 +172,9 @@ class Findings:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """What was released, and whether it is private."""
+        """What was released, of which table and rows, and whether it is private."""
+        table = self.origin.guarantee.of_table
+        place = (" in ", Name(table)) if table else ()
         if self.origin.guarantee.private:
-            return f"Private {self.what} ", Name(self.of)
-        return f"{self.what[:1].upper()}{self.what[1:]} ", Name(self.of), " (not private)"
+            return f"Private {self.what} ", Name(self.of), *place
+        return f"{self.what[:1].upper()}{self.what[1:]} ", Name(self.of), *place, " (not private)"

@@ -14,14 +14,12 @@ from nolook.report.standing import UNKNOWN, Standing
 __all__ = ["render_page", "write_page"]
 
 
-def write_page(
-    found: Findings, path: str | os.PathLike[str], *, table: str, standing: Standing = UNKNOWN
-) -> None:
-    """Write the page of a release; `table` is the name of the table it is about."""
-    write_text(Path(path), render_page(found, table=table, standing=standing))
+def write_page(found: Findings, path: str | os.PathLike[str], standing: Standing = UNKNOWN) -> None:
+    """Write the page of a release."""
+    write_text(Path(path), render_page(found, standing))
 
 
-def render_page(found: Findings, *, table: str, standing: Standing = UNKNOWN) -> str:
+def render_page(found: Findings, standing: Standing = UNKNOWN) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
     return template("page.html").render(
         found=found,
@@ -29,7 +27,7 @@ def render_page(found: Findings, *, table: str, standing: Standing = UNKNOWN) ->
         private=found.origin.guarantee.private,
         cards=cards(found),
         cautions=cautions(found),
-        short=in_short(found, table, standing),
+        short=in_short(found, standing),
         verdict=verdict(found.origin),
         sections=sections(found),
     )

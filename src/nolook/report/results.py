@@ -52,8 +52,6 @@ __all__ = ["MODELS", "findings_of", "plot", "report", "summary", "to_frame"]
 _EXAMPLE = "report.html"
 #: Classes of what has coefficients.
 MODELS = (PrivateRegressor, LogisticRegression)
-#: What a page calls a table that nobody named.
-_NAMELESS = "without a name"
 
 
 def findings_of(release: object) -> Findings:
@@ -68,7 +66,10 @@ def summary(release: object) -> Summary:
 
 def to_frame(release: object) -> pd.DataFrame:
     """Return a release's main table."""
-    return _shown_by(release)[1](_named(release))
+    made = _shown_by(release)[1](_named(release))
+    guarantee = findings_of(release).origin.guarantee
+    made.attrs = {"table": guarantee.table, "where": guarantee.where}
+    return made
 
 
 def plot(release: object, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
@@ -87,14 +88,12 @@ def plot(release: object, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib'
 def report(
     release: object,
     path: str | os.PathLike[str],
-    *,
-    table: str = "",
     ledger: Ledger | None = None,
 ) -> None:
     """Write the page of a release."""
     place, found = check_path(path, _EXAMPLE), findings_of(release)
     standing = UNKNOWN if ledger is None else Standing.of(ledger)
-    write_page(found, place, table=table or _NAMELESS, standing=standing)
+    write_page(found, place, standing)
 
 
 def _shown_by(release: object) -> tuple[_MakeFindings, _MakeFrame]:

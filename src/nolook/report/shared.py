@@ -60,12 +60,13 @@ def sections(found: Findings) -> tuple[Section, ...]:
     return (*found.sections, *promised, _costs(origin), _settings(found))
 
 
-def in_short(found: Findings, table: str, standing: Standing = UNKNOWN) -> Section:
+def in_short(found: Findings, standing: Standing = UNKNOWN) -> Section:
     """Answer what somebody asks who reads nothing else."""
     question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.
     asked = question if any(question) else (f": {found.what} ", Name(found.of))
     guarantee = found.origin.guarantee
+    table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
     cost = (
         f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
         f"{number(guarantee.delta, 6)}."
@@ -74,7 +75,7 @@ def in_short(found: Findings, table: str, standing: Standing = UNKNOWN) -> Secti
     )
     protected = _protected(found.origin)
     answers = (
-        ("What was asked", (("Of the table ", Name(table), *asked, "."),)),
+        ("What was asked", (("Of the table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", found.certainty),
         ("What it cost", (*cost, *standing.in_words()[: None if guarantee.private else 1])),

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.class_gradient import class_products, probabilities, scores
+from nolook.kernels.clipped_gradient import clipped_gradient, probabilities
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.weights import weight_parts, weighted_sums
 from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
@@ -107,8 +107,10 @@ class ClassGradient(WeightedTotal, Statistic):
     ) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS 2^15 PROBABILITY_UNIT < 2^53."""
         model, shrink = self._model, self._model.spacing / self._model.unit
-        self._total = self._total + class_products(
-            rows, targets, model.whole, shrink, PROBABILITY_UNIT, weights
+        # A class is at most 1 away from its probability: nothing is clipped.
+        grid = bound = PROBABILITY_UNIT
+        self._total = self._total + clipped_gradient(
+            rows, targets, model.whole, shrink, grid, bound, weights, logistic=True
         )
         return self
 
@@ -140,7 +142,7 @@ class ClassCurvature(WeightedTotal, Statistic):
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows."""
-        p = probabilities(scores(rows, self._model.whole, self._model.spacing / self._model.unit))
+        p = probabilities(self._model.scores(rows))
         curved = np.trunc(p * (1.0 - p) * CURVATURE_UNIT)
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
@@ -182,7 +184,7 @@ class ClassDispersion(WeightedTotal, Statistic):
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows."""
-        p = probabilities(scores(rows, self._model.whole, self._model.spacing / self._model.unit))
+        p = probabilities(self._model.scores(rows))
         apart = targets - p
         excess = np.trunc((apart * apart - p * (1.0 - p)) * CURVATURE_UNIT).astype(np.int64)
         products = excess * (squares + np.int64(self._model.unit**2))
@@ -211,7 +213,7 @@ class ScoreCounts(Statistic):
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Count a block's rows."""
-        found = scores(rows, self._model.whole, self._model.spacing / self._model.unit)
+        found = self._model.scores(rows)
         for place in (0, 1):
             part = slice(place * (self._edges.size + 1), (place + 1) * (self._edges.size + 1))
             own = targets == place

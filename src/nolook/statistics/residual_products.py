@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import add_clipped_gradient, weighted_gradient
+from nolook.kernels.clipped_gradient import clipped_gradient
 from nolook.statistics import Statistic, in_full
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
@@ -120,13 +120,10 @@ class ResidualProducts(Statistic):
 
     def _products(self, whole_model: Array, spacing: float, index: int) -> NDArray[np.object_]:
         rows, targets, weights = self._block(index)
-        model = whole_model, spacing / self._unit
-        if weights is not None:
-            return weighted_gradient(rows, targets, *model, RESIDUAL_UNIT, self._bound, weights)
-        out = np.zeros(self._size)
-        add_clipped_gradient(rows, targets, *model, RESIDUAL_UNIT, self._bound, out)
-        exact: NDArray[np.object_] = out.astype(np.int64).astype(object)
-        return exact
+        shrink = spacing / self._unit
+        return clipped_gradient(
+            rows, targets, whole_model, shrink, RESIDUAL_UNIT, self._bound, weights
+        )
 
     def _block(self, index: int) -> tuple[NDArray[np.int16], Array, NDArray[np.int32] | None]:
         """Return a block's rows, targets, weights; columns after the last target hold no rows."""

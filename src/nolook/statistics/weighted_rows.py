@@ -14,7 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_products import clipped_products, residuals
+from nolook.kernels.clipped_gradient import scores
+from nolook.kernels.clipped_products import clipped_products
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.weights import weight_parts
 from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
@@ -85,9 +86,13 @@ class GridModel(NamedTuple):
     spacing: float  # a power of two
     unit: int  # of the rows' grid, a power of two
 
+    def scores(self, rows: NDArray[np.int16]) -> Array:
+        """Return ``theta'u`` of every row: its prediction, or log-odds."""
+        return scores(rows, self.whole, self.spacing / self.unit)
+
     def residuals(self, rows: NDArray[np.int16], targets: Array) -> Array:
         """Return ``v - theta'u`` of every row."""
-        return residuals(rows, targets, self.whole, self.spacing / self.unit)
+        return targets - self.scores(rows)
 
 
 class ProductSizes(Statistic):

@@ -79,7 +79,7 @@ class ByUnit:
 
     def _places(self, batch: Any, places: int) -> NDArray[np.int64]:  # noqa: ANN401
         """Return the place of each row; 0 where there is no identifier."""
-        held = _Held(batch)
+        held = Held(batch)
         source = held if self._source is None else in_place_of(self._source, held)
         (made,) = cast("Source", source).batches([self._unit])
         cells, out = made.column(self._unit), np.zeros(batch.num_rows, dtype=np.int64)
@@ -91,7 +91,7 @@ class ByUnit:
         return out
 
 
-class _Held:
+class Held:
     """A batch in memory, as a source."""
 
     name = "the rows of a part"

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables.checksum import Checksum
-from nolook.tables.conversion import DeclaredSource, original
+from nolook.tables.conversion import DeclaredSource, unfiltered
 from nolook.tables.design import Design
+from nolook.tables.filter import Filtered
 from nolook.tables.remembered import Block, Remembered
 from nolook.tables.source import MemorySource, Source
 
@@ -107,7 +108,7 @@ def look(source: Source, design: Design) -> Seen:
 def _refuse_gaps(source: Source, design: Design) -> None:
     """Refuse the missing values that were seen, if the policy says so."""
     if design.missing == "error":
-        declared = isinstance(source, DeclaredSource)
+        declared = isinstance(unfiltered(source), DeclaredSource)
         unlike = ", or a cell not written as declared (a plain number where nothing is)"
         raise TableError(
             f"{source.name} has a missing or infinite value in a column in use"
@@ -118,8 +119,8 @@ def _refuse_gaps(source: Source, design: Design) -> None:
 
 
 def may_drop_rows(source: Source, design: Design) -> bool:
-    """Tell from a query's condition, policy and declared types whether rows may be left out."""
-    if getattr(original(source), "filtered", False):
+    """Tell from a filter, policy and declared types whether rows may be left out."""
+    if isinstance(source, Filtered):
         return True
     if design.missing == "error":
         return False

@@ -21,10 +21,19 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
+from nolook.tables.filter import Filtered
 from nolook.tables.schema import PARTS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, in_words
 
-__all__ = ["DeclaredSource", "conversion", "in_place_of", "needed", "original", "trimmed"]
+__all__ = [
+    "DeclaredSource",
+    "conversion",
+    "in_place_of",
+    "needed",
+    "original",
+    "trimmed",
+    "unfiltered",
+]
 
 #: Turns an Arrow array into another of equal length.
 Conversion: TypeAlias = Callable[[Any], Any]
@@ -106,18 +115,28 @@ class DeclaredSource:
         return declared
 
 
+def unfiltered(source: Source) -> Source:
+    """Return the source with all its rows."""
+    return source._source if isinstance(source, Filtered) else source
+
+
 def original(source: Source) -> Source:
-    """Return the source with its columns as they are."""
+    """Return the source with all its rows, and its columns as they are."""
+    source = unfiltered(source)
     return source._source if isinstance(source, DeclaredSource) else source
 
 
 def in_place_of(source: Source, other: Source | None) -> Source | None:
-    """Return another source with the columns made of this one's."""
+    """Return another source with the columns made of this one's, and its rows chosen likewise."""
+    if isinstance(source, Filtered):
+        return source._of(in_place_of(source._source, other))
     return source._of(other) if isinstance(source, DeclaredSource) else other
 
 
 def needed(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the columns of the source as it is that some of its columns are made of."""
+    """Return the columns of the source as it is that some of its columns and rows follow from."""
+    if isinstance(source, Filtered):
+        return needed(source._source, list(dict.fromkeys((*names, *source.names))))
     if not isinstance(source, DeclaredSource):
         return list(names)
     return list(dict.fromkeys(source._made[name][0] for name in names))

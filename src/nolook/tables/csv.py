@@ -28,8 +28,7 @@ import pyarrow as pa
 from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables.databases import is_address
-from nolook.tables.files import File
-from nolook.tables.places import Place
+from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
 from nolook.tables.source import Column
 

@@ -1,51 +1,50 @@
-"""Tables and views of databases: where they are, and which of their columns and rows."""
+"""Tables and views of databases: where they are, and how their cells are read.
+
+A table is read once, in its first pass, by one SELECT of the columns in use, and kept in the spool.
+SQLite's types are wishes: any cell may be a text. What is read is what the column declares, and any
+other cell is missing; nothing is inferred from rows, here or elsewhere.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, ClassVar, TypeGuard
+
+import pyarrow as pa
+from attrs import frozen
 
 from nolook._language import given, named
-from nolook.errors import ParameterError
-from nolook.tables._sql import Name, Query, parse_query
-from nolook.tables.source import Source
+from nolook.errors import ParameterError, TableError
+from nolook.tables.source import Column, attempt, in_words
+from nolook.tables.spool import Spooled
 
 __all__ = ["DATABASES", "Database", "is_address"]
 
-# The dialect of SQL, module and class of each kind of database, by how its address begins.
-_POSTGRESQL = ("postgres", "nolook.tables._postgresql", "PostgreSQLTable")
-_KINDS = {
-    "duckdb": ("duckdb", "nolook.tables._duckdb", "DuckDBTable"),
-    "sqlite": ("sqlite", "nolook.tables._sqlite", "SQLiteTable"),
-    "postgresql": _POSTGRESQL,
-    "postgres": _POSTGRESQL,
-}
+#: How the address of each kind of database is written.
+DATABASES = ("duckdb:FILE", "sqlite:FILE", "postgresql://HOST/NAME")
 # Object storage is no database. The last two are mistaken for addresses, and may hold a password.
-_KIND = f"({'|'.join(_KINDS)})"
+_KIND = "(duckdb|sqlite|postgresql|postgres)"
 _ADDRESS = re.compile(
     rf"(?!s3:|gs:)[^/]*://|{_KIND}:|\s*{_KIND}:?/+[^/]*:[^/]*@|\s*\w+\s*=.*\bpassword\s*=",
     re.IGNORECASE,
 )
-#: How the address of each kind of database is written.
-DATABASES = ("duckdb:FILE", "sqlite:FILE", "postgresql://HOST/NAME")
-
-_ONE = "expected one table, or a query of one table"
+# Schemas that tables are in if nothing else is said.
+_USUAL = frozenset(("main", "public"))
+#: Rows of a batch.
+_ROWS = 32_768
 
 
 class Database:
-    """A table of a database, or some of its columns and rows, for :func:`nolook.read_table`.
+    """A table or view of a database, for :func:`nolook.read_table`.
 
-    The guarantee is for rows of the table or view that is named: make a view if what is a row must
-    be decided first, by a join or a sum, and mind that its maker then answers for how many of its
-    rows one person can change. A query chooses columns and rows of one table or view and nothing
-    else. Its condition judges each row by itself: columns compared with constants or with columns
-    of the same type, by ``=``, ``<>``, ``<``, ``<=``, ``>``, ``>=``, ``IN``, ``BETWEEN``, ``LIKE``
-    and ``IS NULL``, joined by ``AND``, ``OR`` and ``NOT``. It must not be chosen by looking at the
-    rows.
+    The guarantee is for the rows of the table or view that is named: make a view if what is a row
+    must be decided first, by a join or a sum, and mind that its maker then answers for how many of
+    its rows one person can change.
 
     Parameters
     ----------
@@ -53,88 +52,70 @@ class Database:
         ``duckdb:FILE`` or ``sqlite:FILE``, perhaps with the table as in ``duckdb:FILE#table``, or
         ``postgresql://USER@HOST:PORT/NAME``, which PostgreSQL's own variables and files
         (``PGPASSWORD``, ``~/.pgpass``) complete. It is never shown or written.
-    table : str, optional
-        The name of a table or view as it is stored, or ``schema.name``.
-    query : str, optional
-        ``SELECT columns FROM table WHERE condition`` in place of `table`.
+    table : str
+        The name of a table or view as it is stored, or ``schema.name``. May be left out where the
+        address names it.
 
     Raises
     ------
     ParameterError
-        If the address is of no known kind, or not exactly one of table and query is given.
+        If the address is of no known kind, or no table is named.
 
     Examples
     --------
-    >>> Database("duckdb:visits.duckdb", query="SELECT age, cost FROM visits WHERE age >= 18")
-    Database(duckdb, query='SELECT age, cost FROM visits WHERE age >= 18')
     >>> Database("postgresql://server/hospital", table="visits")
     Database(postgresql, table='visits')
     """
 
-    def __init__(self, uri: str, *, table: str | None = None, query: str | None = None) -> None:
+    def __init__(self, uri: str, table: str | None = None) -> None:
         kind, colon, place = str(uri).partition(":")
-        if kind not in _KINDS or not colon:
+        if kind not in _READERS or not colon:
             raise ParameterError(
-                f"the address of the database is of no known kind; expected {_listed(DATABASES)}"
+                "the address of the database is of no known kind; expected "
+                f"{', '.join(DATABASES[:-1])} or {DATABASES[-1]}"
             )
-        if "#" in place and table is None and query is None and not place.startswith("//"):
+        if "#" in place and table is None and not place.startswith("//"):
             place, _, table = place.rpartition("#")
-        for name, value in (("table", table), ("query", query)):
-            if value is not None and not str(value).strip():
-                raise ParameterError(f"{named(name)} is empty; {_ONE}")
-        if (table is None) == (query is None):
-            how = "neither is given" if table is None else "both are given"
+        if table is None or not str(table).strip():
+            example = f"nolook.Database('{kind}:...', table='patients')"
             raise ParameterError(
-                f"{named('table')} and {named('query')}: {how}; {_ONE} (for example "
-                f"{given('table', 'patients', _in_python(kind))})"
+                f"{named('table')} is {'not given' if table is None else 'empty'}; expected the "
+                f"name of a table or view (for example {given('table', 'patients', example)})"
             )
-        self.kind, self.table, self.query = kind, table, query
-        self._kind = _KINDS[kind]
+        self.kind, self.table = kind, str(table)
         self._uri, self._place = f"{kind}:{place}", place
 
     def __repr__(self) -> str:
-        what = f"table={self.table!r}" if self.query is None else f"query={self.query!r}"
-        return f"{type(self).__name__}({self.kind}, {what})"
+        return f"{type(self).__name__}({self.kind}, table={self.table!r})"
 
     def __str__(self) -> str:
-        return self.title
-
-    @property
-    def title(self) -> str:
-        """The table's name, as it was given."""
-        asked = self.asked()
-        return (
-            asked.table.text if asked.schema is None else f"{asked.schema.text}.{asked.table.text}"
-        )
+        return self.table
 
     @property
     def path(self) -> Path | None:
         """The file of the database; None if a server holds it."""
-        return None if self._kind == _POSTGRESQL else Path(self._place)
+        return Path(self._place) if issubclass(_READERS[self.kind], _OfFile) else None
 
-    def asked(self) -> Query:
-        """Return what is asked for; raises ParameterError for a query that does more."""
-        if self.query is None:
-            return Query(None, Name(str(self.table), quoted=True), None, None)
-        with self._needing_packages():
-            return parse_query(self.query, self._kind[0])
-
-    def open(self) -> Source:
-        """Open the table."""
-        _, module, name = self._kind
-        with self._needing_packages():
-            opened: Callable[[Database], Source] = getattr(import_module(module), name)
-        return opened(self)
-
-    @contextmanager
-    def _needing_packages(self) -> Iterator[None]:
+    def open(self) -> Spooled:
+        """Find the table and its columns; rows are read later, once."""
+        reader = _READERS[self.kind](self._uri, self._place)
+        refused = (
+            "the database cannot be opened, or refuses; expected one that can be read (check its "
+            "address and how you sign in; its own words are not shown, as they may quote cells)"
+        )
         try:
-            yield
-        except ImportError:
-            raise ParameterError(
-                f"databases of kind {self.kind} need packages that are not installed; expected "
-                "them (pip install 'nolook[databases]')"
-            ) from None
+            found = attempt(refused, reader.find, self.table)
+        except TableError:
+            _check_installed(self.kind, reader.package)
+            raise
+        if found is None:
+            raise TableError(
+                f"the database has no table or view {self.table!r} that can be read; expected the "
+                "name of one (as it is stored; schema.name if it is in another schema)"
+            )
+        label = found.table if found.schema in _USUAL else f"{found.schema}.{found.table}"
+        name = f"the table {label!r}"
+        return Spooled(name, found.columns, found.read, label=label)
 
 
 def is_address(source: object) -> TypeGuard[str]:
@@ -145,9 +126,357 @@ def is_address(source: object) -> TypeGuard[str]:
     return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
-def _in_python(kind: str) -> str:
-    return f"nolook.Database('{kind}:...', table='patients')"
+def _check_installed(kind: str, package: str) -> None:
+    try:
+        __import__(package)
+    except ImportError:
+        raise ParameterError(
+            f"databases of kind {kind} need packages that are not installed; expected them "
+            "(pip install 'nolook[databases]')"
+        ) from None
 
 
-def _listed(words: tuple[str, ...]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+def _quoted(name: str) -> str:
+    """Return a name as an identifier of SQL, whatever letters it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@frozen
+class _Cells:
+    """How a column is read: no cell may make what is written here an error."""
+
+    name: str
+    sql: str | None  # None for what is neither numbers nor texts
+    declared: str  # the type as the database says it
+    nullable: bool = True
+    type: Any = None  # the pyarrow.DataType, if it is not to be asked for
+
+
+class _Found:
+    """A table or view, its columns, and how its rows are read."""
+
+    def __init__(
+        self,
+        reader: _Reader,
+        connection: Any,  # noqa: ANN401
+        schema: str,
+        table: str,
+        cells: Sequence[_Cells],
+    ) -> None:
+        self.schema, self.table = schema, table
+        self._reader = reader
+        self._sql = {each.name: each.sql for each in cells}
+        kinds = {each.name: each.type for each in cells}
+        asked = [each.name for each in cells if each.sql is not None and each.type is None]
+        if asked:  # types are those that no row at all has
+            empty = reader.types(connection, f"{self._select(asked)} WHERE 1 = 0")
+            kinds |= dict(zip(asked, empty, strict=True))
+        self.columns = tuple(
+            Column(
+                each.name,
+                kinds[each.name],
+                each.declared if kinds[each.name] is None else in_words(kinds[each.name]),
+                each.nullable,
+            )
+            for each in cells
+        )
+
+    def _select(self, names: Sequence[str]) -> str:
+        chosen = (f"{self._sql[name]} AS {_quoted(f'c{i}')}" for i, name in enumerate(names))
+        place = f"{_quoted(self.schema)}.{_quoted(self.table)}"
+        return f"SELECT {', '.join(chosen)} FROM {place}"  # noqa: S608 -- names are quoted
+
+    def read(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of the named columns."""
+        kinds = {column.name: column.type for column in self.columns}
+        fields = pa.schema([(name, kinds[name]) for name in names])
+        with self._reader.connect() as connection:
+            for batch in self._reader.stream(connection, self._select(names), fields.types):
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=fields)
+
+
+class _Reader(ABC):
+    """What tables of one kind of database are read with."""
+
+    package: str
+
+    @abstractmethod
+    def __init__(self, uri: str, place: str) -> None: ...
+
+    @abstractmethod
+    def connect(self) -> AbstractContextManager[Any]:
+        """Open a connection that can only read."""
+
+    def find(self, table: str) -> _Found | None:
+        """Return the table or view of a name, perhaps ``schema.name``."""
+        with self.connect() as connection:
+            found = self.names(connection, table)
+            return None if found is None else _Found(self, connection, *found)
+
+    @abstractmethod
+    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+        """Return a table's schema, its name and its columns."""
+
+    @abstractmethod
+    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
+        """Return the types of what a SELECT gives."""
+
+    @abstractmethod
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
+        """Yield what a SELECT gives as record batches, whose columns should have these types."""
+
+
+class _OfFile(_Reader):
+    """A database that is one file."""
+
+    def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
+        # Absolute: ':memory:' or 'md:...' is a file's name here, and no order to its reader.
+        self.path = Path(place).absolute()
+        absent = f"{place!r} does not exist or is no file; expected a database's file"
+        if not attempt(absent, self.path.is_file):
+            raise TableError(absent)
+
+
+_NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
+_TEXT = "CASE WHEN typeof({0}) = 'text' THEN {0} END"
+# How SQLite's cells are read, by a part of the declared type's name, the first that is found.
+_READ = (
+    ("BOOL", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", pa.bool_()),
+    ("INT", "CASE WHEN typeof({0}) = 'integer' THEN {0} END", pa.int64()),
+    *((part, _TEXT, pa.string()) for part in ("CHAR", "CLOB", "TEXT", "UUID", "GUID")),
+    *((part, _NUMBER, pa.float64()) for part in ("REAL", "FLOA", "DOUB", "DEC", "NUM")),
+    *((part, _TEXT, pa.string()) for part in ("DATE", "TIME")),
+)
+
+
+class _SQLite(_OfFile):
+    package = "sqlite3"
+    _CELLS = 1 << 16  # of a batch, which are objects before they are Arrow's
+    _RELATIONS = """
+    SELECT name FROM main.sqlite_schema
+    WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name IN (?, ?)
+    """
+
+    def connect(self) -> AbstractContextManager[Any]:
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.text_factory = bytes  # which need not be UTF-8
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA query_only = ON")
+        return closing(connection)
+
+    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+        asked = (table, table.removeprefix("main."))
+        found = [each[0].decode() for each in connection.execute(self._RELATIONS, asked)]
+        if not found:
+            return None
+        name = table if table in found else found[0]
+        listed = connection.execute(f"PRAGMA main.table_xinfo({_quoted(name)})").fetchall()
+        # Hidden columns of virtual tables are arguments.
+        cells = [self._cells(each[1].decode(), each[2].decode()) for each in listed if each[6] != 1]
+        return "main", name, cells
+
+    def _cells(self, name: str, declared: str) -> _Cells:
+        found = ((sql, arrow) for part, sql, arrow in _READ if part in declared.upper())
+        sql, arrow = next(found, (None, None))
+        words = declared.partition("(")[0].strip().lower() or "no declared type"
+        return _Cells(name, None if sql is None else sql.format(_quoted(name)), words, type=arrow)
+
+    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
+        raise NotImplementedError  # all are known
+
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
+        cursor = connection.execute(sql)
+        names = [str(i) for i in range(len(kinds))]
+        while found := cursor.fetchmany(max(1, self._CELLS // len(kinds))):
+            cells = zip(zip(*found, strict=True), kinds, strict=True)
+            yield pa.RecordBatch.from_arrays([_array(*each) for each in cells], names=names)
+
+
+def _array(cells: Any, kind: Any) -> Any:  # noqa: ANN401
+    """Return SQLite's cells as an array."""
+    if kind == pa.string():
+        return pa.array(cells, pa.binary()).view(kind)
+    return pa.array(cells, pa.int8()).cast(kind) if kind == pa.bool_() else pa.array(cells, kind)
+
+
+class _DuckDB(_OfFile):
+    package = "duckdb"
+    # Nothing but the file is read: no other file, address, extension or variable of this program,
+    # whatever a view or a table's name says. One thread: rows come as a stream.
+    _SETTINGS: ClassVar[dict[str, str | bool | int | float | list[str]]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "enable_external_access": "false",
+        "preserve_insertion_order": "true",
+        "python_enable_replacements": "false",
+        "threads": "1",
+    }
+    # MiB: what is kept of a file that was read, and what a view may need to sort or join. Beside
+    # them a stream holds two blocks of each column, of 256 KiB.
+    _ROOM = 256
+    _RELATIONS = """
+    SELECT there, name FROM (
+      SELECT schema_name AS there, table_name AS name FROM duckdb_tables()
+      WHERE database_name = current_database()
+      UNION ALL SELECT schema_name, view_name FROM duckdb_views()
+      WHERE database_name = current_database() AND NOT internal)
+    WHERE name = $1 OR there || '.' || name = $1 ORDER BY there <> 'main', name <> $1
+    """
+    _COLUMNS = """
+    SELECT column_name, data_type, is_nullable FROM duckdb_columns()
+    WHERE database_name = current_database() AND schema_name = ? AND table_name = ?
+    ORDER BY column_index
+    """
+    _PLAIN = frozenset(
+        (
+            *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"),
+            *("UINTEGER", "UBIGINT", "FLOAT", "DOUBLE", "VARCHAR"),
+        )
+    )
+    _CAST = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR"}  # noqa: RUF012
+
+    def connect(self) -> AbstractContextManager[Any]:
+        import duckdb
+
+        connection = duckdb.connect(str(self.path), read_only=True, config=self._SETTINGS)
+        # It is printed, and tells how many rows there are.
+        connection.execute("SET enable_progress_bar = false")
+        return closing(connection)
+
+    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+        found = connection.execute(self._RELATIONS, [table]).fetchone()
+        if found is None:
+            return None
+        columns = connection.execute(self._COLUMNS, [*found]).fetchall()
+        return *found, [self._cells(*each) for each in columns]
+
+    def _cells(self, name: str, declared: str, nullable: bool) -> _Cells:
+        column, kind = _quoted(name), declared.upper()
+        sql: str | None = None
+        if kind in self._PLAIN or kind.startswith("DECIMAL"):
+            sql = column
+        elif kind in self._CAST or kind.startswith("ENUM"):
+            sql = f"CAST({column} AS {self._CAST.get(kind, 'VARCHAR')})"
+        elif kind in {"DATE", "TIMESTAMP"}:
+            sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True
+        return _Cells(name, sql, kind.partition("(")[0].lower(), nullable)
+
+    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
+        return connection.sql(sql).to_arrow_reader(_ROWS).schema.types  # type: ignore[no-any-return]
+
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
+        connection.execute(f"SET memory_limit = '{self._ROOM + len(kinds) // 2} MiB'")
+        # By `execute` the whole result would be in memory before its first batch.
+        yield from connection.sql(sql).to_arrow_reader(_ROWS)
+
+
+class _PostgreSQL(_Reader):
+    package = "adbc_driver_postgresql"
+    # Notices may quote cells, and the client prints them.
+    _SETTINGS = (
+        "BEGIN READ ONLY",
+        "SET LOCAL client_min_messages = error",
+        "SET LOCAL client_encoding = 'UTF8'",
+        "SET LOCAL standard_conforming_strings = on",
+        "SET LOCAL TIME ZONE 'UTC'",
+        "SET LOCAL lock_timeout = '60s'",
+    )
+    _SECONDS = 20  # to wait for a connection, where the address says nothing else
+    _BYTES = 1 << 22  # of a batch
+    _RELATIONS = """
+    SELECT n.nspname, c.relname, c.oid::int8
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%'
+      AND n.nspname <> 'information_schema'
+      AND ((c.relname = $1 AND n.nspname = ANY (current_schemas(false)))
+        OR n.nspname || '.' || c.relname = $1)
+    ORDER BY c.relname = $1 DESC, array_position(current_schemas(false), n.nspname) LIMIT 1
+    """
+    # A domain is read as what it is made of.
+    _COLUMNS = """
+    SELECT a.attname, b.typname, b.typtype::text, NOT a.attnotnull,
+      CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    WHERE a.attrelid = $1::int8::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    """
+    _PLAIN = frozenset(("bool", "int2", "int4", "int8", "float4", "float8"))
+    _TEXTS = frozenset(("text", "varchar", "bpchar", "name", "uuid"))
+    _MOMENTS = frozenset(("date", "timestamp", "timestamptz"))
+    # What is too large for a double is infinite, and what is too small is 0: a cast would refuse.
+    _NUMERIC = (
+        "CASE WHEN {0} = 'NaN' THEN NULL WHEN {0} > 1.797e308 THEN 'Infinity'::float8 "
+        "WHEN {0} < -1.797e308 THEN '-Infinity'::float8 WHEN abs({0}) < 1e-300 THEN 0 "
+        "ELSE {0}::float8 END"
+    )
+    _WHOLE = "CASE WHEN {0} <> 'NaN' THEN {0}::int8 END"
+    _WHOLE_DIGITS = 18  # that fit 64 bits
+
+    def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
+        usual = f"{'&' if '?' in uri else '?'}connect_timeout={self._SECONDS}"
+        self._uri = uri if "connect_timeout" in uri else uri + usual
+
+    @contextmanager
+    def connect(self) -> Iterator[Any]:
+        from adbc_driver_postgresql import dbapi
+
+        with closing(dbapi.connect(self._uri, autocommit=True)) as connection:
+            for statement in self._SETTINGS:
+                _asked(connection, statement)
+            yield connection
+
+    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+        found = _asked(connection, self._RELATIONS, table)
+        if not found:
+            return None
+        ((schema, name, number),) = found
+        columns = _asked(connection, self._COLUMNS, number)
+        return schema, name, [self._cells(*each) for each in columns]
+
+    def _cells(self, name: str, kind: str, category: str, nullable: bool, modifier: int) -> _Cells:
+        column, sql = _quoted(name), None
+        if kind in self._PLAIN:
+            sql = column
+        elif kind in self._TEXTS or category == "e":
+            sql = f"{column}::text"
+        elif kind in self._MOMENTS:
+            sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True
+        elif kind == "numeric":
+            digits, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
+            whole = modifier >= 4 and scale == 0 and digits <= self._WHOLE_DIGITS
+            sql = (self._WHOLE if whole else self._NUMERIC).format(column)
+            nullable = True
+        return _Cells(name, sql, kind, nullable)
+
+    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(sql)
+            return cursor.fetch_record_batch().schema.types  # type: ignore[no-any-return]
+
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401, ARG002
+        with closing(connection.cursor()) as cursor:
+            size = {"adbc.postgresql.batch_size_hint_bytes": str(self._BYTES)}
+            cursor.adbc_statement.set_options(**size)
+            cursor.execute(sql)
+            with cursor.fetch_record_batch() as reader:
+                yield from reader
+
+
+def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ...]]:  # noqa: ANN401
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(sql, parameters or None)
+        found: list[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
+        return found
+
+
+_READERS: dict[str, type[_Reader]] = {
+    "duckdb": _DuckDB,
+    "sqlite": _SQLite,
+    "postgresql": _PostgreSQL,
+    "postgres": _PostgreSQL,
+}

@@ -25,6 +25,7 @@ from nolook.tables.units import can_identify, named_rows
 
 __all__ = [
     "GAP",
+    "Columns",
     "Design",
     "Feature",
     "Missing",
@@ -170,7 +171,7 @@ def plan(
 
     Features that are not given are those that types or levels make one, but for columns `unused`.
     """
-    schema = _Schema(source)
+    schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     if target is not None:
         (target,) = check_names((target,), "target")
@@ -255,8 +256,8 @@ def delimiter_hint(header: Sequence[str]) -> str:
     return ""
 
 
-class _Schema:
-    """The declared columns by name."""
+class Columns:
+    """A source's columns by name."""
 
     def __init__(self, source: Source) -> None:
         self.name = source.name
@@ -276,7 +277,7 @@ class _Schema:
         return found[0]
 
 
-def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
+def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
@@ -313,7 +314,7 @@ def _check_types(source: Source, used: Collection[str | None]) -> None:
             )
 
 
-def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
+def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
@@ -332,7 +333,7 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
 
 
 def _check_unit(
-    column: Column, schema: _Schema, target: str | None, features: Collection[str]
+    column: Column, schema: Columns, target: str | None, features: Collection[str]
 ) -> None:
     if column.name == target or column.name in features:
         used = "the target" if column.name == target else "a feature"

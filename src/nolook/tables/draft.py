@@ -21,12 +21,10 @@ import pyarrow.types as pt
 from nolook._language import given
 from nolook._validation import check_path
 from nolook.errors import TableError
-from nolook.tables._patience import answered
 from nolook.tables.conversion import conversion, original, plain_numbers, trimmed
 from nolook.tables.csv import CsvFile, Rows, uncompressed
-from nolook.tables.folders import is_text, located
-from nolook.tables.listing import Listing
-from nolook.tables.places import LocalFile, Place, in_storage
+from nolook.tables.files import Place, in_storage, place_of
+from nolook.tables.folders import Listing, is_text, located
 from nolook.tables.reading import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words
@@ -134,7 +132,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     """
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     told: dict[str, Any] = {}
-    place: Place = LocalFile(path)
+    place: Place = place_of(path)
     if isinstance(source, Listing):
         place = source.places[0]
         cells = zip(*source.values, strict=True)
@@ -142,8 +140,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     if not is_text(source):
         return _typed(open_typed(source), told)
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
-    if attempt(expected, place.look)[0] != "a file":
-        raise TableError(expected)
+    attempt(expected, place.state)
     return _written(place, told)
 
 
@@ -159,7 +156,7 @@ def _typed(source: Source, told: dict[str, Any]) -> Draft:
 def _written(place: Place, told: dict[str, Any]) -> Draft:
     """Guess from the first rows of a file of text, and from what names of folders tell."""
     refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
-    file, names, rows = attempt(refused, answered, place.name, first_rows, place)
+    file, names, rows = attempt(refused, first_rows, place)
     # A first line that may be one of cells: a draft must not have these.
     if (
         "" in names

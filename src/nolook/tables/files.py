@@ -1,33 +1,146 @@
-"""Parquet and Arrow files, read again on every pass in bounded memory."""
+"""One file of a table, on this machine or in object storage, read repeatedly in bounded memory."""
 
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
-from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from attrs import frozen
+from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables._patience import answered, patient
-from nolook.tables.places import LocalFile, Place
 from nolook.tables.source import Column, attempt, guarded, sound
 
-__all__ = ["MOST_PARTS", "TYPED_FILES", "ArrowFile", "File", "ParquetFile"]
+__all__ = [
+    "MOST_PARTS",
+    "TYPED_FILES",
+    "ArrowFile",
+    "File",
+    "ParquetFile",
+    "Place",
+    "bare_path",
+    "in_runs",
+    "in_storage",
+    "place_of",
+]
 
 # Rows decoded at a time, and bytes read ahead for each column. With buffered reads a row group is
 # never in memory as a whole, so a long one needs no more than a short one.
 _ROWS = 32_768
 _BUFFER = 1 << 16
+# Of gzip, which asks for little at a time.
+_STREAM_BUFFER = 1 << 20
 
-#: A file of very many pieces is read in so many runs of them.
+#: A file of very many pieces is read in at most this number of runs of them.
 MOST_PARTS = 256
 
 _ARROW_FILE_MAGIC = b"ARROW1"
+
+_STORAGE = re.compile(r"(s3|gs)://", re.IGNORECASE)
+_SECONDS = 60  # to try again
+
+
+@frozen
+class Place:
+    """A file or folder of one of pyarrow's file systems."""
+
+    system: Any  # pyarrow has no types
+    path: str  # absolute: the program, or another one that reads a part, may change its folder
+    name: str  # for messages
+
+    @property
+    def label(self) -> str:
+        """Its own name, without folders."""
+        return self.path.rstrip("/").rpartition("/")[2]
+
+    @property
+    def near(self) -> bool:
+        """Whether it is on this machine, where reading a little at a time costs little."""
+        return isinstance(self.system, fs.LocalFileSystem)
+
+    def info(self) -> Any:  # noqa: ANN401
+        """Return what pyarrow knows of it."""
+        # As bytes: pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
+        return self.system.get_file_info(os.fsencode(self.path))
+
+    def same(self) -> Hashable:
+        """Return what is equal for two names of one file."""
+        if self.near:
+            with suppress(OSError, ValueError):  # no such file, or a name that none can have
+                found = Path(self.path).stat()
+                return found.st_dev, found.st_ino
+        return self.system.type_name, self.path
+
+    def state(self) -> Hashable:
+        """Return what changes when the file does; raises FileNotFoundError if there is none."""
+        found = self.info()
+        if not found.is_file:
+            raise FileNotFoundError
+        if self.near:
+            return found.size, found.mtime_ns, Path(self.path).stat().st_ino
+        with self.open() as file:  # in a bucket, its tag too
+            return found.size, found.mtime_ns, tuple(sorted(file.metadata().items()))
+
+    def open(self) -> Any:  # noqa: ANN401
+        """Open it for reading anywhere; not mapped, as pages would count as this process's."""
+        return self.system.open_input_file(os.fsencode(self.path))
+
+    def stream(self) -> Any:  # noqa: ANN401
+        """Open it for reading from its beginning on."""
+        # Not decompressed by its name: that is ours to do.
+        return self.system.open_input_stream(os.fsencode(self.path), None, _STREAM_BUFFER)
+
+
+def in_storage(source: object) -> TypeGuard[str]:
+    """Tell whether a table's place is an address in object storage."""
+    return isinstance(source, str) and _STORAGE.match(source) is not None
+
+
+def bare_path(source: str | os.PathLike[str]) -> str:
+    """Return a path as it is given, and of an address in storage only the bucket and the path."""
+    if not in_storage(source):
+        return Path(source).as_posix()
+    holder, _, path = source.partition("?")[0].partition("://")[2].partition("/")
+    return f"{holder.rpartition('@')[2]}/{path}".rstrip("/")
+
+
+def place_of(source: str | os.PathLike[str]) -> Place:
+    """Return the place that a path, or an address in storage, names.
+
+    What messages call it leaves out a user, a password and settings behind a question mark.
+    """
+    if not in_storage(source):
+        return Place(fs.LocalFileSystem(), Path(source).absolute().as_posix(), repr(str(source)))
+    address, _, settings = source.partition("?")
+    scheme, _, rest = address.partition("://")
+    path = bare_path(source)
+    name = repr(f"{scheme}://{path}")
+    refused = (
+        f"{name} cannot be reached; expected an address such as 's3://bucket/folder' (with its "
+        "settings where needed: '?region=eu-central-1')"
+    )
+    if not path or path.startswith("/"):
+        raise TableError(refused)
+    if scheme.lower() == "gs" and "retry_limit_seconds" not in settings:
+        # Without credentials it would look for some for a quarter of an hour.
+        settings = "&".join(filter(None, (settings, f"retry_limit_seconds={_SECONDS}")))
+    holder = rest.partition("/")[0]
+    system, _ = attempt(refused, fs.FileSystem.from_uri, f"{scheme}://{holder}?{settings}")
+    return Place(system, path, name)
+
+
+def in_runs(count: int, most: int) -> list[range]:
+    """Divide the numbers below `count` into at most `most` runs, which follow each other."""
+    runs = max(1, min(count, most))
+    return [range(count * i // runs, count * (i + 1) // runs) for i in range(runs)]
 
 
 class File(ABC):
@@ -36,41 +149,30 @@ class File(ABC):
     Raises TableError if there is no such file, it is not a regular file, or it cannot be opened.
     """
 
-    kind: str  # what messages call the format
+    kind: str  # the format, for messages
     _pieces = 1  # that can be read apart, as opening it tells
     _run_of: range | None = None  # the pieces to be read, if not all
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
     def __init__(self, place: str | os.PathLike[str] | Place) -> None:
-        self.place = LocalFile(place) if isinstance(place, str | os.PathLike) else place
+        self.place = place if isinstance(place, Place) else place_of(place)
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self._unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
         absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
-        what, self._state = attempt(absent, self.place.look)
-        if what != "a file":
-            raise TableError(f"{self.name} is {what}; expected one {self.kind} file")
-        # A file nearby is opened at once, without a thread of its own.
-        self.columns = (
-            attempt(self._unreadable, self._declared)
-            if self.place.near
-            else attempt(self._unreadable, answered, self.name, self._declared)
-        )
+        self._state = attempt(absent, self.place.state)
+        self.columns = attempt(self._unreadable, self._declared)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         self._check_unchanged()
-        batches = guarded(self._stream(list(names)), self._unreadable)
-        yield from batches if self.place.near else patient(batches, self.name)
+        yield from guarded(self._stream(list(names)), self._unreadable)
         self._check_unchanged()
 
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
         """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
-        count = min(self._pieces, most)
-        if count < 2:
-            return (self,)
-        ends = [self._pieces * i // count for i in range(count + 1)]
-        return [self._run(range(*between)) for between in pairwise(ends)]
+        runs = in_runs(self._pieces, most)
+        return (self,) if len(runs) == 1 else [self._run(run) for run in runs]
 
     def _run(self, pieces: range) -> File:
         part = copy(self)
@@ -87,7 +189,7 @@ class File(ABC):
 
     def _check_unchanged(self) -> None:
         changed = f"{self.name} was changed or removed while it was in use; start again"
-        if attempt(changed, self.place.look)[1] != self._state:
+        if attempt(changed, self.place.state) != self._state:
             raise TableError(changed)
 
 
@@ -98,14 +200,20 @@ class ParquetFile(File):
 
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
-            opened = _parquet(file, ahead=False)
+            opened = pq.ParquetFile(file)
             self._pieces, self.rows = opened.num_row_groups, opened.metadata.num_rows
             return tuple(Column.from_field(field) for field in opened.schema_arrow)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         near = self.place.near
         with self.place.open() as file:
-            opened = _parquet(file, ahead=not near)
+            opened = pq.ParquetFile(
+                file,
+                # Read ahead as a whole, a row group is in memory at once.
+                pre_buffer=not near,
+                buffer_size=_BUFFER if near else 0,
+                page_checksum_verification=True,
+            )
             pieces = self._run_of or range(opened.num_row_groups)
             # What is far away is fetched ahead: one row group at a time, which bounds the memory.
             for groups in [pieces] if near else [[piece] for piece in pieces]:
@@ -144,25 +252,11 @@ class ArrowFile(File):
                 yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-#: How the names of files that declare types end, and what reads them.
+#: Classes of files that declare types, by the ends of their names.
 TYPED_FILES: dict[str, type[ParquetFile | ArrowFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".arrow": ArrowFile,
-    ".arrows": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
+    **dict.fromkeys((".parquet", ".pq"), ParquetFile),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), ArrowFile),
 }
-
-
-def _parquet(file: Any, *, ahead: bool) -> Any:  # noqa: ANN401 -- pyarrow has no types
-    # Read ahead as a whole, a row group is in memory at once.
-    return pq.ParquetFile(
-        file,
-        pre_buffer=ahead,
-        buffer_size=0 if ahead else _BUFFER,
-        page_checksum_verification=True,
-    )
 
 
 def _arrow(file: Any, options: Any) -> Any:  # noqa: ANN401

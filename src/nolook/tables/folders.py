@@ -1,30 +1,95 @@
-"""Many files that are one table: read one after the other, their columns compared beforehand."""
+"""Many files that are one table: a folder, a pattern, a list, or a dataset of pyarrow.
+
+They are found without opening any, and read one after the other; columns are compared beforehand.
+What a folder is called may be data, as in ``city=Bern``: messages name the file, and not that.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from itertools import pairwise
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.types as pt
-from attrs import evolve
+from attrs import evolve, frozen
+from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables._patience import check_patience
-from nolook.tables.csv import is_text_file
-from nolook.tables.dataset import from_dataset, is_dataset
-from nolook.tables.files import MOST_PARTS, TYPED_FILES, File
-from nolook.tables.listing import Listing, listed
-from nolook.tables.places import Place
-from nolook.tables.source import Column
+from nolook.tables.csv import TEXT_FILES, is_text_file
+from nolook.tables.databases import is_address
+from nolook.tables.files import (
+    MOST_PARTS,
+    TYPED_FILES,
+    File,
+    Place,
+    bare_path,
+    in_runs,
+    in_storage,
+    place_of,
+)
+from nolook.tables.memory import plain
+from nolook.tables.source import Column, attempt
 
-__all__ = ["Folder", "is_text", "located", "open_place"]
+__all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 
+#: The values that the names of a file's folders give, by column.
+_Values: TypeAlias = Mapping[str, str | None]
+
+# Entries of folders that are looked at: a table of more files is better put together first.
+_MOST_ENTRIES = 20_000
+
+_WILD = re.compile(r"[*?\[]")
+# What writers of folders call the value of a row that has none.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# Folders next to files that also hold rows deleted or replaced since, and what Iceberg has there.
+_LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
+_ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
+_DATASET = "the dataset"
 _TEXT = pa.large_string()
+
+
+@frozen
+class Listing:
+    """Files whose rows, one after the other, are a table.
+
+    `keys` are columns that the names of folders give, `values` each file's.
+    """
+
+    name: str  # for messages
+    label: str | None  # its own name, without folders
+    places: tuple[Place, ...]
+    keys: tuple[str, ...] = ()
+    values: tuple[tuple[str | None, ...], ...] = ()
+
+
+def located(source: object) -> object:
+    """Return the files of a path, a pattern, an address in storage, a list or a dataset.
+
+    Anything else stays what it is. Raises TableError if they are not one table's.
+    """
+    # Without importing pyarrow's datasets.
+    if type(source).__module__ == "pyarrow._dataset" and hasattr(source, "get_fragments"):
+        return _from_dataset(source)
+    if isinstance(source, list | tuple):
+        is_paths = source and all(isinstance(each, str | os.PathLike) for each in source)
+        return _from_list(source) if is_paths else source
+    if not isinstance(source, str | os.PathLike) or not str(source) or is_address(source):
+        return source
+    return _from_path(source)
+
+
+def is_text(source: object) -> bool:
+    """Tell whether what `located` returned is files of text."""
+    return isinstance(source, Listing) and is_text_file(source.places[0].label)
 
 
 def open_place(place: Place) -> File:
@@ -32,40 +97,271 @@ def open_place(place: Place) -> File:
     return TYPED_FILES[Path(place.label).suffix.lower()](place)
 
 
-def located(source: object) -> object:
-    """Return what stands for several files, or one in storage, as these; else what is given."""
-    check_patience()
-    found = from_dataset(source) if is_dataset(source) else listed(source)
-    if isinstance(found, Listing) and found is not source:
-        _check_one_kind(found)
-    return found
+def label_of(source: str | os.PathLike[str]) -> str:
+    """Return what to call a file, a folder, a pattern or an address: a name without folders."""
+    path = Path(_split(source)[0])
+    return path.name or path.resolve().name
 
 
-def is_text(source: object) -> bool:
-    """Tell whether what holds a table is a file of text, or several."""
-    return is_text_file(source.places[0].label if isinstance(source, Listing) else source)
+def would_read(source: Path, file: Path) -> bool:
+    """Tell whether a file would be part of what a folder or a pattern names."""
+    folder, pattern = _split(source)
+    with suppress(ValueError):  # elsewhere, or a name that no file can have
+        below = Path(os.path.realpath(file)).relative_to(os.path.realpath(folder))
+        return Path(folder).is_dir() and _fits(below.parts, pattern)
+    return False
 
 
-def _check_one_kind(listing: Listing) -> None:
-    kinds = [_kind(place.label) for place in listing.places]
-    for place, kind in zip(listing.places, kinds, strict=True):
-        if kind is None or kind != kinds[0]:
+def _split(source: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the folder that a pattern searches, and the pattern there; else a path and nothing."""
+    path = bare_path(source)
+    parts = Path(path).parts
+    first = next((i for i, part in enumerate(parts) if _WILD.search(part)), len(parts))
+    if first == len(parts) or (not in_storage(source) and Path(path).exists()):
+        return path, ()
+    return Path(*parts[:first]).as_posix(), parts[first:]
+
+
+def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = False) -> bool:
+    """Tell whether a path, or a folder above it, is what a pattern names.
+
+    Or may become that further below (`so_far`). ``**`` stands for any folders, also for none.
+    """
+    if not pattern or (so_far and not path):
+        return True
+    if pattern[0] == "**":
+        deeper = bool(path) and _fits(path[1:], pattern, so_far=so_far)
+        return deeper or _fits(path, pattern[1:], so_far=so_far)
+    matches = bool(path) and fnmatchcase(path[0], pattern[0])
+    return matches and _fits(path[1:], pattern[1:], so_far=so_far)
+
+
+def _from_path(source: str | os.PathLike[str]) -> Listing:
+    """List what a path or an address names: a file, a folder or a pattern."""
+    place, (folder, pattern) = place_of(source), _split(source)
+    top = evolve(place, path=place.path.rsplit("/", len(pattern))[0] or "/")
+    absent = (
+        f"{place.name} does not exist or cannot be opened; expected a file, a folder or a pattern "
+        "(in storage, check how you sign in)"
+    )
+    found = attempt(absent, top.info).type
+    if found == fs.FileType.NotFound and not top.near:
+        raise TableError(absent)
+    _check_no_logs(place.name, [top])
+    files: list[tuple[_Values, Place]] = [({}, place)]
+    if pattern or found == fs.FileType.Directory:
+        before = "" if top.near else f"{str(source).partition('://')[0]}://"
+        files = _below(top, pattern, before + folder)
+    return _listing(place.name, label_of(source), files)
+
+
+def _from_list(sources: Sequence[str | os.PathLike[str]]) -> Listing:
+    """List files that are named one by one."""
+    places = [place_of(each) for each in sources]
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    name = f"{places[0].name}{more}"
+    _check_no_logs(name, places)
+    return _listing(name, f"{places[0].label}{more}", [({}, place) for place in places])
+
+
+def _from_dataset(dataset: Any) -> Listing:  # noqa: ANN401 -- pyarrow has no types
+    """List the files of a dataset of pyarrow, which are read as those of a folder are.
+
+    Raises TableError for a dataset that is filtered, in memory, of a schema of its own, or of files
+    whose cells decide their columns' types.
+    """
+    name = "the dataset"
+    expected = "; expected whole Parquet or Arrow files as they are (give the folder or the table)"
+    unreadable = f"{name} has a file that cannot be read (damaged, or no answer?)"
+    fragments = attempt(f"{name} is filtered{expected}", lambda: list(dataset.get_fragments()))
+    formats = (getattr(fragment, "format", None) for fragment in fragments)
+    if {getattr(each, "default_extname", None) for each in formats} - {"parquet", "ipc"}:
+        raise TableError(f"{name} has a part that is no Parquet or Arrow file{expected}")
+    files = [_of_fragment(fragment) for fragment in fragments]
+    _check_no_logs(name, [place for _, place in files])
+    listing = _listing(name, None, files)
+    schemas = [dataset.schema, attempt(unreadable, lambda: fragments[0].physical_schema)]
+    own, found = ({f.name: f.type for f in each if f.name not in listing.keys} for each in schemas)
+    if own != found:
+        raise TableError(f"{name} has a schema that its first file has not{expected}")
+    if not attempt(unreadable, lambda: all(map(_is_whole, fragments))):
+        raise TableError(f"{name} has some row groups of a file only{expected}")
+    return listing
+
+
+def _of_fragment(fragment: Any) -> tuple[_Values, Place]:  # noqa: ANN401
+    """Return what a dataset's partitioning gives for a file, as it is written, and its place."""
+    from pyarrow.dataset import get_partition_keys
+
+    system, path = fragment.filesystem, fragment.path
+    written = _told(path.split("/")[:-1])  # pyarrow makes up its type
+    while isinstance(system, fs.SubTreeFileSystem):
+        system, path = system.base_fs, system.base_path + path
+    told = {
+        key: written.get(key, None if value is None else str(value))
+        for key, value in get_partition_keys(fragment.partition_expression).items()
+    }
+    return told, Place(system, path, _shown("", tuple(path.split("/"))))
+
+
+def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
+    """Tell whether a fragment is all row groups of its file, which is read as a whole."""
+    is_parquet = hasattr(fragment, "row_groups")
+    return not is_parquet or fragment.num_row_groups == fragment.metadata.num_row_groups
+
+
+def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]]) -> Listing:
+    """Return files as a listing, with what the names of their folders give."""
+    if not files:
+        raise TableError(f"{name} has no file of a table; expected at least one")
+    _check_few(name, len(files))
+    places = tuple(place for _, place in files)
+    _check_one_kind(name, places)
+    keys, seen = tuple(files[0][0]), set()
+    for told, place in files:
+        if (same := place.same()) in seen:
             raise TableError(
-                f"{place.name} in {listing.name} is no {kinds[0] or 'Parquet, CSV or Arrow'} file; "
-                "expected files of one kind, which the ends of their names tell, alone (take "
-                "others away, or use a pattern such as '*.parquet')"
+                f"{place.name} in {name} is there twice, perhaps under another name; name it once"
+            )
+        seen.add(same)
+        if tuple(told) != keys:
+            raise TableError(
+                f"{place.name} does not lie in folders of the same columns as other files of "
+                f"{name}; expected NAME=VALUE for the same names in the same order, or for none"
+            )
+    return Listing(name, label, places, keys, tuple(tuple(told.values()) for told, _ in files))
+
+
+def _check_few(name: str, count: int) -> None:
+    if count > _MOST_ENTRIES:
+        few = f"{_MOST_ENTRIES:,} files and folders"
+        raise TableError(f"{name} has more than {few}; put small files together first")
+
+
+def _check_one_kind(name: str, places: Sequence[Place]) -> None:
+    kinds = [_format(place.label) for place in places]
+    usual = next(filter(None, kinds), None)
+    if usual is None:
+        raise TableError(
+            f"{places[0].name} has no known extension; expected one of "
+            f"{', '.join([*TYPED_FILES, *TEXT_FILES])} (a text file is .csv, whatever separates "
+            "its cells)"
+        )
+    for place, kind in zip(places, kinds, strict=True):
+        if kind != usual:
+            raise TableError(
+                f"{place.name} in {name} is no {usual} file; expected files of one kind (a pattern "
+                "such as '*.parquet' leaves others out)"
             )
 
 
-def _kind(label: str) -> str | None:
+def _format(label: str) -> str | None:
     if is_text_file(label):
         return "CSV"
-    found = TYPED_FILES.get(Path(label).suffix.lower())
-    return None if found is None else found.kind
+    return getattr(TYPED_FILES.get(Path(label).suffix.lower()), "kind", None)
+
+
+def _check_no_logs(name: str, places: Iterable[Place]) -> None:
+    """Refuse files or folders inside that of a table whose files hold old rows too."""
+    above: dict[str, Any] = {}
+    for place in places:
+        with suppress(ValueError):  # no file has such a name
+            path = os.path.realpath(place.path) if place.near else place.path
+            parts = Path(path).as_posix().split("/")
+            above |= {"/".join(parts[:end]): place.system for end in range(1, len(parts))}
+    for folder, system in above.items():
+        _check_no_log(name, system, folder)
+
+
+def _check_no_log(name: str, system: Any, folder: str) -> None:  # noqa: ANN401
+    """Refuse a folder of files next to a log that says which of their rows are still valid."""
+    found = []
+    with suppress(OSError, ValueError):  # closed to others
+        logs = system.get_file_info([f"{folder}/{log}" for log in _LOGS])
+        found += [log for log in logs if log.type == fs.FileType.Directory]
+        inside = system.get_file_info(fs.FileSelector(f"{folder}/{_ICEBERG}", allow_not_found=True))
+        found += [info for info in inside if info.path.endswith(_SNAPSHOT)]
+    if found:
+        raise TableError(
+            f"{name} belongs to a table of Delta Lake, Hudi, Iceberg or a stream of Spark, whose "
+            "files hold old rows too; write the current rows to a folder of their own"
+        )
+
+
+def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[_Values, Place]]:
+    """Return the files below a folder that match a pattern, or are below what does.
+
+    In order of name, and with what the names of their folders give. Messages call the folder
+    `shown`.
+    """
+    refused = f"{top.name} cannot be listed; expected a folder whose files can be read"
+    found: list[tuple[str, ...]] = []
+    left: list[tuple[str, ...]] = [()]
+    count = 0
+    while left:
+        above = left.pop()
+        folder = "/".join((top.path, *above))
+        entries = attempt(refused, _entries, top.system, folder)
+        count += len(entries)
+        _check_few(top.name, count)
+        if not {*_LOGS, _ICEBERG}.isdisjoint(name for name, _ in entries):
+            _check_no_log(top.name, top.system, folder)
+        for name, kind in entries:
+            path = (*above, name)
+            # Of a writer at work, or not of the table.
+            hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
+            if hidden or not _fits(path, pattern, so_far=True):
+                continue
+            if kind == fs.FileType.Directory:
+                left.append(path)
+            elif kind is None:
+                raise TableError(
+                    f"{_shown(shown, path)} in {top.name} is a link, or not a regular file; name "
+                    "it in a list, or take it away (its rows may be there already)"
+                )
+            elif _fits(path, pattern):
+                found.append(path)
+    return [
+        (_told(path[:-1]), evolve(top, path="/".join((top.path, *path)), name=_shown(shown, path)))
+        for path in sorted(found)
+    ]
+
+
+def _entries(system: Any, folder: str) -> list[tuple[str, Any]]:  # noqa: ANN401
+    """Return the names in a folder and their types, None for what is neither file nor folder."""
+    if not isinstance(system, fs.LocalFileSystem):
+        # Some stores have an empty object for the folder itself.
+        found = system.get_file_info(fs.FileSelector(folder))
+        return [(info.base_name, info.type) for info in found if info.base_name]
+    with os.scandir(folder) as entries:
+        return [(entry.name, _kind_of(entry)) for entry in islice(entries, _MOST_ENTRIES + 1)]
+
+
+def _kind_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
+    # Links are neither, which pyarrow follows; Python 3.12 knows Windows' other kind of them.
+    if entry.is_dir(follow_symlinks=False) and not getattr(entry, "is_junction", bool)():
+        return fs.FileType.Directory
+    return fs.FileType.File if entry.is_file(follow_symlinks=False) else None
+
+
+def _told(folders: Iterable[str]) -> _Values:
+    """Return the columns that the names of folders give, and their values."""
+    pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
+    return {
+        plain(unquote(key)): None if value == _NO_VALUE else plain(unquote(value))
+        for key, value in pairs
+    }
+
+
+def _shown(folder: str, path: tuple[str, ...]) -> str:
+    """Return what messages call a file: without the values that names of folders give."""
+    *above, own = path
+    parts = [part.split("=", 1)[0] + "=..." if "=" in part else part for part in above]
+    return repr("/".join((folder, *parts, own) if folder else (*parts, own)))
 
 
 class Folder:
-    """Files of the same columns, and columns of text that the names of their folders tell.
+    """Files of the same columns, and columns of text that the names of their folders give.
 
     Parameters
     ----------
@@ -81,26 +377,24 @@ class Folder:
     """
 
     def __init__(self, listing: Listing, open_file: Callable[[Place], File]) -> None:
-        self.name, self.label = listing.name, listing.label
-        self.keys = listing.keys
-        self._values = listing.values or ((),) * len(listing.places)
-        self._files: list[File] = []
+        self.name, self.label, self.keys = listing.name, listing.label, listing.keys
+        files: list[File] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
         for place in listing.places:
             file = open_file(place)
             if file.columns not in seen:
-                own = _merged(own, file, self._files[0]) if seen else file.columns
+                own = _merged(own, file, files[0]) if seen else file.columns
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
-            self._files.append(file)
-        for key in self.keys:
-            if key in {column.name for column in own}:
-                raise TableError(
-                    f"{self.name} has a column {key!r} in its files and in the names of folders; "
-                    "expected it in one of them"
-                )
-        self.kind = self._files[0].kind
-        counts = [file.rows for file in self._files]
+            files.append(file)
+        for key in {column.name for column in own}.intersection(self.keys):
+            raise TableError(
+                f"{self.name} has a column {key!r} in its files and in the names of folders; "
+                "expected it in one of them"
+            )
+        self._files = list(zip(files, listing.values, strict=True))
+        self.kind = files[0].kind
+        counts = [file.rows for file in files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
@@ -108,38 +402,27 @@ class Folder:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         asked = [name for name in names if name not in self.keys]
-        for file, values in zip(self._files, self._values, strict=True):
+        for file, values in self._files:
             told = dict(zip(self.keys, values, strict=True))
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        _repeated(told[name], batch.num_rows)
-                        if name in told
-                        else _as_declared(batch.column(name), self._kinds[name])
-                        for name in names
-                    ],
-                    names=list(names),
-                )
+                columns = [
+                    pa.repeat(pa.scalar(told[name], _TEXT), batch.num_rows)
+                    if name in told
+                    else _as_declared(batch.column(name), self._kinds[name])
+                    for name in names
+                ]
+                yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
     def parts(self) -> Sequence[Folder]:
         """Return parts of files, or runs of files where there are very many."""
-        count = len(self._files)
-        if count > MOST_PARTS:
-            ends = [count * i // MOST_PARTS for i in range(MOST_PARTS + 1)]
-            return [
-                self._of(self._files[start:stop], self._values[start:stop])
-                for start, stop in pairwise(ends)
-            ]
-        return [
-            self._of([part], [values])
-            for file, values in zip(self._files, self._values, strict=True)
-            for part in file.parts(MOST_PARTS // count)
-        ]
+        most = MOST_PARTS // len(self._files)
+        pieces = [(part, values) for file, values in self._files for part in file.parts(most)]
+        return [self._of(pieces[run.start : run.stop]) for run in in_runs(len(pieces), MOST_PARTS)]
 
-    def _of(self, files: list[File], values: Sequence[tuple[str | None, ...]]) -> Folder:
+    def _of(self, files: list[tuple[File, tuple[str | None, ...]]]) -> Folder:
         part = copy(self)
-        part._files, part._values = files, tuple(values)
+        part._files = files
         return part
 
 
@@ -162,7 +445,7 @@ def _merged(own: tuple[Column, ...], file: File, first: File) -> tuple[Column, .
 
 
 def _common(column: Column, other: Column, file: File, first: File) -> Column:
-    if not _alike(column.type, other.type):
+    if _plain_type(column.type) != _plain_type(other.type):
         raise TableError(
             f"{file.name} has a column {column.name!r} of type {other.type}, which in {first.name} "
             f"is {column.type}; expected the same type in every file"
@@ -171,26 +454,12 @@ def _common(column: Column, other: Column, file: File, first: File) -> Column:
     return evolve(column, type=kind, nullable=column.nullable or other.nullable)
 
 
-def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
-    """Tell whether types differ at most in how a text is stored, which may depend on the cells."""
-    return bool(one == other) or (_is_text(one) and _is_text(other))
-
-
-def _is_text(kind: Any) -> bool:  # noqa: ANN401
-    if kind is not None and pt.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (pt.is_string, pt.is_large_string, pt.is_string_view)
-    return kind is not None and any(test(kind) for test in tests)
+def _plain_type(kind: Any) -> Any:  # noqa: ANN401
+    """Return a type, the same one for all texts: how these are stored may depend on the cells."""
+    inner = kind.value_type if pt.is_dictionary(kind) else kind
+    return _TEXT if inner in {pa.string(), _TEXT, pa.string_view()} else kind
 
 
 def _as_declared(cells: Any, kind: Any) -> Any:  # noqa: ANN401
     """Return cells as their column's type: those of texts stored in different ways differ."""
-    if cells.type == kind or kind != _TEXT:
-        return cells
-    if pt.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    return cells.cast(_TEXT)
-
-
-def _repeated(value: str | None, rows: int) -> Any:  # noqa: ANN401
-    return pa.nulls(rows, _TEXT) if value is None else pa.repeat(pa.scalar(value, _TEXT), rows)
+    return cells if cells.type == kind or kind != _TEXT else cells.cast(_TEXT)

@@ -8,25 +8,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.errors import TableError
-from nolook.tables.conversion import original
 from nolook.tables.table import Marked, Table
 
-__all__ = ["Numbers", "check_order", "folds_of"]
+__all__ = ["Numbers", "folds_of"]
 
 #: Gives so many numbers of folds.
 Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
-
-
-def check_order(table: Table) -> None:
-    """Refuse a source whose rows may come in another order in every pass, or are elsewhere."""
-    table.check_here()
-    source = table._source
-    if not getattr(original(source), "ordered", True):
-        raise TableError(
-            f"{source.name} is a view, or divided, so its rows may come in another order in every "
-            "pass; expected a table where rows are put into folds (make one of it)"
-        )
 
 
 def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:

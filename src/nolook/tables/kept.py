@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import pyarrow as pa
 
 from nolook.errors import TableError
-from nolook.tables.conversion import original
-from nolook.tables.design import _Schema
+from nolook.tables.by_unit import Held
+from nolook.tables.conversion import in_place_of, needed, original, unfiltered
+from nolook.tables.design import Columns
+from nolook.tables.filter import Filtered
+from nolook.tables.source import Source
+from nolook.tables.spool import Spooled
 from nolook.tables.table import Table
 
 __all__ = ["KeptColumns"]
@@ -24,16 +28,13 @@ class KeptColumns:
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
         source = original(table._source)
-        if not getattr(source, "ordered", True):
-            raise TableError(
-                f"{source.name} is a view, or divided, so its rows may come in another order in "
-                "every pass; expected a table where --keep is given (make one of it)"
-            )
-        declared = _Schema(source)
+        declared = Columns(source)
         columns = [declared.find(name, "--keep") for name in names]
         self.schema = pa.schema([(column.name, column.type) for column in columns])
         self._changed = f"{source.name} was changed or removed while it was in use; start again"
-        self._batches = source.batches(names)
+        if isinstance(source, Spooled):
+            source.use(names)
+        self._batches = _cells(table._source, names)
         self._left = pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def take(self, rows: int) -> Any:  # noqa: ANN401 -- pyarrow has no types
@@ -50,3 +51,15 @@ class KeptColumns:
                     raise TableError(self._changed)
                 self._left = batch
         return pa.Table.from_batches(parts, self.schema)
+
+
+def _cells(source: Source, names: Sequence[str]) -> Iterator[Any]:
+    """Yield columns as they are, of the rows in use."""
+    if not isinstance(source, Filtered):
+        yield from original(source).batches(names)
+        return
+    judged = needed(source, ())
+    for batch in original(source).batches(list(dict.fromkeys((*names, *judged)))):
+        held = cast("Source", in_place_of(unfiltered(source), Held(batch)))
+        (declared,) = held.batches(source.names)
+        yield batch.select(list(names)).filter(source.met(declared))

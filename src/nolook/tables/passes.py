@@ -16,7 +16,7 @@ from nolook._unit import Unit
 from nolook.tables.by_unit import ByUnit
 from nolook.tables.checksum import Checksum
 from nolook.tables.completeness import FirstPass, Seen, look, surely_complete
-from nolook.tables.conversion import in_place_of, needed, original
+from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Design
 from nolook.tables.engines import Cluster, gathered
 from nolook.tables.folding import Drawing, Foldable, S, fold
@@ -91,7 +91,7 @@ class Passes(ABC):
         names = needed(self._source, self._design.source_names)
         by_unit = None
         if self.unit.column is not None and not alone:
-            made = ByUnit(in_place_of(self._source, None), self.unit.column, names)
+            made = ByUnit(in_place_of(unfiltered(self._source), None), self.unit.column, names)
             by_unit = cluster.cutters.setdefault((self.unit.column, *names), made)
         return gathered(partial(_over, self.over(None), work), cluster, names, by_unit)
 

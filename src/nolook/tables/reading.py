@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -16,8 +15,8 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.conversion import DeclaredSource, original
-from nolook.tables.csv import TEXT_FILES, CsvFile
+from nolook.tables.conversion import DeclaredSource, needed, original
+from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
     Missing,
@@ -25,9 +24,8 @@ from nolook.tables.design import (
     plan,
     unknown_column,
 )
-from nolook.tables.files import TYPED_FILES
-from nolook.tables.folders import Folder, is_text, located, open_place
-from nolook.tables.listing import Listing
+from nolook.tables.filter import Filtered, Where, are_numbers, check_where
+from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import (
     Categories,
@@ -38,7 +36,7 @@ from nolook.tables.schema import (
 )
 from nolook.tables.source import MemorySource, Source, in_words
 from nolook.tables.spark import from_spark, on_spark
-from nolook.tables.spooled import from_stream
+from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
@@ -52,6 +50,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     categories: Categories | None = None,
     missing: str = "error",
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
+    where: Where | None = None,
     positive: str | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
@@ -98,6 +97,12 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         target, columns that are no features, levels of categories. A file without types, CSV, has
         the features it declares; where there are types, other columns are taken by these. A path
         is read as :meth:`Schema.read` does.
+    where : list of tuple, optional
+        Which rows are used: conditions such as ``("age", ">=", 18)`` or ``("region", "in",
+        ["North", "South"])``, all of which must hold. Signs are =, !=, <, <=, >, >=, in and not in;
+        dates are written as 2024-12-31. Cells are compared as the schema converts them, in any
+        column of the table, and a missing value meets no condition. Conditions must not be chosen
+        by looking at the rows. A release says which rows it is about.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
     unit : str, optional
@@ -145,7 +150,12 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     target = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
-    opened = _open(source, declared, levels, target, positive, protected, engine)
+    conditions = check_where(where)
+    # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
+    texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
+    opened = _open(source, declared, texts, target, positive, protected, engine)
+    if conditions:
+        opened = Filtered(opened, conditions, declared)
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
     if features is None:
         chosen = [name for name in declared.used_as("feature") if name not in unused]
@@ -168,6 +178,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         features = names
     design = plan(opened, target, features, levels, missing, declared.indicated, protected, unused)
     design = evolve(design, schema=declared, threads=check_threads(threads))
+    if isinstance(whole := original(opened), Spooled):
+        whole.use(needed(opened, design.source_names))
     return Table(opened, design)
 
 
@@ -239,13 +251,13 @@ def _usual_features(
 def _open(
     source: object,
     schema: Schema,
-    levels: Collection[str] = (),
+    texts: Collection[str] = (),
     target: str | None = None,
     positive: str | None = None,
     unit: Unit = ROW,
     engine: object = None,
 ) -> Source:
-    """Open whatever holds a table, its columns as declared."""
+    """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
         told = source.keys if isinstance(source, Listing) else ()
@@ -257,7 +269,7 @@ def _open(
             else open_file(cast("str", source))
         )
         for name in {column.name for column in opened.columns}.difference(told):
-            columns.setdefault(name, ColumnSchema("text" if name in levels else "number"))
+            columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
         opened = open_typed(source)
     if engine is not None:
@@ -304,15 +316,6 @@ def open_typed(source: object) -> Source:
         source = Database(source)
     if isinstance(source, Database):
         return source.open()
-    if isinstance(source, str | os.PathLike):
-        extension = Path(source).suffix.lower()
-        if extension not in TYPED_FILES:
-            expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
-            raise TableError(
-                f"{str(source)!r} has no known extension; expected one of {expected} (save the "
-                "table as one of these; a text file is .csv whatever separates its cells)"
-            )
-        return TYPED_FILES[extension](source)
     # Those of Spark are streams too, which would hand all rows over.
     found: Source | None = from_spark(source) or from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):

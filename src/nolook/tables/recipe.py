@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import frozen
+
 from nolook.tables.conversion import original
 from nolook.tables.design import Design
+from nolook.tables.filter import Filtered
 from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Source
 
-__all__ = ["described", "recipe_of", "subject_of"]
+__all__ = ["Subject", "described", "recipe_of", "subject_of"]
 
 
 def described(source: Source, design: Design, target: str | None) -> str:
@@ -21,16 +24,29 @@ def described(source: Source, design: Design, target: str | None) -> str:
     return f"Table({features}{about}{unit})"
 
 
-def subject_of(source: Source, design: Design, about: str) -> tuple[str | None, str, str | None]:
-    """Return what a release is about: a file, columns, and a digest of what was declared.
+@frozen
+class Subject:
+    """What a release is about, in words.
 
-    A file's name is without folders, that of a database's table without its address; None if there
-    is neither. The digest is None if no schema was given.
+    A file's name is without folders, that of a database's table without its address. `schema` is a
+    digest of what was declared. What there is not is None.
     """
-    label: str | None = getattr(original(source), "label", None)
+
+    table: str | None
+    where: str | None
+    columns: str
+    schema: str | None
+
+
+def subject_of(source: Source, design: Design, columns: str) -> Subject:
+    """Return what a release of some columns is about."""
     schema = design.schema
-    digest = schema.digest if schema is not None and schema.to_dict() else None
-    return label, about, digest
+    return Subject(
+        getattr(original(source), "label", None),
+        source.where if isinstance(source, Filtered) else None,
+        columns,
+        schema.digest if schema is not None and schema.to_dict() else None,
+    )
 
 
 def recipe_of(design: Design) -> dict[str, Any]:

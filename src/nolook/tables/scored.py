@@ -18,15 +18,17 @@ from nolook._unit import RowsPerUnit, Unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.design import has_levels, unknown_column
+from nolook.tables.filter import Where, check_where
 from nolook.tables.folders import is_text, located
 from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.reading import read_table
+from nolook.tables.recipe import Subject
 from nolook.tables.schema import ColumnSchema, Schema
 from nolook.tables.source import in_words
 from nolook.tables.table import Table, View, Weights
 from nolook.tables.units import Keys
 
-__all__ = ["OnlyScores", "ScoredTable", "read_scores", "subject_of"]
+__all__ = ["OnlyScores", "ScoredTable", "read_scores"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 
@@ -59,6 +61,10 @@ class ScoredTable:
     def limited(self, most: int, keys: Keys) -> ScoredTable:
         """Return some rows of each unit, as :meth:`Table.limited`."""
         return evolve(self, table=self.table.limited(most, keys))
+
+    def subject(self) -> Subject:
+        """Return what a release is about: both columns."""
+        return evolve(self.table.subject(), columns=", ".join(self.table.column_names))
 
     def recipe(self) -> dict[str, Any]:
         """Return how the table was read."""
@@ -102,14 +108,6 @@ def _without_classes(
     yield scores, weights
 
 
-def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:
-    """Return what a release is about, as :meth:`Table.subject`: of scores, both columns."""
-    if isinstance(rows, ScoredTable):
-        name, _, digest = rows.table.subject()
-        return name, ", ".join(rows.table.column_names), digest
-    return rows.subject()
-
-
 def read_scores(  # noqa: PLR0913 -- as read_table
     source: object,
     score: str,
@@ -118,6 +116,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     missing: str = "error",
     *,
     schema: Schema | None = None,
+    where: Where | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     engine: object = None,
@@ -132,8 +131,9 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     check_names([score, target], "columns")
     source = located(source)
     if schema is not None:
-        schema = schema.only([score, target, *schema.used_as("unit")])
-    opened = read_table(source, features=[score], schema=schema)._source
+        others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
+        schema = schema.only([score, target, *others])
+    opened = read_table(source, features=[score], schema=schema, where=where)._source
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
         raise unknown_column("target", target, opened.name, kinds)
@@ -152,6 +152,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         source,
         missing=missing,
         schema=schema,
+        where=where,
         unit=unit,
         rows_per_unit=rows_per_unit,
         engine=engine,

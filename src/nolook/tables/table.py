@@ -12,15 +12,12 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import named
-from nolook.errors import TableError
 from nolook.tables.blocks import blocks, identifiers
 from nolook.tables.by_unit import row_keys
 from nolook.tables.completeness import may_drop_rows
-from nolook.tables.conversion import original
 from nolook.tables.design import Design
 from nolook.tables.passes import Passes, Weights
-from nolook.tables.recipe import described, recipe_of, subject_of
+from nolook.tables.recipe import Subject, described, recipe_of, subject_of
 from nolook.tables.source import Source
 from nolook.tables.units import Keys, Units, group_rows
 
@@ -56,12 +53,6 @@ class Table(Passes):
         self.binary = design.binary
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
-        if self.unit.column is not None and not getattr(original(source), "ordered", True):
-            # Rows are told apart by their places.
-            raise TableError(
-                f"{source.name} is a view, or divided, so its rows may come in another order in "
-                f"every pass; expected a table where {named('unit')} is given (make one of it)"
-            )
 
     def __repr__(self) -> str:
         return described(self._source, self._design, self.target_name)
@@ -78,8 +69,8 @@ class Table(Passes):
         """How many numbers a row has."""
         return len(self.column_names)
 
-    def subject(self) -> tuple[str | None, str, str | None]:
-        """Return what a release is about: a file, columns, and a digest of what was declared."""
+    def subject(self) -> Subject:
+        """Return what a release is about."""
         about = self.target_name or ", ".join(self.feature_names)
         return subject_of(self._source, self._design, about)
 

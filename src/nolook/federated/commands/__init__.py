@@ -39,7 +39,7 @@ def key(
     """Make a server's key and print the public one, which batches name; owners encrypt to it."""
     check_extra()
 
-    from nolook.federated.private_key import make_private_key
+    from nolook.federated.sealing import make_private_key
 
     sys.stdout.write(f"{make_private_key(output)}\n")
 
@@ -112,8 +112,6 @@ def token(
     ] = None,
 ) -> None:
     """Make a token for one server and print it; the server keeps only its digest."""
-    check_choice("role", role, _ROLES)
-
     from nolook.federated.tokens import make_tokens
 
     for made in make_tokens(role, file, count, reports, per_second):

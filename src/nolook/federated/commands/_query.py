@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook._validation import check_choice
 from nolook.cli._interruption import explained
-from nolook.cli._options import DryRunOption, ForceOption, QuietOption, ReportOption
-from nolook.cli._release import check_files, console, show
-from nolook.federated.commands._options import (
-    BatchOption,
-    CaOption,
-    ClientCertificateOption,
-    ClientKeyOption,
-    Server0Option,
-    Server1Option,
-    TokenFileOption,
-    accesses,
-    check_extra,
+from nolook.cli._options import (
+    DryRunOption,
+    ForceOption,
+    QuietOption,
+    ReportOption,
+    SmoothingOption,
+    check_smoothing,
 )
+from nolook.cli._release import check_files, console, show
+from nolook.federated.commands._options import Servers, calls_servers
 
 if TYPE_CHECKING:
     from nolook.algorithms.node_counts import Smoothing
@@ -38,26 +33,19 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_SMOOTHINGS = ("isotonic", "none")
 _ENDINGS = {"ecdf": "distribution", "roc": "roc", "hosmer-lemeshow": "calibration"}
 
 
+@calls_servers
 def query(  # noqa: PLR0917 -- Typer gives every option by name
-    batch: BatchOption,
-    token_file: TokenFileOption,
-    ca: CaOption,
-    server0: Server0Option = None,
-    server1: Server1Option = None,
+    servers: Servers,
     freeze: Annotated[
         bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
     ] = False,
     groups: Annotated[
-        int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
+        int, typer.Option(metavar="N", help="For a calibration: the number of groups.")
     ] = 10,
-    smoothing: Annotated[
-        str,
-        typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts."),
-    ] = "isotonic",
+    smoothing: SmoothingOption = "isotonic",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -69,36 +57,28 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     ] = None,
     report: ReportOption = None,
     force: ForceOption = False,
-    certificate: ClientCertificateOption = None,
-    key: ClientKeyOption = None,
     dry_run: DryRunOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Ask both servers and write the distribution, ROC curve or calibration."""
-    check_extra()
-
     from nolook.federated.analyst import ask
     from nolook.federated.analyst import freeze as close
     from nolook.federated.batch_file import read_batch
-    from nolook.federated.client import ServerClient
 
-    shared = read_batch(batch)
-    check_choice("--smoothing", smoothing, _SMOOTHINGS)
-    chosen = cast("Smoothing", None if smoothing == "none" else smoothing)
-    file = output if output is not None else Path(f"{batch.stem}.{_ENDINGS[shared.kind]}.json")
-    check_files(file, report, [batch, *token_file, ca], force=force)
-    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
-    if dry_run:
-        _rehearse(shared, quiet=quiet)
-        return
-    with ExitStack() as stack:
-        stack.enter_context(explained(lambda: _AGAIN))
-        servers = [stack.enter_context(ServerClient(one)) for one in reach]
-        agreed = close(shared, servers) if freeze else None
-        findings = _released(shared, ask(shared, servers), chosen, groups, file)
+    batch = read_batch(servers.batch)
+    chosen = cast("Smoothing", check_smoothing(smoothing))
+    named = Path(f"{servers.batch.stem}.{_ENDINGS[batch.kind]}.json")
+    file = named if output is None else output
+    check_files(file, report, servers.files, force=force)
+    with explained(lambda: _AGAIN), servers.clients(batch) as both:
+        if dry_run:
+            _rehearse(batch, quiet=quiet)
+            return
+        agreed = close(batch, both) if freeze else None
+        findings = _released(batch, ask(batch, both), chosen, groups, file)
     if agreed is not None and not quiet:
-        _tell(shared, agreed)
-    show(findings, table=batch, output=file, report=report, quiet=quiet)
+        _tell(batch, agreed)
+    show(findings, output=file, report=report, quiet=quiet)
 
 
 def _released(

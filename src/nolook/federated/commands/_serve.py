@@ -64,7 +64,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
         raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
 
     from nolook.federated.client import Access
-    from nolook.federated.private_key import read_private_key
+    from nolook.federated.sealing import read_private_key
     from nolook.federated.server.app import make_app, refuse_unknown
     from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.release import check_ledger

@@ -14,65 +14,44 @@ from attrs import frozen
 
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import QuietOption
-from nolook.cli._places import files_of, place_of
+from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
 from nolook.errors import ParameterError
-from nolook.federated.commands._options import (
-    BatchOption,
-    CaOption,
-    ClientCertificateOption,
-    ClientKeyOption,
-    Server0Option,
-    Server1Option,
-    TokenFileOption,
-    accesses,
-    check_extra,
-)
+from nolook.federated.commands._options import Servers, calls_servers
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from nolook.federated.batch import Batch
-    from nolook.federated.client import ServerClient
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
+    from nolook.tables.filter import Where
     from nolook.tables.schema import Schema
 
 
 _MOST_ROWS = 10**6
 
 
+@calls_servers
 @reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
-    batch: BatchOption,
-    token_file: TokenFileOption,
-    ca: CaOption,
+    servers: Servers,
     schema: SchemaOption = None,
-    server0: Server0Option = None,
-    server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="A small table, every row of which is reported: a file, a folder or pattern of "
+            help="A small table, each row of which is a report: a file, a folder or pattern of "
             "files, or a database, as for `nolook ecdf`.",
         ),
     ] = None,
     from_table: Annotated[
         str | None,
-        typer.Option("--from", metavar="NAME", help="Of a database: the table or view."),
+        typer.Option("--from", metavar="NAME", help="For a database: the table or view."),
     ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SQL",
-            help="Of a database: SELECT columns FROM table WHERE conditions, in place of --from.",
-        ),
-    ] = None,
+    where: WhereOption = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
     ] = None,
@@ -89,57 +68,57 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
             help="Keeps reports until both servers have them; by default BATCH.pending here.",
         ),
     ] = None,
-    certificate: ClientCertificateOption = None,
-    key: ClientKeyOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Split numbers in two and send each server one half. If interrupted, repeat the command.
 
     Without --value and --table it sends what an interrupted submission left.
     """
-    check_extra()
     from nolook.tables.schema import as_schema
 
-    place = _place(table, from_table, query)
-    wanted = _Wanted(value, place, column, target, positive, as_schema(schema))
+    place = _place(table, from_table)
+    if where and table is None:
+        raise ParameterError("--where is given, but --table is not; give both or neither")
+    wanted = _Wanted(
+        value, place, conditions_of(where), column, target, positive, as_schema(schema)
+    )
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
-    from nolook.federated.client import ServerClient
+    from nolook.federated.client import check_tokens
     from nolook.federated.client import submit as send
-    from nolook.federated.pending import read_pending
-    from nolook.federated.reports import unpack
+    from nolook.federated.pending import read_pending, write_pending
 
-    shared = read_batch(batch)
-    file = pending if pending is not None else Path(f"{shared.name}.pending")
+    batch = read_batch(servers.batch)
+    file = pending if pending is not None else Path(f"{batch.name}.pending")
     tables = [] if place is None else files_of(place)
-    check_outputs([("--pending", file)], inputs=[batch, *token_file, ca, *tables])
-    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
-    with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
-        reports = read_pending(file, shared, digest)
+    check_outputs([("--pending", file)], inputs=[*servers.files, *tables])
+    with servers.clients(batch) as both:
+        reports = read_pending(file, batch, digest)
         if reports is None:
-            reports = wanted.reports(shared, file, digest, (first, second))
-        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
-        listed = [[one.tobytes() for one in half] for half in reports]
-        send(shared, ids, listed, (first, second))
+            if digest is None:
+                raise ParameterError(
+                    f"there is nothing to send: {one_line(file)} does not exist; give --value or "
+                    "--table"
+                )
+            reports = wanted.reports(batch)
+            check_tokens(both, len(reports[0]))
+            write_pending(file, batch, digest, *reports)  # so that they are the same each time
+        send(batch, reports, both)
     file.unlink()
     if not quiet:
-        sys.stdout.write(f"reports of {shared.name} at both servers: {len(ids)}\n")
+        sys.stdout.write(f"reports of {batch.name} at both servers: {len(reports[0])}\n")
 
 
-def _place(
-    table: str | None, from_table: str | None, query: str | None
-) -> Path | str | Database | None:
+def _place(table: str | None, from_table: str | None) -> Path | str | Database | None:
     """Return where the table is, if there is one."""
     from nolook.tables.databases import is_address
 
-    for option, given in (("--from", from_table), ("--query", query)):
-        if given is not None and (table is None or not is_address(table)):
-            raise ParameterError(
-                f"{option} is given, but --table is no database; expected one (for example "
-                "duckdb:visits.duckdb)"
-            )
-    return None if table is None else place_of(table, from_table, query)
+    if from_table is not None and (table is None or not is_address(table)):
+        raise ParameterError(
+            "--from is given, but --table is not a database (such as duckdb:visits.duckdb)"
+        )
+    return None if table is None else place_of(table, from_table)
 
 
 @frozen
@@ -148,6 +127,7 @@ class _Wanted:
 
     value: float | None
     table: Path | str | Database | None
+    where: Where
     column: str | None
     target: str | None
     positive: str
@@ -155,60 +135,39 @@ class _Wanted:
 
     def __attrs_post_init__(self) -> None:
         if self.value is not None and self.table is not None:
-            raise ParameterError("--value and --table are both given; expected one of them")
+            raise ParameterError("--value and --table are both given; give one of them")
         if (self.table is None) != (self.column is None):
-            raise ParameterError(
-                "--table and --column are not both given; expected both or neither"
-            )
-
+            raise ParameterError("--table and --column: give both or neither")
         for unit in () if self.table is None else self.schema.used_as("unit"):
             raise ParameterError(
                 f"--schema names {unit!r} as the unit, but here every row of a table is a report "
-                "that is protected by itself; expected another use of it ('nothing', and a table "
-                "with one row of each unit)"
+                "and is protected separately; declare its use as 'nothing', and give one row per "
+                "unit"
             )
 
     def digest(self) -> bytes | None:
-        """Return what distinguishes this submission from others, None if it only continues one."""
+        """Return the digest of a submission, None if this one only continues another."""
         if self.value is None and self.table is None:
             return None
-        return hashlib.sha256(json.dumps(self._named()).encode()).digest()
+        source: list[object] = [repr(self.value), repr(self.table)]
+        if isinstance(self.table, Path) and self.table.is_file():
+            status = self.table.stat()
+            source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
+        options = [self.column, self.target, self.positive, repr(self.where), self.schema.digest]
+        return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
-    def _named(self) -> list[object]:
-        shown = [self.column, self.target, self.positive]
-        shown += [self.schema.digest] if self.schema.to_dict() else []
-        if self.table is None:
-            return [repr(self.value), *shown]
-        if not isinstance(self.table, Path) or not self.table.is_file():
-            return [repr(self.table), *shown]
-        status = self.table.stat()
-        return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
-
-    def reports(
-        self, batch: Batch, file: Path, digest: bytes | None, servers: Sequence[ServerClient]
-    ) -> tuple[Bytes, Bytes]:
-        """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.client import check_tokens
-        from nolook.federated.pending import write_pending
+    def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
+        """Make the reports to both servers."""
         from nolook.federated.reports import make_reports
         from nolook.privacy.noise import SystemEntropy
 
-        if digest is None:
-            raise ParameterError(
-                f"there is nothing to send: {one_line(file)} does not exist; expected --value or "
-                "--table"
-            )
         if (self.target is None) != (batch.kind == "ecdf"):
             given = "is not given" if self.target is None else "is given"
             raise ParameterError(
-                f"--target {given} for a batch of kind {batch.kind}; expected one for roc and "
-                "hosmer-lemeshow only"
+                f"--target {given}, but the batch is of kind {batch.kind}; only roc and "
+                "hosmer-lemeshow have one"
             )
-        values, targets = self._rows()
-        check_tokens(servers, len(values))
-        _, first, second = make_reports(batch, values, targets, SystemEntropy())
-        write_pending(file, batch, digest, first, second)
-        return first, second
+        return make_reports(batch, *self._rows(), SystemEntropy())[1:]
 
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""
@@ -219,16 +178,16 @@ class _Wanted:
 
         if self.value is not None:
             if math.isnan(self.value):
-                raise ParameterError("--value is not a number; expected one (0.31)")
+                raise ParameterError("--value is not a number (give one, such as 0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
         column = str(self.column)
         if self.target is None:
-            alone = self.schema.only([column])
-            read = read_table(self.table, features=[column], schema=alone)
+            alone = self.schema.only([column, *(condition[0] for condition in self.where)])
+            read = read_table(self.table, features=[column], schema=alone, where=self.where)
         else:
             columns = (column, self.target, self.positive)
-            read = read_scores(self.table, *columns, schema=self.schema)
+            read = read_scores(self.table, *columns, schema=self.schema, where=self.where)
         kept = read.keeping_infinite()
         kept.check_complete()
         parts = [np.empty((kept.n_columns, 0))]
@@ -237,7 +196,7 @@ class _Wanted:
             if sum(one.shape[1] for one in parts) > _MOST_ROWS:
                 raise ParameterError(
                     f"--table has more than {_MOST_ROWS:,} rows, each of which would be a report; "
-                    "expected fewer (submit it in parts)"
+                    "submit it in parts"
                 )
         rows = np.concatenate(parts, axis=1)
         return rows[0], None if self.target is None else rows[1] == 1.0

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
-
-import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
 
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
@@ -23,7 +19,7 @@ from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.store import Agreement, Store
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["PAGE", "Entries", "Listed", "Peer", "agree", "compared"]
+__all__ = ["PAGE", "Entries", "Peer", "agree", "compared", "said"]
 
 #: Entries that a server sends at once.
 PAGE = 8192
@@ -41,63 +37,39 @@ class Peer(Protocol):
         """Return the next entries of its reports, by id, after an id; nothing at the end."""
 
 
-@frozen
-class Listed:
-    """How many entries a server has in its list, and their digest."""
-
-    count: int
-    digest: bytes
-
-
 class Entries:
-    """The list of the reports of a closed batch at one server.
+    """The list of the reports of a closed batch at one server: entries with their positions."""
 
-    `messages` gives those at some positions, or None while not all are known.
-    """
-
-    def __init__(
-        self, store: Store, messages: Callable[[NDArray[np.int64]], NDArray[np.uint8] | None]
-    ) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._messages = messages
-        self._listed: Listed | None = None
+        self._listed: tuple[int, str] | None = None
 
-    def page(self, after: bytes) -> bytes:
-        """Return some entries, one behind the other, after an id."""
-        return b"".join(entry for entry, _ in self._page(after))
+    def page(self, after: bytes) -> list[tuple[bytes, int]]:
+        """Return the next entries after an id; a 503 while checking goes on."""
+        if self._store.checked < self._store.count:
+            raise RefusedError("the reports are still being checked; ask again", 503)
+        return self._store.entries(after, PAGE)
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Yield every entry and the position of its report."""
+        """Yield every entry."""
         after = b""
-        while page := self._page(after):
+        while page := self.page(after):
             yield from page
             after = page[-1][0][:ID_BYTES]
 
-    def listed(self) -> Listed:
-        """Return how many there are, and the digest of all; a 503 while checking goes on."""
+    def listed(self) -> tuple[int, str]:
+        """Return the number of entries and the digest of all, in hexadecimal digits."""
         if self._listed is None:
             found, count = hashlib.sha256(), 0
             for entry, _ in self:
                 found.update(entry)
                 count += 1
-            self._listed = Listed(count, found.digest())
+            self._listed = count, found.hexdigest()
         return self._listed
-
-    def _page(self, after: bytes) -> list[tuple[bytes, int]]:
-        rows = self._store.rows_by_id(after, PAGE)
-        if not rows:
-            return []
-        messages = self._messages(np.array([position for _, position in rows], dtype=np.int64))
-        if messages is None:
-            raise RefusedError("the reports are still being checked; ask again", 503)
-        return [
-            (name + message.tobytes(), position)
-            for (name, position), message in zip(rows, messages, strict=True)
-        ]
 
 
 class _Theirs(Content, frozen=True):
-    """What the other server says about its reports."""
+    """The other server's statement about its reports."""
 
     batch: str
     closed: bool
@@ -106,7 +78,14 @@ class _Theirs(Content, frozen=True):
     agreed: tuple[int, str, int] | None
 
 
-def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) -> None:
+def said(agreement: Agreement | None) -> tuple[int, str, int] | None:
+    """Return an agreement as the servers exchange it."""
+    if agreement is None:
+        return None
+    return agreement.count, agreement.digest.hex(), agreement.rejected
+
+
+def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
     """Find the set that counts; freeze it when the other server found the same.
 
     Both are closed, so both find the same set, whoever asks first: this one stores what it found,
@@ -114,13 +93,14 @@ def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) ->
     or the other server cannot be asked.
     """
     own.listed()  # a 503 while this server checks
+    batch = store.batch
     theirs = _theirs(batch, peer)
     if theirs.batch != batch.digest.hex():
         raise RefusedError("the other server has another batch of this name", 409)
     if not theirs.closed:
         return
     agreement = store.agreed
-    if agreement is None or theirs.agreed != _said(agreement):
+    if agreement is None or theirs.agreed != said(agreement):
         if not theirs.digest:
             raise RefusedError("the other server froze other reports; one of them is at fault", 409)
         agreement, outside = compared(own, _read(batch, peer, theirs))
@@ -132,13 +112,15 @@ def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) ->
             f"batch's minimum of {batch.minimum}; it is closed and will never be answered",
             409,
         )
-    if theirs.agreed == _said(agreement):
+    if theirs.agreed == said(agreement):
         store.freeze(noise)
     elif theirs.agreed is not None:
         raise RefusedError("the servers do not agree on the reports; one of them is at fault", 409)
 
 
-def compared(own: Entries, theirs: Iterator[bytes]) -> tuple[Agreement, NDArray[np.int64]]:
+def compared(
+    own: Iterable[tuple[bytes, int]], theirs: Iterator[bytes]
+) -> tuple[Agreement, array[int]]:
     """Return the set of the entries that are in both lists, and the positions that are not in it.
 
     Both lists are sorted by the ids with which entries begin.
@@ -154,13 +136,9 @@ def compared(own: Entries, theirs: Iterator[bytes]) -> tuple[Agreement, NDArray[
         else:
             rejected += other is not None and other[:ID_BYTES] == entry[:ID_BYTES]
             outside.append(position)
-    for _ in theirs:  # to the end, where it is found out whether all arrived
+    for _ in theirs:  # to the end, where it is checked that all arrived
         pass
-    return Agreement(count, found.digest(), rejected), np.array(outside, dtype=np.int64)
-
-
-def _said(agreement: Agreement) -> tuple[int, str, int]:
-    return agreement.count, agreement.digest.hex(), agreement.rejected
+    return Agreement(count, found.digest(), rejected), outside
 
 
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:

@@ -1,9 +1,9 @@
 """One batch at one server, without a network: take reports, agree on them, answer.
 
 A batch is open, closed (it takes no more reports), frozen (the other server found the same set of
-reports), answered; retired, when the secret of its noise was lost; or ended, when it answers
-nothing new and its reports are erased. The servers only ever read from each other, and each change
-is on the disk before anyone hears of it. No noise is drawn before a batch is frozen.
+reports), answered, or ended, when it answers nothing new and its reports and secret are erased. The
+servers only ever read from each other, and each change is on the disk before anyone hears of it. No
+noise is drawn before a batch is frozen.
 
 Each report is checked and added to a running sum as it arrives, and deleted when the sum of the
 agreed ones is on the disk. One server's report shows nothing without the other's, but both together
@@ -16,20 +16,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, os_errors_as_store_errors, remove
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.server.agreement import Entries, Peer, agree
+from nolook.federated.server.agreement import Entries, Peer, agree, said
 from nolook.federated.server.expander import Expander
-from nolook.federated.server.release import charge, encode, fingerprint, make_secret, read_secret
+from nolook.federated.server.release import charge, encode, make_secret
 from nolook.federated.server.report_intake import GroupCommit
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.shares import noise_digest, noisy_blocks, release_key
@@ -45,45 +42,29 @@ class BatchService:
     """
 
     def __init__(self, role: int, batch: Batch, folder: Path, ledger: Path, peer: Peer) -> None:
-        self.role = role
         self.batch = batch
-        self._folder = folder
         self._ledger = ledger
         self._peer = peer
-        self._failure: StoreError | None = None
+        self._failure: NolookError | None = None
         self._changing = threading.Lock()
-        self._answering = threading.Lock()
-        with os_errors_as_store_errors(folder):
-            make_folder(folder)
-        self._secret_file = folder / "secret"
-        if not (folder / "state.sqlite").exists():
-            make_secret(self._secret_file)
-        secret = read_secret(self._secret_file) or b""
-        self._store = Store(folder, batch, role, fingerprint(secret))
-        with suppress(RefusedError):  # only the status of a retired batch can be had
-            self._check_secret()
-        self._expander: Expander | None = None
-        if self._store.state == "ended":
-            self._erase()
-        else:
-            self._expander = Expander(folder, self._store, batch, role, self._fail)
-        self._entries = Entries(self._store, self._messages)
-        self._intake = GroupCommit(self._store, self._wake, self._fail)
+        self._store = Store(folder, batch, role, make_secret())
+        self._expander = Expander(self._store, self._fail)
+        self._entries = Entries(self._store)
+        self._intake = GroupCommit(self._store, self._fail)
 
     def close(self) -> None:
         """Store what was accepted, then close the files."""
         self._intake.close()
-        if self._expander is not None:
-            self._expander.close()
+        self._expander.close()
         self._store.close()
 
     def put(self, one: Arrival) -> Future[bool]:
-        """Take a checked report; the future tells whether it is new, once on the disk."""
+        """Take a checked report; the future returns whether it is new, once on the disk."""
         self._check_alive()
         return self._intake.put(one)
 
     def status(self) -> dict[str, Any]:
-        """Return what an analyst may know: all public under replacement."""
+        """Return the batch's state and counts, for an analyst: all public under replacement."""
         agreed = self._store.agreed
         return {
             "name": self.batch.name,
@@ -95,21 +76,19 @@ class BatchService:
         }
 
     def reports(self) -> dict[str, Any]:
-        """Return what the other server may know: its reports' digest, and which set this one found.
+        """Return the digest of the reports and the set found here, for the other server.
 
         A batch that is frozen lists nothing any more: both servers have stored the set.
         """
         with self._guarded():
-            state, agreed = self._store.state, self._store.agreed
-            listed = self._entries.listed() if state == "closed" else None
+            state, agreed = self._store.state, said(self._store.agreed)
+            count, digest = self._entries.listed() if state == "closed" else (0, "")
         return {
             "batch": self.batch.digest.hex(),
             "closed": state != "open",
-            "count": 0 if listed is None else listed.count,
-            "digest": "" if listed is None else listed.digest.hex(),
-            "agreed": None
-            if agreed is None
-            else [agreed.count, agreed.digest.hex(), agreed.rejected],
+            "count": count,
+            "digest": digest,
+            "agreed": agreed,
         }
 
     def entries(self, after: bytes) -> bytes:
@@ -118,7 +97,7 @@ class BatchService:
             state = self._store.state
             if state != "closed":
                 raise RefusedError(f"the batch is {state}; only a closed one lists reports", 409)
-            return self._entries.page(after)
+            return b"".join(entry for entry, _ in self._entries.page(after))
 
     def freeze(self) -> dict[str, Any]:
         """Close the batch, agree with the other server as far as it is ready; return the status.
@@ -127,22 +106,18 @@ class BatchService:
         reports are at both (409), or reports are still checked or the other server away (503).
         """
         with self._changing, self._guarded():
-            self._check_secret()
             self._store.shut()
-            self._hurry()
+            self._expander.hurry()
             if self._store.state == "closed":
-                agree(self._store, self.batch, self._entries, self._peer, self._noise)
-        self._hurry()
+                agree(self._store, self._entries, self._peer, self._noise)
+        self._expander.hurry()
         return self.status()
 
     def end(self) -> dict[str, Any]:
         """Answer nothing new from now on, and erase reports, sums and the secret."""
-        with self._changing, self._answering, self._guarded():
+        with self._changing, self._guarded():
+            self._expander.close()
             self._store.end()
-            if self._expander is not None:
-                self._expander.close()
-                self._expander = None
-            self._erase()
         return self.status()
 
     def answer(self) -> bytes:
@@ -150,68 +125,38 @@ class BatchService:
 
         Raises a RefusedError if it is not answered now or never will be.
         """
-        with self._answering, self._guarded():
-            secret = self._check_secret()
+        with self._changing, self._guarded():
             answer = self._store.answer
             if answer is None:
-                self._check_frozen()
-                answer = self._drawn(secret)
+                answer = self._drawn()
                 self._store.keep_answer(answer)
             return answer
 
-    def _drawn(self, secret: bytes) -> bytes:
+    def _drawn(self) -> bytes:
         """Draw the answer, which must be stored before anyone sees it."""
-        batch, frozen = self.batch, self._store.frozen
-        self._store.check_noise(self._noise)
-        sums = None if self._expander is None else self._expander.final()
-        if sums is None:
+        batch, store, agreed = self.batch, self._store, self._store.agreed
+        state = store.state
+        if state == "ended":
+            raise RefusedError("the batch has ended; only the answers it gave can be had", 410)
+        if state != "frozen":
+            raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
+        store.check_noise(self._noise)
+        if agreed is None or not store.erased:
             raise RefusedError("the reports are still being added up; ask again", 503)
         # All that the noise depends on is on the disk; charge the budget before drawing it.
-        charge(self._ledger, batch, fingerprint(secret) + frozen.digest)
-        noisy = noisy_blocks(batch, sums, release_key(secret, batch, frozen.digest))
+        sums, key = store.sums, release_key(store.secret, batch, agreed.digest)
+        charge(self._ledger, batch, key)
         head = {
             "batch": batch.digest.hex(),
-            "role": self.role,
-            "count": frozen.count,
-            "reports": frozen.digest.hex(),
+            "role": store.role,
+            "count": agreed.count,
+            "reports": agreed.digest.hex(),
         }
-        return encode(noisy, head)
+        return encode(noisy_blocks(batch, sums, key), head)
 
     @cached_property
     def _noise(self) -> bytes:
         return noise_digest(self.batch)
-
-    def _messages(self, positions: NDArray[np.int64]) -> NDArray[np.uint8] | None:
-        return None if self._expander is None else self._expander.messages(positions)
-
-    def _erase(self) -> None:
-        """Delete what only a batch that goes on needs; answers and ids stay."""
-        self._store.erase()
-        for name in ("running.sum", "running.messages", "final.sum", "secret"):
-            with os_errors_as_store_errors(self._folder):
-                remove(self._folder / name)
-
-    def _check_frozen(self) -> None:
-        state = self._store.state
-        if state == "ended":
-            raise RefusedError("the batch has ended; only the answers it gave can be had", 410)
-        if state in {"open", "closed"}:
-            raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
-
-    def _check_secret(self) -> bytes:
-        """Return the secret of the noise; retire the batch if it is not the one it began with."""
-        secret = read_secret(self._secret_file)
-        if self._store.state == "ended":  # there is none
-            return b""
-        if secret is None or fingerprint(secret) != self._store.secret:
-            self._store.retire()
-        if secret is None or self._store.state == "retired":
-            raise RefusedError(
-                "the secret of the batch's noise was lost or changed; the batch is retired and "
-                "will never be answered",
-                410,
-            )
-        return secret
 
     def _check_alive(self) -> None:
         if self._failure is not None:
@@ -227,15 +172,7 @@ class BatchService:
             self._fail(error)
             self._check_alive()
 
-    def _fail(self, error: StoreError) -> None:
+    def _fail(self, error: NolookError) -> None:
         self._failure = error
         sys.stderr.write(f"nolook: error: {error}\n")
         sys.stderr.flush()
-
-    def _hurry(self) -> None:
-        if self._expander is not None:
-            self._expander.hurry()
-
-    def _wake(self) -> None:
-        if self._expander is not None:
-            self._expander.wake()

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.failures import RefusedError, ReportError, StoreError
+from nolook.federated.failures import RefusedError, ReportError
 from nolook.federated.reports import ID_BYTES, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
@@ -47,8 +47,6 @@ class ReportIntake:
 
     def arrival(self, body: bytes, report_id: bytes, token: Token) -> Arrival:
         """Return the report that was sent under an id, or raise a ReportError."""
-        if len(body) > self.largest:
-            raise ReportError(f"the report has more than {self.largest} bytes", 413)
         report = self._unsealer.open(body)
         if check(self.batch, self._role, report) != report_id:
             raise ReportError("the report has another id than its address")
@@ -58,14 +56,11 @@ class ReportIntake:
 class GroupCommit:
     """A queue before a store, emptied by one thread.
 
-    It calls `arrived` after storing reports, and `failed` with the error that ends its work.
+    It calls `failed` with the error that ends its work.
     """
 
-    def __init__(
-        self, store: Store, arrived: Callable[[], None], failed: Callable[[StoreError], None]
-    ) -> None:
+    def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
         self._store = store
-        self._arrived = arrived
         self._failed = failed
         self._changed = threading.Condition()
         self._waiting: list[tuple[Arrival, Future[bool]]] = []
@@ -98,7 +93,7 @@ class GroupCommit:
                 outcomes = self._store.add([one for one, _ in together])
             except NolookError as error:
                 # The next start finds out what reached the files.
-                self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
+                self._failed(error)
                 with self._changed:
                     self._is_open = False
                     together += self._waiting
@@ -106,7 +101,6 @@ class GroupCommit:
                 outcomes = [RefusedError(_STOPPED, 503)] * len(together)
             for (_, waiting), outcome in zip(together, outcomes, strict=True):
                 _settle(waiting, outcome)
-            self._arrived()
 
     def _collect(self) -> list[tuple[Arrival, Future[bool]]]:
         """Wait for a report, and a little for others; nothing comes after the end."""

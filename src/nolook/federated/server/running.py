@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.client import Access, ServerClient
-from nolook.federated.disk import make_folder, os_errors_as_store_errors
+from nolook.federated.disk import make_folder
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
@@ -57,8 +57,7 @@ def opened(
     role: int, batches: Sequence[Batch], data: Path, ledger: Path, peer: Access
 ) -> Iterator[list[BatchService]]:
     """Open the batches' files; close them at the end."""
-    with os_errors_as_store_errors(data):
-        make_folder(data)
+    make_folder(data)
     with ExitStack() as stack:
         client = stack.enter_context(ServerClient(peer, _PEER_PATIENCE))
         services = []

@@ -1,15 +1,17 @@
-"""What a server knows of one batch: reports, state, answers; nothing accepted is ever lost.
+"""The SQLite file of one batch at a server: reports, sums, state, secret and answer.
 
-A report is first flushed to its segment, then entered here; a crash between the two leaves a
-record that nothing refers to, which the next start cuts off.
+Every change is a transaction, which is on the disk before anyone hears of it. What is deleted
+leaves the file: SQLite overwrites it, or cuts it off.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +19,50 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook._files import flush
+from nolook._files import flush, open_own
 from nolook.federated.batch import Batch
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
-from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.reports import ID_BYTES
-from nolook.federated.server.segments import LARGEST_FILE, Segments
+from nolook.federated.failures import RefusedError, ReportError, StoreError
+from nolook.federated.reports import check
+from nolook.federated.shares import CheckedReports, Shares
 
 __all__ = ["Agreement", "Arrival", "Store"]
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
-_LAYOUT = 1
+_LAYOUT = 2
+_PRAGMAS = (
+    "locking_mode = EXCLUSIVE",  # one process uses a batch's file; the lock ends with it
+    "auto_vacuum = FULL",
+    "secure_delete = FAST",
+    "temp_store = MEMORY",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "wal_checkpoint(TRUNCATE)",  # what was deleted before a crash may be there
+)
 _TABLES = {
     "batch": """CREATE TABLE batch (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     digest BLOB NOT NULL,
     role INTEGER NOT NULL,
-    secret BLOB NOT NULL,
-    state TEXT NOT NULL
-        CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'retired', 'ended')),
+    state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'ended')),
+    secret BLOB CHECK ((secret IS NULL) = (state = 'ended')),
     agreed_count INTEGER,
     agreed_digest BLOB,
     rejected INTEGER,
     noise BLOB,
-    summed INTEGER NOT NULL DEFAULT 0,
-    answer BLOB
+    answer BLOB,
+    erased INTEGER NOT NULL DEFAULT 0,
+    checksum BLOB,
+    sums BLOB
 ) STRICT""",
     "report": """CREATE TABLE report (
     position INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
     outside INTEGER NOT NULL DEFAULT 0
 ) STRICT""",
-    "sender": """CREATE TABLE sender (
-    token BLOB PRIMARY KEY,
-    reports INTEGER NOT NULL
-) STRICT""",
+    "half": "CREATE TABLE half (position INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT",
+    "message": "CREATE TABLE message (position INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT",
+    "sender": "CREATE TABLE sender (token BLOB PRIMARY KEY, reports INTEGER NOT NULL) STRICT",
 }
 
 
@@ -75,192 +86,181 @@ class Arrival:
 
 
 class Store:
-    """The files of one batch at one server, in a folder of their own; any thread may use it.
+    """One batch at one server, in a folder of its own; any thread may use it.
 
-    `secret` is the fingerprint of the noise's secret, which a batch that is new here keeps. Raises
-    a StoreError if a file is damaged, belongs to another batch or role, or is in use.
+    Reports have positions from 1. A batch that is new here keeps the `secret` of its noise. Raises
+    a StoreError if the file is damaged, belongs to another batch or role, or is in use.
     """
 
-    def __init__(
-        self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int = LARGEST_FILE
-    ) -> None:
+    def __init__(self, folder: Path, batch: Batch, role: int, secret: bytes) -> None:
+        self.batch = batch
+        self.role = role
         self._place = folder / "state.sqlite"
         self._lock = threading.RLock()
-        with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
-            make_folder(folder)
+        make_folder(folder)
+        with os_errors_as_store_errors(folder), self._locked():
+            os.close(open_own(self._place, os.O_CREAT))
+            flush(folder)
             self._database = sqlite3.connect(
                 self._place, isolation_level=None, check_same_thread=False, timeout=1.0
             )
         try:
-            self._open(folder, batch, role, secret, largest_file)
+            for pragma in _PRAGMAS:
+                self._rows(f"PRAGMA {pragma}")
+            if not self._one("SELECT count(*) FROM sqlite_schema"):
+                self._create(secret)
+            self._check()
         except BaseException:
             self._database.close()
             raise
 
-    def _open(
-        self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int
-    ) -> None:
-        with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
-            # One process alone uses a batch's files; the lock ends with it.
-            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
-                self._database.execute(f"PRAGMA {pragma}")
-            self._create(batch, role, secret)
-            flush(folder)
-            self._check(batch, role)
-            count = int(self._one("SELECT count(*) FROM report"))
-            if self._one("SELECT coalesce(max(position) + 1, 0) FROM report") != count:
-                raise StoreError(f"{str(self._place)!r} is damaged; expected all reports")
-            self._count = count
-        kept = 0 if self.summed or self.state == "ended" else count
-        self._segments = Segments(
-            folder / "segments", batch, role, count=kept, largest=largest_file
-        )
-
     def close(self) -> None:
-        """Close the files; nothing is pending."""
-        with self._lock:
-            self._segments.close()
-            with suppress(sqlite3.Error):
-                self._database.close()
+        """Close the file; nothing is pending."""
+        with self._locked():
+            self._database.close()
 
     @property
     def state(self) -> str:
-        """One of open, closed, frozen, answered, retired, ended."""
+        """One of open, closed, frozen, answered, ended."""
         return str(self._one("SELECT state FROM batch"))
 
     @property
     def secret(self) -> bytes:
-        """The fingerprint of the noise's secret."""
+        """The 32 secret bytes of the noise; a batch that has ended has none."""
         return bytes(self._one("SELECT secret FROM batch"))
 
     @property
     def count(self) -> int:
-        """How many reports are stored."""
-        return self._count
+        """The number of reports that were ever stored."""
+        return int(self._one("SELECT coalesce(max(position), 0) FROM report"))
 
     @property
-    def summed(self) -> bool:
-        """Whether the final sum is stored, so that the reports themselves may go."""
-        return bool(self._one("SELECT summed FROM batch"))
+    def checked(self) -> int:
+        """The number of reports that `sums` counts and messages are there for."""
+        return int(self._one("SELECT coalesce(max(position), 0) FROM message"))
+
+    @property
+    def erased(self) -> bool:
+        """Whether reports and messages were deleted: `sums` is final, or the batch has ended."""
+        return bool(self._one("SELECT erased FROM batch"))
+
+    @property
+    def sums(self) -> Shares:
+        """Shares of the counts of the first `checked` reports; once `erased`, of the agreed set."""
+        ((content, checksum),) = self._rows("SELECT sums, checksum FROM batch")
+        if content is None or hashlib.sha256(content).digest() != checksum:
+            raise StoreError(f"{str(self._place)!r} is damaged; the sum of its reports is lost")
+        sums = np.frombuffer(content, "<u8").astype(np.uint64)
+        return sums.reshape(len(self.batch.classes), -1)
 
     def add(self, arrivals: Sequence[Arrival]) -> list[bool | RefusedError]:
         """Store checked reports, all with one flush.
 
-        Return for each whether it is new, or why it is not stored. One that is there already is no
-        news, whatever the state, and not counted as another one of its token.
+        Return for each whether it is new, or why it is not stored. A report that is there already
+        is not new, whatever the state, and does not count against its token.
         """
-        with self._lock, self._sqlite_errors_as_store_errors():
-            is_open = self.state == "open"
-            new: dict[bytes, Arrival] = {}
-            sent: dict[bytes, int] = {}
-            outcomes = [self._outcome(one, new, sent, is_open=is_open) for one in arrivals]
-            if new:
-                self._segments.append(b"".join(one.report for one in new.values()))
-                self._enter(list(new.values()), sent)
-            return outcomes
-
-    def _enter(self, new: list[Arrival], sent: dict[bytes, int]) -> None:
-        rows = [(position, one.report_id) for position, one in enumerate(new, self._count)]
         with self._transaction():
-            self._database.executemany("INSERT INTO report (position, id) VALUES (?, ?)", rows)
-            self._database.executemany("REPLACE INTO sender VALUES (?, ?)", sent.items())
-        self._count += len(rows)
+            return [self._enter(one) for one in arrivals]
 
-    def shut(self) -> None:
-        """Take no more reports."""
-        self._set("state = 'closed'", "open")
+    def _enter(self, one: Arrival) -> bool | RefusedError:
+        if self._rows("SELECT 1 FROM report WHERE id = ?", one.report_id):
+            return False
+        if self.state != "open":
+            return RefusedError("the batch is closed; it takes no more reports", 409)
+        if one.most is not None and not self._rows(
+            "INSERT INTO sender VALUES (?, 1) ON CONFLICT DO UPDATE SET reports = reports + 1 "
+            "WHERE reports < ? RETURNING reports",
+            one.token,
+            one.most,
+        ):
+            return RefusedError(
+                f"the token has sent all the reports it may ({one.most}); ask the server's "
+                "operator for another",
+                403,
+            )
+        self._rows("INSERT INTO report (id) VALUES (?)", one.report_id)
+        self._rows("INSERT INTO half VALUES (last_insert_rowid(), ?)", one.report)
+        return True
 
-    def retire(self) -> None:
-        """Never answer again."""
-        self._set("state = 'retired'", "open", "closed", "frozen", "answered")
+    def halves(
+        self, after: int, last: int, most: int, *, outside: bool = False
+    ) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports at some positions as rows of uint8, at most some at once.
+
+        Each is the one that was accepted. If `outside`, only those that are not in the agreed set.
+        """
+        query = (
+            "SELECT position, id, content FROM report LEFT JOIN half USING (position) "
+            "WHERE position > ? AND position <= ? AND outside >= ? ORDER BY position LIMIT ?"
+        )
+        while rows := self._rows(query, after, last, outside, most):
+            try:
+                found = [check(self.batch, self.role, half or b"") for _, _, half in rows]
+            except ReportError:
+                found = []
+            if found != [name for _, name, _ in rows]:
+                raise StoreError(f"{str(self._place)!r} is damaged; it lost accepted reports")
+            yield np.frombuffer(b"".join(row[2] for row in rows), np.uint8).reshape(len(rows), -1)
+            after = rows[-1][0]
+
+    def add_checked(self, found: CheckedReports) -> None:
+        """Store the messages about the next reports, and add these to the sums."""
+        with self._transaction():
+            for message in found.messages:
+                self._rows("INSERT INTO message (content) VALUES (?)", message.tobytes())
+            self._keep(self.sums + found.shares)
+
+    def finish(self, sums: Shares) -> None:
+        """Store the sums of the agreed set, and delete reports and messages."""
+        with self._transaction():
+            self._keep(sums)
+            self._erase()
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def end(self) -> None:
-        """Answer nothing new again."""
-        self._set("state = 'ended'", "open", "closed", "frozen", "answered", "retired")
+        """Answer nothing new again; delete all but ids and the answer."""
+        with self._transaction():
+            self._rows("UPDATE batch SET state = 'ended', secret = NULL, sums = NULL")
+            self._erase()
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def erase(self) -> None:
-        """Delete the reports of a batch that has ended; their ids stay."""
-        with self._lock:
-            self._segments.drop()
-
-    def rows_by_id(self, after: bytes, most: int) -> list[tuple[bytes, int]]:
-        """Return id and position of at most so many reports, by id, after an id."""
-        query = "SELECT id, position FROM report WHERE id > ? ORDER BY id LIMIT ?"
-        return [(row[0], row[1]) for row in self._rows(query, (after, most))]
+    def entries(self, after: bytes, most: int) -> list[tuple[bytes, int]]:
+        """Return at most some entries by id, after an id: id with message, and the position."""
+        query = (
+            "SELECT id, content, position FROM report JOIN message USING (position) "
+            "WHERE id > ? ORDER BY id LIMIT ?"
+        )
+        return [(name + content, at) for name, content, at in self._rows(query, after, most)]
 
     @property
     def agreed(self) -> Agreement | None:
         """The set that this server found both have, if it knows."""
-        ((count, digest, rejected),) = self._rows(
-            "SELECT agreed_count, agreed_digest, rejected FROM batch"
-        )
+        query = "SELECT agreed_count, agreed_digest, rejected FROM batch"
+        ((count, digest, rejected),) = self._rows(query)
         return None if count is None else Agreement(count, digest, rejected)
 
-    @property
-    def frozen(self) -> Agreement:
-        """The agreed set of a frozen batch."""
-        agreed = self.agreed
-        if agreed is None:
-            raise StoreError(f"{str(self._place)!r} is damaged; the agreed set was lost")
-        return agreed
+    def shut(self) -> None:
+        """Take no more reports."""
+        self._rows("UPDATE batch SET state = 'closed' WHERE state = 'open'")
 
-    def propose(self, agreement: Agreement, outside: NDArray[np.int64]) -> None:
+    def propose(self, agreement: Agreement, outside: Iterable[int]) -> None:
         """Store which reports count: all but those at some positions."""
-        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            self._database.execute("UPDATE report SET outside = 0 WHERE outside != 0")
-            self._database.executemany(
-                "UPDATE report SET outside = 1 WHERE position = ?", ((int(at),) for at in outside)
-            )
-            self._database.execute(
+        with self._transaction():
+            self._rows("UPDATE report SET outside = 0 WHERE outside != 0")
+            for position in outside:
+                self._rows("UPDATE report SET outside = 1 WHERE position = ?", position)
+            self._rows(
                 "UPDATE batch SET agreed_count = ?, agreed_digest = ?, rejected = ? "
                 "WHERE state = 'closed'",
-                (agreement.count, agreement.digest, agreement.rejected),
+                agreement.count,
+                agreement.digest,
+                agreement.rejected,
             )
 
     def freeze(self, noise: bytes) -> None:
         """Store that the other server found the same set, and what noise is drawn here."""
-        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            self._database.execute(
-                "UPDATE batch SET state = 'frozen', noise = ? WHERE state = 'closed'",
-                (noise,),
-            )
-
-    def outside(self) -> NDArray[np.int64]:
-        """Return the positions of the reports that are not in the agreed set."""
-        rows = self._rows("SELECT position FROM report WHERE outside != 0 ORDER BY position")
-        return np.array(rows, dtype=np.int64).reshape(-1)
-
-    def read(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return stored reports as rows of uint8, each the one that was accepted."""
-        records = self._segments.read(start, stop)
-        rows = self._rows(
-            "SELECT id FROM report WHERE position >= ? AND position < ? ORDER BY position",
-            (start, stop),
-        )
-        # A report ends with its id, which its content determines.
-        if b"".join(row[0] for row in rows) != records[:, -ID_BYTES:].tobytes():
-            raise StoreError(f"{str(self._place)!r} does not fit the stored reports")
-        return records
-
-    def drop_reports(self) -> None:
-        """Store that the final sum is on the disk, then delete the reports."""
-        with self._lock:
-            if self._set("summed = 1", "frozen", "answered", "retired"):
-                self._segments.drop()
-
-    @property
-    def answer(self) -> bytes | None:
-        """The answer that was given."""
-        answer: bytes | None = self._one("SELECT answer FROM batch")
-        return answer
-
-    def keep_answer(self, content: bytes) -> None:
-        """Store the answer before anyone sees it."""
-        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            self._database.execute(
-                "UPDATE batch SET answer = ?, state = 'answered' WHERE state = 'frozen'",
-                (content,),
-            )
+        change = "UPDATE batch SET state = 'frozen', noise = ? WHERE state = 'closed'"
+        self._rows(change, noise)
 
     def check_noise(self, noise: bytes) -> None:
         """Refuse other noise than before, for which no ledger was charged."""
@@ -271,86 +271,76 @@ class Store:
                 409,
             )
 
-    def _outcome(
-        self, one: Arrival, new: dict[bytes, Arrival], sent: dict[bytes, int], *, is_open: bool
-    ) -> bool | RefusedError:
-        if one.report_id in new or self._rows(
-            "SELECT 1 FROM report WHERE id = ?", (one.report_id,)
-        ):
-            return False
-        if not is_open:
-            return RefusedError("the batch is closed; it takes no more reports", 409)
-        if one.most is not None:
-            if one.token not in sent:
-                query = "SELECT reports FROM sender WHERE token = ?"
-                rows = self._rows(query, (one.token,))
-                sent[one.token] = rows[0][0] if rows else 0
-            if sent[one.token] >= one.most:
-                return RefusedError(
-                    f"the token has sent all the reports it may ({one.most}); ask the server's "
-                    "operator for another",
-                    403,
-                )
-            sent[one.token] += 1
-        new[one.report_id] = one
-        return True
+    @property
+    def answer(self) -> bytes | None:
+        """The answer that was given."""
+        answer: bytes | None = self._one("SELECT answer FROM batch")
+        return answer
 
-    def _create(self, batch: Batch, role: int, secret: bytes) -> None:
+    def keep_answer(self, content: bytes) -> None:
+        """Store the answer before anyone sees it."""
+        change = "UPDATE batch SET answer = ?, state = 'answered' WHERE state = 'frozen'"
+        self._rows(change, content)
+
+    def _create(self, secret: bytes) -> None:
+        batch = self.batch
         with self._transaction():
-            if self._one("SELECT count(*) FROM sqlite_schema"):
-                return
             for table in _TABLES.values():
-                self._database.execute(table)
-            self._database.execute(
-                "INSERT INTO batch (id, digest, role, secret, state) VALUES (1, ?, ?, ?, 'open')",
-                (batch.digest, role, secret),
+                self._rows(table)
+            insert = (
+                "INSERT INTO batch (id, digest, role, state, secret) VALUES (1, ?, ?, 'open', ?)"
             )
-            self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
+            self._rows(insert, batch.digest, self.role, secret)
+            self._keep(np.zeros((len(batch.classes), len(batch.points())), np.uint64))
+            self._rows(f"PRAGMA application_id = {_APPLICATION}")
+            self._rows(f"PRAGMA user_version = {_LAYOUT}")
 
-    def _check(self, batch: Batch, role: int) -> None:
+    def _check(self) -> None:
         tables = self._rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
         marks = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
         sound = dict(tables) == _TABLES and marks == (_APPLICATION, _LAYOUT)
-        if not sound or self._one("PRAGMA quick_check") != "ok":
+        # Halves are checked when they are read; to look at all of them would take minutes.
+        for table in ("batch", "report", "sender") if sound else ():
+            sound = sound and self._one(f"PRAGMA quick_check({table})") == "ok"
+        if not sound:
             raise StoreError(f"{str(self._place)!r} is damaged, or another nolook made it")
-        if self._rows("SELECT digest, role FROM batch") != [(batch.digest, role)]:
+        if self._rows("SELECT digest, role FROM batch") != [(self.batch.digest, self.role)]:
             raise StoreError(
                 f"{str(self._place)!r} is of another batch or role; expected a folder of its own "
-                f"for batch {batch.name!r} with these parameters"
+                f"for batch {self.batch.name!r} with these parameters"
             )
+        if self._one("SELECT count(*) FROM report") != self.count:
+            raise StoreError(f"{str(self._place)!r} is damaged; it lost accepted reports")
 
-    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._lock, self._sqlite_errors_as_store_errors():
+    def _keep(self, sums: Shares) -> None:
+        content = sums.astype("<u8").tobytes()
+        change = "UPDATE batch SET sums = ?, checksum = ?"
+        self._rows(change, content, hashlib.sha256(content).digest())
+
+    def _erase(self) -> None:
+        for change in ("UPDATE batch SET erased = 1", "DELETE FROM half", "DELETE FROM message"):
+            self._rows(change)
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._locked():
             return self._database.execute(query, values).fetchall()
 
     def _one(self, query: str) -> Any:  # noqa: ANN401 -- whatever SQLite holds
         return self._rows(query)[0][0]
 
-    def _set(self, change: str, *states: str) -> bool:
-        """Change the batch if it is in one of some states; tell whether it was."""
-        places = ", ".join("?" * len(states))
-        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            query = f"UPDATE batch SET {change} WHERE state IN ({places})"  # noqa: S608
-            return self._database.execute(query, states).rowcount == 1
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Run the block in a transaction; when it ends without an error, it is on the disk."""
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self._locked(), self._database:
+            self._rows("BEGIN IMMEDIATE")
             yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
 
     @contextmanager
-    def _sqlite_errors_as_store_errors(self) -> Iterator[None]:
-        """Turn an error of SQLite into one line."""
+    def _locked(self) -> Iterator[None]:
+        """Let one thread in; turn an error of SQLite into one line."""
         try:
-            yield
+            with self._lock:
+                yield
         except sqlite3.Error as error:
             text = str(error)
             reason = "is in use by another server" if "locked" in text else "is damaged or closed"

@@ -1,8 +1,9 @@
 """Rows that come once, or not surely the same twice: read once, and kept in a file without a name.
 
-A stream has no second pass, and a lazy frame or a query may give other rows, or another order, each
-time. The file lies in the folder of temporary files, is never in memory as a whole, and is gone
-with the table, whatever ends the process: on most systems it has no name that could stay behind.
+A stream has no second pass, and a lazy frame or a table of a database may give other rows, or
+another order, each time. The file lies in the folder of temporary files, is never in memory as a
+whole, and is gone with the table, whatever ends the process: on most systems it has no name that
+could stay behind.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import IO, Any, TypeAlias
@@ -21,7 +23,6 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from nolook.errors import TableError
-from nolook.tables._patience import patient
 from nolook.tables.files import MOST_PARTS
 from nolook.tables.source import Column, attempt, guarded, sound
 
@@ -31,8 +32,8 @@ _ROWS = 32_768
 #: Bytes of the disk that are left to others: a stream may never end.
 _LEFT_FREE = 1 << 30
 
-#: Starts to give rows as Arrow record batches.
-Start: TypeAlias = Callable[[], Iterable[Any]]
+#: Starts to give rows as Arrow record batches that have at least the named columns.
+Start: TypeAlias = Callable[[Sequence[str]], Iterable[Any]]
 
 
 def from_stream(source: object) -> Spooled | None:
@@ -48,18 +49,19 @@ def from_stream(source: object) -> Spooled | None:
                 "source is a lazy frame, which this version of Polars gives at once only; expected "
                 "its rows (call collect() first, or install a newer Polars)"
             )
-        return Spooled("the lazy frame", attempt(message, _lazy_schema, source), _lazy(source))
+        fields = attempt(message, _lazy_schema, source)
+        return Spooled("the lazy frame", map(Column.from_field, fields), _lazy(source))
     if kind.__name__ == "DuckDBPyRelation":
         empty = attempt(message, lambda: source.limit(0).to_arrow_reader(1))  # type: ignore[attr-defined]
         return Spooled(
             "the relation",
-            empty.schema,
-            lambda: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
+            map(Column.from_field, empty.schema),
+            lambda _: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
         )
     if not hasattr(source, "__arrow_c_stream__") or _is_in_memory(source):
         return None
     reader = attempt(message, pa.RecordBatchReader.from_stream, source)
-    return Spooled("the stream", reader.schema, lambda: reader)
+    return Spooled("the stream", map(Column.from_field, reader.schema), lambda _: reader)
 
 
 def _is_in_memory(source: object) -> bool:
@@ -75,7 +77,7 @@ def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is neede
 
 
 def _lazy(frame: Any) -> Start:  # noqa: ANN401
-    def start() -> Iterator[Any]:
+    def start(_: Sequence[str]) -> Iterator[Any]:
         pieces = frame.collect_batches(
             chunk_size=_ROWS, maintain_order=True, lazy=True, engine="streaming"
         )
@@ -88,24 +90,34 @@ def _lazy(frame: Any) -> Start:  # noqa: ANN401
 class Spooled:
     """A table whose rows are read once, in its first pass, and then kept on disk.
 
-    Nested columns are not kept: they can become neither numbers nor categories.
+    Only the columns that were announced by :meth:`use` are kept; all, if none were. Nested ones
+    never are: they can become neither numbers nor categories.
 
     Parameters
     ----------
     name : str
         What messages call it.
-    schema : pyarrow.Schema
+    columns : iterable of Column
     start : callable
         Gives its rows; called once.
+    label : str, optional
+        Its own name, for ledgers and files.
     """
 
-    def __init__(self, name: str, schema: Any, start: Start) -> None:  # noqa: ANN401
-        self.name = name
-        self.columns = tuple(Column.from_field(field) for field in schema)
+    def __init__(
+        self, name: str, columns: Iterable[Column], start: Start, label: str | None = None
+    ) -> None:
+        self.name, self.label = name, label
+        self.columns = tuple(columns)
         self._start: Start | None = start
+        self._in_use: dict[str, None] = {}
         self._kept: _Kept | None = None
         self._reading = threading.Lock()
         self._run_of: range | None = None
+
+    def use(self, names: Iterable[str]) -> None:
+        """Announce columns that will be read; only before the first pass."""
+        self._in_use |= dict.fromkeys(names)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
@@ -135,29 +147,35 @@ class Spooled:
                 start, self._start = self._start, None
                 if start is None:
                     raise TableError(f"{self.name} could not be read to its end; start again")
-                self._kept = _Kept(self.name, self.columns, start)
+                counts = Counter(column.name for column in self.columns)
+                fields = [
+                    pa.field(column.name, _stored(column.type))
+                    for column in self.columns
+                    if counts[column.name] == 1
+                    and column.type is not None
+                    and not pt.is_nested(column.type)
+                    and (not self._in_use or column.name in self._in_use)
+                ]
+                self._kept = _Kept(self.name, pa.schema(fields), start)
             return self._kept
 
 
 class _Kept:
     """Rows in a file of Arrow's, which several threads may read."""
 
-    def __init__(self, name: str, columns: Sequence[Column], start: Start) -> None:
+    def __init__(self, name: str, schema: Any, start: Start) -> None:  # noqa: ANN401
         self._file = tempfile.TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with this
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
-        self._places = [i for i, column in enumerate(columns) if not pt.is_nested(column.type)]
-        self._fields = [columns[i] for i in self._places]
-        schema = pa.schema([(f"{i}", _stored(field.type)) for i, field in enumerate(self._fields)])
+        self._schema = schema
         stopped = f"{name} stopped giving rows that can be read; start again"
-        batches = patient(guarded(_started(start), stopped), name)
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
-            for batch in batches:
-                self._write(writer, batch, schema, stopped)
+            for batch in guarded(_started(start, schema.names), stopped):
+                self._write(writer, batch, stopped)
         with self._opened() as reader:
             self.pieces: int = reader.num_record_batches
 
-    def _write(self, writer: Any, batch: Any, schema: Any, stopped: str) -> None:  # noqa: ANN401
+    def _write(self, writer: Any, batch: Any, stopped: str) -> None:  # noqa: ANN401
         folder = tempfile.gettempdir()
         full = (
             f"the rows do not fit on the disk of {folder!r}, of which "
@@ -165,29 +183,26 @@ class _Kept:
         )
         for first in range(0, batch.num_rows, _ROWS):
             cells = batch.slice(first, _ROWS)
-            rows = attempt(stopped, _plain, cells, self._places, schema)
+            rows = attempt(stopped, _plain, cells, self._schema)
             if shutil.disk_usage(folder).free < _LEFT_FREE:
                 raise TableError(full)
             attempt(full, writer.write_batch, rows)
 
     def batches(self, names: Sequence[str], run: range | None) -> Iterator[Any]:
         """Yield record batches of the named columns, of some pieces if not of all."""
-        known = [field.name for field in self._fields]
-        wanted = [known.index(name) for name in names]
-        options = pa.ipc.IpcReadOptions(included_fields=sorted(wanted))
+        wanted = sorted(map(self._schema.names.index, names))
+        options = pa.ipc.IpcReadOptions(included_fields=wanted)
         with self._opened(options) as reader:
             for piece in range(reader.num_record_batches) if run is None else run:
-                batch = reader.get_batch(piece)
-                columns = [batch.column(f"{place}") for place in wanted]
-                yield pa.RecordBatch.from_arrays(columns, names=list(names))
+                yield reader.get_batch(piece).select(list(names))
 
     def _opened(self, options: Any = None) -> Any:  # noqa: ANN401
         window = pa.PythonFile(_Window(self._file, self._lock), "r")
         return pa.ipc.open_file(window, options=options)
 
 
-def _started(start: Start) -> Iterator[Any]:
-    yield from start()
+def _started(start: Start, names: Sequence[str]) -> Iterator[Any]:
+    yield from start(names)
 
 
 class _Window(io.RawIOBase):
@@ -231,8 +246,8 @@ def _stored(kind: Any) -> Any:  # noqa: ANN401
     return kind.value_type if pt.is_dictionary(kind) else kind
 
 
-def _plain(rows: Any, places: Sequence[int], schema: Any) -> Any:  # noqa: ANN401
-    """Return some columns of rows, safe to write."""
-    columns = [sound(rows.column(place)) for place in places]
+def _plain(rows: Any, schema: Any) -> Any:  # noqa: ANN401
+    """Return the columns that are kept, safe to write."""
+    columns = [sound(rows.column(name)) for name in schema.names]
     plain = [c.dictionary_decode() if pt.is_dictionary(c.type) else c for c in columns]
     return pa.RecordBatch.from_arrays(plain, schema=schema)

@@ -1,0 +1,317 @@
+"""Which rows are in use: conditions on single cells, all of which must hold.
+
+Whether a row is used depends on that row alone, after its cells were converted as the schema says.
+A missing value meets no condition, also not ``!=``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from attrs import evolve, frozen
+
+from nolook._language import given, named
+from nolook.errors import ParameterError
+from nolook.tables.design import Columns
+
+if TYPE_CHECKING:
+    from nolook.tables.schema import ColumnSchema, Schema
+    from nolook.tables.source import Column, Source
+
+__all__ = [
+    "Condition",
+    "Filtered",
+    "Where",
+    "are_numbers",
+    "check_where",
+    "read_condition",
+    "rows_where",
+]
+
+Value: TypeAlias = str | int | float | bool | dt.date
+#: Conditions as :func:`nolook.read_table` takes them.
+Where: TypeAlias = Sequence[tuple[str, str, Value | Sequence[Value]]]
+
+_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_SIGNS = ("=", "!=", *_ORDERS, "in", "not in")
+_SAME = {"==": "=", "<>": "!="}
+_WRITTEN = re.compile(
+    r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<plain>[^<>=!"]+?))\s*
+    (?P<sign><=|>=|<>|!=|==|=|<|>|\bnot\s+in\b|\bin\b)\s*(?P<value>.*?)\s*""",
+    re.VERBOSE | re.DOTALL,
+)
+_PARTS = ("column", "sign", "value")
+_EXPECTED = "expected COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
+_EXAMPLE, _LIST = "age >= 18", [("age", ">=", 18), ("region", "in", ["North", "South"])]
+_FEW, _MANY = 200, 1000
+_TEXTS = (pt.is_string, pt.is_large_string, pt.is_string_view)
+
+
+@frozen
+class Condition:
+    """One condition: a column, a sign, and what its cells are compared with."""
+
+    column: str
+    sign: str
+    values: tuple[Value, ...]  # one, but for "in" and "not in"
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.sign} {', '.join(map(str, self.values))}"
+
+    def plain(self) -> list[Any]:
+        """Return the condition as :func:`nolook.read_table` takes it, fit for JSON."""
+        values = [str(v) if isinstance(v, dt.date) else v for v in self.values]
+        return [self.column, self.sign, values if self.sign.endswith("in") else values[0]]
+
+
+def check_where(where: object) -> tuple[Condition, ...]:
+    """Return conditions; raises ParameterError for anything that is none."""
+    if where is None:
+        return ()
+    if not isinstance(where, Sequence) or isinstance(where, str | bytes) or len(where) > _FEW:
+        what = f"has {len(where)} conditions" if isinstance(where, list | tuple) else _kind(where)
+        raise ParameterError(
+            f"{named('where')} {what}; expected a list of at most {_FEW} conditions (for example "
+            f"{given('where', _EXAMPLE, f'where={_LIST}')})"
+        )
+    return tuple(map(_checked, where))
+
+
+def _kind(value: object) -> str:
+    return f"is a value of type {type(value).__name__}"
+
+
+def _checked(condition: object) -> Condition:
+    is_one = isinstance(condition, list | tuple) and len(condition) == len(_PARTS)
+    column, sign, value = cast("Sequence[Any]", condition) if is_one else _PARTS
+    sign = _SAME.get(str(sign), sign)
+    if not isinstance(column, str) or sign not in _SIGNS or not is_one:
+        raise ParameterError(
+            f"{named('where')} has a condition that is not a column, a sign and a value; "
+            f"{_EXPECTED} (for example {given('where', _EXAMPLE, f'where={_LIST}')})"
+        )
+    several = sign.endswith("in")
+    values = value.tolist() if isinstance(value, np.ndarray) else value
+    if several != (isinstance(values, Sequence | set) and not isinstance(values, str | bytes)):
+        found = "one value; expected a list" if several else "a list; expected one value (or 'in')"
+        raise ParameterError(f"{named('where')} compares {column!r} by {sign!r} with {found}")
+    listed = [_plain(each) for each in (values if several else (values,))]
+    known = tuple(each for each in listed if each is not None)
+    if not 0 < len(known) <= _MANY or len(known) < len(listed):
+        raise ParameterError(
+            f"{named('where')} compares {column!r} with a missing value, or with no or more than "
+            f"{_MANY} values; expected numbers, texts, dates or booleans"
+        )
+    return Condition(column, sign, known)
+
+
+def _plain(value: object) -> Value | None:
+    """Return a value as Python's own; None if it is not one to compare cells with."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | dt.date) else None
+
+
+def read_condition(text: str) -> tuple[str, str, Value | list[Value]]:
+    """Read a condition as it is written on the command line, such as ``age >= 18``."""
+    found = _WRITTEN.fullmatch(text)
+    if found is None or not found["value"]:
+        raise ParameterError(
+            f"--where is {text!r}; {_EXPECTED} (for example --where 'age >= 18' or --where "
+            "'region in North,South')"
+        )
+    sign = " ".join(found["sign"].split())
+    column = found["quoted"] or found["plain"]
+    if sign.endswith("in"):
+        return column, sign, [_unquoted(part) for part in found["value"].strip("()[]").split(",")]
+    return column, sign, _unquoted(found["value"])
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def rows_where(conditions: Sequence[Condition]) -> str:
+    """Return conditions in words."""
+    return " and ".join(map(str, conditions))
+
+
+def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
+    """Whether all that a column is compared with are numbers, as far as parameters tell."""
+    values = [v for each in conditions if each.column == column for v in each.values]
+    return all(_number(value) is not None for value in values)
+
+
+class Filtered:
+    """The rows of a source, its columns as declared, that meet all conditions.
+
+    Raises TableError if a column is unknown or occurs twice, and ParameterError for a value that
+    no cell of a column could have.
+    """
+
+    def __init__(self, source: Source, conditions: Sequence[Condition], schema: Schema) -> None:
+        self.name, self._source = source.name, source
+        self.where = rows_where(conditions)
+        columns = Columns(source)
+        self._tests = [
+            (each.column, _test(each, columns.find(each.column, "where"), schema))
+            for each in conditions
+        ]
+        self.columns = source.columns
+        self.names = tuple(dict.fromkeys(name for name, _ in self._tests))
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches holding the named columns."""
+        for batch in self._source.batches(list(dict.fromkeys((*names, *self.names)))):
+            yield batch.select(list(names)).filter(self.met(batch))
+
+    def met(self, batch: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
+        """Mark the rows of a batch that meet all conditions."""
+        marks = [test(batch.column(name)) for name, test in self._tests]
+        met = marks[0]
+        for mark in marks[1:]:
+            met = pc.and_(met, mark)
+        return met
+
+    def parts(self) -> list[Filtered]:
+        """Return the parts of the source, filtered."""
+        return [self._of(part) for part in self._source.parts()]
+
+    def _of(self, source: Source | None) -> Filtered:
+        """Return another source of the same columns, filtered likewise."""
+        other = Filtered.__new__(Filtered)
+        other.__dict__.update(self.__dict__ | {"_source": source})
+        return other
+
+
+def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
+    """Return what marks the cells of a column that meet a condition; no cell makes it fail."""
+    kind, own = column.type, schema.columns.get(column.name)
+    if kind is not None and pt.is_dictionary(kind):
+        inner = _test(condition, evolve(column, type=kind.value_type), schema)
+        return lambda cells: inner(cells.dictionary_decode())
+    values, compared = _values(condition, column, own)
+    if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
+        example = f"{column.name} = {condition.values[0]}"
+        raise ParameterError(
+            f"{named('where')} is {str(condition)!r}; expected =, !=, in or not in, since the "
+            f"column holds texts or booleans (for example {example})"
+        )
+    words = ("", *schema.file.missing, *(() if own is None else own.missing))
+    missing = words if compared == pa.large_string() else ()
+    return partial(_mark, condition.sign, values, compared, missing)
+
+
+def _values(
+    condition: Condition, column: Column, own: ColumnSchema | None
+) -> tuple[list[Any], Any]:
+    """Return what cells are compared with, and the type as which they are."""
+    kind = column.type
+    if kind is not None and any(test(kind) for test in _TEXTS):
+        return [_word(v) for v in condition.values], pa.large_string()
+    if kind is not None and pt.is_boolean(kind):
+        return [_truth(condition, v, own) for v in condition.values], kind
+    if own is not None and own.type in {"date", "datetime"}:
+        origin = dt.datetime.fromisoformat(own.origin)
+        days = [(_moment(condition, v) - origin) / dt.timedelta(days=1) for v in condition.values]
+        return days, pa.float64()
+    if kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)):
+        return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
+    if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
+        raise ParameterError(
+            f"{named('where')} compares {column.name!r}, which has type {column.declared}; "
+            "expected a column of numbers, texts, dates or booleans"
+        )
+    numbers = [n for v in condition.values if (n := _number(v)) is not None]
+    if len(numbers) < len(condition.values):
+        raise _unlike(condition, "a number", "18")
+    # As integers, where doubles may be too few: an identifier may have 18 digits.
+    whole = pt.is_integer(kind) and kind != pa.uint64()
+    if whole and all(isinstance(n, int) for n in numbers):
+        return numbers, pa.int64()
+    return [*map(float, numbers)], pa.float64()
+
+
+def _mark(
+    sign: str,
+    values: list[Any],
+    kind: Any,  # noqa: ANN401
+    missing: Sequence[str],
+    cells: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
+    cells = cells.cast(kind, safe=False)  # a cell must not be an error
+    known = cells.is_valid()
+    if pt.is_floating(kind):
+        known, cells = pc.is_finite(cells), pc.add(cells, 0.0)  # 0 for -0, which is_in tells apart
+    if missing:
+        known = pc.and_(known, pc.invert(pc.is_in(cells, value_set=pa.array(missing, kind))))
+    if sign in _ORDERS:
+        met = _ORDERS[sign](cells, pa.scalar(values[0], kind))
+    else:
+        met = pc.is_in(cells, value_set=pa.array(values, kind))
+        met = pc.invert(met) if sign in {"!=", "not in"} else met
+    return pc.fill_null(pc.and_(met, known), False)
+
+
+def _word(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool:
+    words = {"true": True, "false": False, "1": True, "0": False}
+    if own is not None:
+        words |= dict.fromkeys(own.true, True) | dict.fromkeys(own.false or (), False)
+    found = words.get(_word(value), words.get(_word(value).lower()))
+    if found is None:
+        raise _unlike(condition, "true or false", "true")
+    return found
+
+
+def _moment(condition: Condition, value: Value) -> dt.datetime:
+    with suppress(ValueError):
+        found = dt.datetime.fromisoformat(str(value))
+        if found.tzinfo is None:
+            return found
+    raise _unlike(condition, "a date", "2024-12-31")
+
+
+def _cell(condition: Condition, moment: dt.datetime, kind: Any) -> Any:  # noqa: ANN401
+    with suppress(pa.ArrowInvalid, OverflowError):
+        return pa.scalar(moment.date() if pt.is_date(kind) else moment, kind)
+    raise _unlike(condition, "a date that its column can hold", "2024-12-31")
+
+
+def _number(value: Value) -> int | float | None:
+    """Return a value as a finite number, an integer if it fits; None if it is not one."""
+    with suppress(ValueError):
+        if abs(whole := int(str(value))) < 2**63:
+            return whole
+    with suppress(ValueError):
+        return number if math.isfinite(number := float(str(value))) else None
+    return None
+
+
+def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
+    return ParameterError(
+        f"{named('where')} is {str(condition)!r}; expected {expected} (for example "
+        f"{condition.column} {condition.sign} {example})"
+    )
