@@ -277,7 +277,7 @@ def _open(
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
-        columns[unit.column] = ColumnSchema("identifier", given_use="unit", missing=missing)
+        columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened

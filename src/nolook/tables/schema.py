@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
-from attrs import NOTHING, asdict, evolve, field, fields_dict, frozen
+from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 
 from nolook._language import given as written
 from nolook._language import named
@@ -248,8 +248,10 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
-    given_use: str | None = _setting(
-        "use", ("feature", "target", "unit", "nothing"), None, none=True
+    use: str = _setting(
+        "use",
+        ("feature", "target", "unit", "nothing"),
+        Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
     )
     decimal: str | None = _setting("decimal", _DECIMALS, None, none=True)
     thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
@@ -293,12 +295,6 @@ class ColumnSchema:
         for words, wrong in refused.items():
             if wrong:
                 raise ParameterError(words)
-
-    @property
-    def use(self) -> str:
-        """What becomes of the column."""
-        usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
-        return usual if self.given_use is None else self.given_use
 
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
@@ -441,8 +437,11 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain data, fit for JSON: only what is not the default."""
-        columns = {name: _plain(column) for name, column in self.columns.items()}
-        file = _plain(self.file)
+        columns = {
+            name: {"type": column.type, **_plain(column, ColumnSchema(column.type))}
+            for name, column in self.columns.items()
+        }
+        file = _plain(self.file, FileFormat())
         return {key: part for key, part in (("file", file), ("columns", columns)) if part}
 
     @property
@@ -472,7 +471,7 @@ class Schema:
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use; its unit stays one."""
         names = [name for name in names if name not in self.used_as("unit")]
-        return self._with(names, ColumnSchema("text"), given_use="nothing", indicator=False)
+        return self._with(names, ColumnSchema("text"), use="nothing", indicator=False)
 
     def indicating(self, names: Iterable[str]) -> Schema:
         """Return the schema with indicators of where some columns, declared or not, are missing."""
@@ -497,8 +496,8 @@ class Schema:
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
             if {name, *column.features(name)} & kept:
-                given = "unit" if column.use == "unit" else None
-                columns[name] = evolve(column, given_use=given)
+                usual = ColumnSchema(column.type).use
+                columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
             elif not self.file.header:
                 columns[name] = ColumnSchema("text")
         return Schema(columns, **asdict(self.file))
@@ -534,8 +533,7 @@ def _column(settings: object) -> ColumnSchema:
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
-    given = _settings(settings, ("type", "use", "missing", *own))
-    return ColumnSchema(given_use=given.pop("use", None), **given)
+    return ColumnSchema(**_settings(settings, ("type", "use", "missing", *own)))
 
 
 def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -552,13 +550,12 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
     return dict(given)
 
 
-def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
-    """Return settings that are not the default, fit for JSON."""
-    kinds = fields_dict(type(declared))
+def _plain(declared: ColumnSchema | FileFormat, usual: object) -> dict[str, Any]:
+    """Return settings that are not the usual ones, fit for JSON."""
     settings = {
-        "use" if name == "given_use" else name: list(value) if isinstance(value, tuple) else value
+        name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
-        if value != kinds[name].default
+        if value != getattr(usual, name)
     }
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
