@@ -453,6 +453,26 @@ class Schema:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
+    def features(
+        self, names: Iterable[str], categories: Mapping[str, Levels]
+    ) -> dict[str, Levels | None]:
+        """Return what columns give as features: levels, those given first, or None for a number.
+
+        A date taken apart may be named, or parts of it. Raises ParameterError if a category has no
+        levels.
+        """
+        made = {name: column.features(name) for name, column in self.columns.items()}
+        known = {each: levels for parts in made.values() for each, levels in parts.items()}
+        found = [each for name in names for each in made.get(name, [name])]
+        features = {each: categories.get(each, known.get(each)) for each in found}
+        for name, levels in features.items():
+            if levels == ():
+                raise ParameterError(
+                    f'levels of {name!r} is empty; expected some, for example levels = ["A", "B"] '
+                    "(declared, never looked up)"
+                )
+        return features
+
     def chosen(self, use: str, given: Any) -> Any:  # noqa: ANN401 -- not checked yet
         """Return the column of a use: the one that is given, or else the one declared."""
         (declared,) = self.used_as(use) or (None,)
