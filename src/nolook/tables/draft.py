@@ -237,8 +237,9 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
     """Return the settings of a column that has a type."""
     words = in_words(kind)
     found = {"text": "category", "date and time": "datetime"}.get(words, words)
-    levels: dict[str, Any] = {"levels": []} if found == "category" else {}
-    return {"type": found if found in SETTINGS else "text", **levels}
+    if found == "category":
+        return {"type": found, "levels": []}
+    return {"type": found if found in SETTINGS else "text"}
 
 
 def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401

@@ -55,6 +55,8 @@ _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 COMMENTS = ("#", "%", "!", "*")
+# There may be no quote, and other words than those for true may all be false.
+_MAY_BE_NONE = ("quote", "false")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
 _CURRENCY, _MOST_CURRENCIES = re.compile(r"[^0-9+\-.,%]{1,20}"), 100
@@ -131,8 +133,8 @@ def _column_levels(levels: object, name: str) -> Levels:
 def _encoding(encoding: object, name: str) -> str:
     """Return the canonical name of an encoding whose lines can be read one by one."""
     with suppress(LookupError, ValueError):
-        if isinstance(encoding, str) and codecs.lookup(encoding).name in _ENCODINGS:
-            return codecs.lookup(encoding).name
+        if isinstance(encoding, str) and (found := codecs.lookup(encoding).name) in _ENCODINGS:
+            return found
     expected = "an encoding such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16-le'"
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
@@ -190,13 +192,11 @@ def _setting(
     name: str,
     check: Callable[[object, str], object] | tuple[str, ...],
     default: object = NOTHING,
-    *,
-    none: bool = False,
 ) -> Any:  # noqa: ANN401 -- a field of whatever type the check gives
-    """Declare a setting, checked by a function or one of some choices; with `none`, or None."""
+    """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        if none and value is None:
+        if value is None and (default is None or name in _MAY_BE_NONE):
             return None
         if isinstance(check, tuple):
             return check_choice(name, value, check)
@@ -230,13 +230,13 @@ class FileFormat:
     """
 
     delimiter: str = _setting("delimiter", DELIMITERS, ",")
-    quote: str | None = _setting("quote", ('"', "'"), '"', none=True)
+    quote: str | None = _setting("quote", ('"', "'"), '"')
     encoding: str = _setting("encoding", _encoding, "utf-8")
     header: bool = _setting("header", _flag, True)
-    comment: str | None = _setting("comment", COMMENTS, None, none=True)
+    comment: str | None = _setting("comment", COMMENTS, None)
     multiline: bool = _setting("multiline", _flag, False)
     decimal: str = _setting("decimal", _DECIMALS, ".")
-    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    thousands: str | None = _setting("thousands", _THOUSANDS, None)
     missing: tuple[str, ...] = _setting("missing", _words, ())
 
     def __attrs_post_init__(self) -> None:
@@ -253,13 +253,13 @@ class ColumnSchema:
         ("feature", "target", "unit", "nothing"),
         Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
     )
-    decimal: str | None = _setting("decimal", _DECIMALS, None, none=True)
-    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    decimal: str | None = _setting("decimal", _DECIMALS, None)
+    thousands: str | None = _setting("thousands", _THOUSANDS, None)
     currency: tuple[str, ...] = _setting("currency", _currency, ())
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _words, _FALSE, none=True)
+    false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
     levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
@@ -269,7 +269,7 @@ class ColumnSchema:
     indicator: bool = _setting("indicator", _flag, False)
 
     def __attrs_post_init__(self) -> None:
-        use, never = self.use, self.type in _NEVER_NUMBERS
+        use = self.use
         if self.type == "number":
             _check_signs(self.decimal, self.thousands)
         for part in self.parts:
@@ -277,7 +277,7 @@ class ColumnSchema:
         numbers = "indicator" in SETTINGS[self.type] and not self.parts
         refused = {
             f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
-                never and use in {"feature", "target"}
+                self.type in _NEVER_NUMBERS and use in {"feature", "target"}
             ),
             "use is 'target' for categories; expected a number, a boolean or a date": (
                 use == "target" and not numbers
@@ -315,9 +315,7 @@ class ColumnSchema:
 
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
-        raise ParameterError(
-            f"decimal and thousands are both {decimal!r}; expected different signs (give both)"
-        )
+        raise ParameterError(f"decimal and thousands are both {decimal!r}; expected two signs")
 
 
 @frozen(init=False)
@@ -437,11 +435,8 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain data, fit for JSON: only what is not the default."""
-        columns = {
-            name: {"type": column.type, **_plain(column, ColumnSchema(column.type))}
-            for name, column in self.columns.items()
-        }
-        file = _plain(self.file, FileFormat())
+        columns = {name: _plain(column) for name, column in self.columns.items()}
+        file = _plain(self.file)
         return {key: part for key, part in (("file", file), ("columns", columns)) if part}
 
     @property
@@ -463,8 +458,8 @@ class Schema:
         """
         made = {name: column.features(name) for name, column in self.columns.items()}
         known = {each: levels for parts in made.values() for each, levels in parts.items()}
-        found = [each for name in names for each in made.get(name, [name])]
-        features = {each: categories.get(each, known.get(each)) for each in found}
+        known |= categories
+        features = {n: known.get(n) for name in names for n in made.get(name, [name])}
         for name, levels in features.items():
             if levels == ():
                 raise ParameterError(
@@ -570,12 +565,13 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
     return dict(given)
 
 
-def _plain(declared: ColumnSchema | FileFormat, usual: object) -> dict[str, Any]:
-    """Return settings that are not the usual ones, fit for JSON."""
+def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
+    """Return the type and settings that are not the usual ones, fit for JSON."""
+    usual = ColumnSchema(declared.type) if isinstance(declared, ColumnSchema) else FileFormat()
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
-        if value != getattr(usual, name)
+        if name == "type" or value != getattr(usual, name)
     }
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
