@@ -55,11 +55,9 @@ _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 COMMENTS = ("#", "%", "!", "*")
-# There may be no quote, and other words than those for true may all be false.
-_MAY_BE_NONE = ("quote", "false")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
-_CURRENCY, _MOST_CURRENCIES = re.compile(r"[^0-9+\-.,%]{1,20}"), 100
+_CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
 _LONGEST_PATTERN = 60
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
@@ -151,7 +149,7 @@ def _words(words: object, name: str) -> tuple[str, ...]:
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
-    if len(words) > _MOST_CURRENCIES or not all(map(_CURRENCY.fullmatch, words)):
+    if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
         raise ParameterError(
             f"{name} has a text that is empty, long or could be part of a number; expected signs "
             'such as ["€", "EUR"]'
@@ -196,7 +194,8 @@ def _setting(
     """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        if value is None and (default is None or name in _MAY_BE_NONE):
+        # There may be no quote, and other words than those for true may all be false.
+        if value is None and (default is None or name in {"quote", "false"}):
             return None
         if isinstance(check, tuple):
             return check_choice(name, value, check)
@@ -315,7 +314,7 @@ class ColumnSchema:
 
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
-        raise ParameterError(f"decimal and thousands are both {decimal!r}; expected two signs")
+        raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
 
 
 @frozen(init=False)
@@ -369,19 +368,19 @@ class Schema:
     file: FileFormat
 
     def __init__(self, columns: Mapping[str, Any] | None = None, **file: Any) -> None:  # noqa: ANN401
-        declared = {} if columns is None else columns
-        if not isinstance(declared, Mapping):
+        columns = {} if columns is None else columns
+        if not isinstance(columns, Mapping):
             raise refusal("columns", columns, "a mapping from names to types", "or to settings")
-        names = check_names(list(declared), "columns") if declared else ()
-        read = {name: _located(f"column {name!r}", _column, declared[name]) for name in names}
+        names = check_names(list(columns), "columns") if columns else ()
+        read = {name: _located(f"column {name!r}", _column, columns[name]) for name in names}
         form = _located("file", _file, file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
-                both = f"{several[0]!r} and {several[1]!r}"
-                raise ParameterError(f"columns {both} are both the {use}; expected one")
+                one, other, *_ = several
+                raise ParameterError(f"columns {one!r} and {other!r} are both the {use}")
         if not form.header and not read:
             raise ParameterError("header is False; expected the schema to declare all columns")
 
