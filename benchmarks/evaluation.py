@@ -21,7 +21,7 @@ from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 from papers.barczewski2024.experiments import TABLES
 from papers.barczewski2024.scores import scored
 

@@ -27,11 +27,11 @@ import nolook
 from benchmarks.harness import by_turns, main, median_ratio, medians, timed
 from nolook.algorithms.grids import LinearGrid
 from nolook.kernels.histogram import magnitude_counts, row_counts
+from nolook.spark.cluster import packed
+from nolook.spark.frames import start_session
 from nolook.statistics.cell_counts import ColumnCells
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.engines import packed
-from nolook.tables.spark import start_session
 
 FEATURES = [f"x{i}" for i in range(30)]
 PART = 100_000

@@ -392,10 +392,10 @@ def test_an_interruption_after_spending_leaves_the_ledger_charged(people, tmp_pa
 
 
 BROKEN = (
-    "import nolook.tables.reading\n"
+    "import nolook.tables.read\n"
     "def broken(*args, **kwargs):\n"
     "    raise ValueError('Mr. Smith earns 12345')\n"
-    "nolook.tables.reading.plan = broken\n"
+    "nolook.tables.read.plan = broken\n"
 )
 
 
@@ -421,8 +421,8 @@ def test_an_unexpected_error_is_shown_to_who_asks_for_it(people, tmp_path):
 def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
     program = (
         "import logging, threading, warnings\n"
-        "import nolook.tables.reading\n"
-        "ordinary = nolook.tables.reading.plan\n"
+        "import nolook.tables.read\n"
+        "ordinary = nolook.tables.read.plan\n"
         "class Bad:\n"
         "    def __del__(self):\n"
         "        raise ValueError('secret')\n"
@@ -436,7 +436,7 @@ def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
         "    thread.join()\n"
         "    Bad()\n"
         "    return ordinary(*args, **kwargs)\n"
-        "nolook.tables.reading.plan = talkative\n"
+        "nolook.tables.read.plan = talkative\n"
     )
     words = ("fit", people, "--target", "income", *BUDGET)
     done = run_patched(program, *words, cwd=tmp_path)

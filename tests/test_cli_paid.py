@@ -202,7 +202,7 @@ INTERRUPT = (
     "home.{function} = stopped\n"
 )
 PLACES = {
-    "before": ("nolook.tables.reading", "plan", "nothing was charged, and {} was not written"),
+    "before": ("nolook.tables.read", "plan", "nothing was charged, and {} was not written"),
     "release": (
         "nolook.algorithms.adassp",
         "release_gram",

@@ -27,7 +27,6 @@ from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression
 from nolook.estimators.logistic import LogisticRegression as LogisticRegression
 from nolook.estimators.moment import MomentSelector as MomentSelector
-from nolook.estimators.on_spark import predict_on_spark as predict_on_spark
 from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
 from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline
 from nolook.estimators.quantiles import Quantiles as Quantiles
@@ -46,6 +45,7 @@ from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
 from nolook.privacy.ledger import Ledger as Ledger
 from nolook.report.comparison import Comparison as Comparison
 from nolook.report.comparison import compare as compare
+from nolook.spark.predictions import predict_on_spark as predict_on_spark
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table
 from nolook.tables.databases import Database as Database

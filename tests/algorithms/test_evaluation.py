@@ -11,7 +11,7 @@ from nolook.algorithms.evaluation import evaluation_release
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 
 ROWS = list(itertools.product([-3.0, 0.0, 0.5, 1.0], [False, True]))
 

@@ -30,7 +30,7 @@ from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.release import for_unit
 from nolook.statistics.group_sums import GROUP_UNIT
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 
 WHOLE = 2**30
 GRID = nolook.LinearGrid(1 / 64, 1, 1 / 64)

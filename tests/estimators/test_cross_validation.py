@@ -311,7 +311,7 @@ def a_fold_per_pass(patch):
             self._kept = np.random.default_rng().permutation(self._kept)
             return super()._read(**how)
 
-    patch.setattr("nolook.tables.folds.Marked", Redrawn)
+    patch.setattr("nolook.tables.table.Marked", Redrawn)
 
 
 def folds_of_equal_size(patch):

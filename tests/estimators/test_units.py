@@ -12,7 +12,7 @@ import nolook
 from nolook._unit import Unit
 from nolook.algorithms.grids import LinearGrid
 from nolook.tables import read_table
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 
 _random = np.random.default_rng(0)
 ROWS = 600

@@ -6,13 +6,13 @@ from contextlib import closing
 from functools import partial
 
 import nolook
-from nolook.tables.by_unit import Pieces
+from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
+from nolook.spark.moving import Pieces
 from nolook.tables.conversion import original
-from nolook.tables.engines import Answer, Cluster, next_pieces, packed, state_of, unpacked
 from nolook.tables.table import Table
 
 
-class Elsewhere(Cluster):
+class Elsewhere(Engine):
     """A `fault` changes what comes back, `reorder` the order in which pieces reach their place."""
 
     engine = "Elsewhere"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from nolook.errors import ParameterError, TableError
 from nolook.tables import conversion, read_table
 from nolook.tables import csv as text
+from nolook.tables.read import read_scores
 from nolook.tables.schema import Schema
-from nolook.tables.scored import read_scores
 
 ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
     lambda body: body.encode("latin-1")

@@ -17,12 +17,12 @@ from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
+from nolook.spark import moving
+from nolook.spark.cluster import Answer, packed, unpacked
+from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables import by_unit
-from nolook.tables.by_unit import ByUnit
-from nolook.tables.checksum import Checksum
-from nolook.tables.engines import Answer, packed, unpacked
+from nolook.tables.scan import Checksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 
@@ -325,8 +325,8 @@ def test_each_row_weighs_elsewhere_what_it_weighs_here(unit, path):
 
 def test_pieces_of_many_cuts_and_on_disk_have_the_same_rows(path, monkeypatch):
     table = of_units(path, "word")
-    monkeypatch.setattr(by_unit, "_NUMBERS", 2_000)
-    monkeypatch.setattr(by_unit, "_SPOOLED", 100)
+    monkeypatch.setattr(moving, "_NUMBERS", 2_000)
+    monkeypatch.setattr(moving, "_SPOOLED", 100)
     np.testing.assert_array_equal(collected(elsewhere(table)), collected(table))
 
 

@@ -18,7 +18,7 @@ import nolook
 import nolook.cli
 from nolook.errors import NolookError, ParameterError, TableError
 from nolook.tables.filter import check_where, read_condition
-from nolook.tables.kept import KeptColumns
+from nolook.tables.table import KeptColumns
 from tests.tables.database_places import DATABASES
 
 ROWS = 60

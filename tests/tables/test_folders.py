@@ -24,7 +24,7 @@ from nolook.errors import NolookError, TableError
 from nolook.tables import folders, spool
 from nolook.tables.draft import draft_schema
 from nolook.tables.folders import label_of, would_read
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 from tests.tables.buckets import SECRET, Bucket
 
 PERSON = "Anna-Muster"

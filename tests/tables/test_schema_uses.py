@@ -8,7 +8,7 @@ import pytest
 import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 
 DECLARED = {
     "age": "number",

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables import (
-    blocks,
+    csv as text_files,
+)
+from nolook.tables import (
     files,
     read_table,
+    scan,
     source,
     table_from_arrays,
     table_from_values,
-)
-from nolook.tables import (
-    csv as text_files,
 )
 
 ROWS = st.lists(
@@ -86,7 +86,7 @@ def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, m
 def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, size):
     stored = store(arrow_table(rows), tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_MAX_ROWS", size)
+        patch.setattr(scan, "_MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
         patch.setattr(source, "_MOST_ROWS", 4)
         patch.setattr(text_files, "_BLOCK", 11)

@@ -29,12 +29,12 @@ import nolook.cli
 from nolook import read_table
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.on_spark import predict_on_spark
 from nolook.formats.predictions import write_predictions
 from nolook.kernels.histogram import row_counts
+from nolook.spark import cluster
+from nolook.spark.predictions import predict_on_spark
 from nolook.statistics.histograms import Histograms
-from nolook.tables import engines
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 from tests.collected import Collected
 from tests.tables import spark_session
 
@@ -385,7 +385,7 @@ def test_a_frame_that_is_drawn_anew_in_each_pass_is_refused(frame):
 
 
 def test_workers_of_another_version_are_refused(frame, monkeypatch):
-    monkeypatch.setattr(engines, "__version__", "9.9.9")
+    monkeypatch.setattr(cluster, "__version__", "9.9.9")
     with pytest.raises(TableError, match=r"with nolook .*; expected 9\.9\.9"):
         rows_of(frame)
 

@@ -17,9 +17,8 @@ from nolook import Schema
 from nolook._unit import ROW, WHOLE, Unit
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, units
-from nolook.tables._hash import keyed_hashes
-from nolook.tables.scored import read_scores
-from nolook.tables.units import Units, can_identify, group_rows
+from nolook.tables.read import read_scores
+from nolook.tables.units import Units, can_identify, group_rows, keyed_hashes
 from tests.collected import Collected
 
 KEY = bytes(range(16))

@@ -25,7 +25,7 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 
 __all__ = [
     "CALIBRATION_SHARE",

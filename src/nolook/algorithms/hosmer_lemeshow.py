@@ -40,7 +40,7 @@ from nolook.statistics.group_sums import (
     excess_sensitivities,
 )
 from nolook.tables.folding import Rows
-from nolook.tables.scored import OnlyScores, ScoredTable
+from nolook.tables.read import OnlyScores, ScoredTable
 
 __all__ = [
     "BORDERS_SHARE",

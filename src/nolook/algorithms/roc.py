@@ -41,7 +41,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
 from nolook.tables.folding import Rows
-from nolook.tables.scored import OnlyScores, ScoredTable
+from nolook.tables.read import OnlyScores, ScoredTable
 
 __all__ = ["RocPlan", "RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
 

@@ -34,7 +34,7 @@ from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table, read_table
-from nolook.tables.scored import read_scores
+from nolook.tables.read import read_scores
 
 __all__ = ["cases"]
 

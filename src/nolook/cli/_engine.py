@@ -40,6 +40,6 @@ def session_of(engine: str | None, master: str | None) -> object:
     """Start the session of Spark that reads, if one is wanted."""
     if engine is None:
         return None
-    from nolook.tables.spark import start_session
+    from nolook.spark.frames import start_session
 
     return start_session(master)

@@ -165,7 +165,7 @@ class Release:
 
     def read_scores(self, scored: Scored) -> Table:
         """Open the table for a score and a target of classes."""
-        from nolook.tables.scored import read_scores
+        from nolook.tables.read import read_scores
 
         return read_scores(
             self.place,
@@ -218,7 +218,7 @@ class Release:
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
         from nolook.tables.design import unknown_column
-        from nolook.tables.reading import column_names as header
+        from nolook.tables.read import column_names as header
 
         named = {"exclude": excluded, "missing": self.missing.indicated}
         known = header(self.place, self.declared) if any(named.values()) else ()
@@ -319,10 +319,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if given.get("positive") == "":
-                raise ParameterError(
-                    "--positive is empty; expected a value of the target (for example "
-                    "--positive yes)"
-                )
+                raise ParameterError("--positive is empty; expected a value of the target")
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:

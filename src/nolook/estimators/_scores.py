@@ -16,7 +16,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.making import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 from nolook.tables.source import attempt
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 from nolook.tables.table import View
 
 if TYPE_CHECKING:

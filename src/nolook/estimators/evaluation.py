@@ -26,7 +26,7 @@ from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 from nolook.tables.table import View
 
 if TYPE_CHECKING:

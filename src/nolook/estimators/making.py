@@ -20,7 +20,7 @@ from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan, for_unit
 from nolook.tables import Table
-from nolook.tables.scored import ScoredTable
+from nolook.tables.read import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee

@@ -17,7 +17,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
-from nolook.tables.kept import KeptColumns
+from nolook.tables.table import KeptColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,15 +32,16 @@ Standard: TypeAlias = tuple[Array, Array, Array, Array]
 #: What the sizes of a row of a whitening's matrix may add up to: times 2^20 it is below 2^53.
 LARGEST_ROW = 2.0**32
 
-# Rows that are whitened at a time.
-_PART_ROWS = 1 << 10
+# Numbers that are whitened at a time.
+_PART = 1 << 15
 
 
 @njit(nogil=True, cache=True)
-def _standard_rows(columns, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _standard_rows(columns, start, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Whole units of 1/UNIT, clipped, less a shift; NaN is 0 before. As in `integer_rows`."""
     for j in range(columns.shape[0]):
-        column, part = columns[j], out[j]
+        part = out[j]
+        column = columns[j, start : start + part.size]
         middle, width, least, most, less = center[j], scale[j], low[j], high[j], shift[j]
         for i in range(part.size):
             value = (column[i] - middle) / width * UNIT
@@ -66,24 +67,25 @@ def _squares(whole, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN
 
 
 @njit(nogil=True, cache=True)
-def _multiply(whole, steps):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Multiply each row, a column of `whole`, and truncate it."""
+def _multiply(whole, bound, scale, factors, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Multiply each row, a column of `whole`, down to a bound and by a scale, and truncate it."""
+    _squares(whole, totals)
+    for i in range(totals.size):
+        # A row of zeros is no reason to divide by one.
+        factors[i] = min(bound / np.sqrt(max(totals[i], 1.0)), 1.0)
+    steps = factors * scale
     for j in range(whole.shape[0]):
         part = whole[j]
         for i in range(part.size):
             part[i] = np.trunc(part[i] * steps[i])
+    _squares(whole, totals)
 
 
 def _shorten(whole: Array, squared_radius: int, unit: int) -> tuple[Array, Array]:
     """Shorten rows to a norm, as whole multiples of 1/unit; return their squares and factors."""
-    totals = np.empty(whole.shape[1])
-    _squares(whole, totals)
-    bound = math.sqrt(squared_radius) / unit * UNIT
-    # A row of zeros is no reason to divide by one.
-    factors = np.minimum(bound / np.sqrt(np.maximum(totals, 1.0)), 1.0)
-    _multiply(whole, factors * unit / UNIT)
-    _squares(whole, totals)
-    if (totals > squared_radius).any():
+    factors, totals = np.empty((2, whole.shape[1]))
+    _multiply(whole, math.sqrt(squared_radius) / unit * UNIT, unit / UNIT, factors, totals)
+    if totals.max(initial=0.0) > squared_radius:
         shrink_rows(whole, squared_radius)
         _squares(whole, totals)
     return totals, factors
@@ -111,13 +113,14 @@ def _whitened(
     low, high = UNIT * low, UNIT * high
     size, count = columns.shape
     shift = np.zeros(size) if whitening is None else whitening.center
-    memory = np.empty((2, (size + 1) * min(_PART_ROWS, count)))
-    for start in range(0, count, _PART_ROWS):
-        part = slice(start, min(start + _PART_ROWS, count))
+    most = min(count, max(1, _PART // (size + 1)))
+    memory = np.empty((2, (size + 1) * most))
+    for start in range(0, count, max(most, 1)):
+        part = slice(start, min(start + most, count))
         width = part.stop - start
         standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
         standing[0] = whole[0] = UNIT
-        _standard_rows(columns[:, part], center, scale, low, high, shift, standing[1:])
+        _standard_rows(columns, start, center, scale, low, high, shift, standing[1:])
         if whitening is None:
             yield part, standing
             continue

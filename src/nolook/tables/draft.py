@@ -25,7 +25,7 @@ from nolook.tables.conversion import conversion, original, plain_numbers, trimme
 from nolook.tables.csv import CsvFile, Rows, uncompressed
 from nolook.tables.files import Place, in_storage, place_of
 from nolook.tables.folders import Listing, is_text, located
-from nolook.tables.reading import open_typed
+from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words
 from nolook.tables.table import Table

@@ -1,4 +1,4 @@
-"""The one way to run a pass: a statistic is updated with all rows, by one thread or by several.
+"""The one way to run a pass: a statistic is updated with all rows, by threads or by a cluster.
 
 What a statistic holds in the end does not depend on how many there were: its sums are exact, and
 every part of the rows is added to a copy of its own, which is merged once, here, in the parts'
@@ -16,9 +16,23 @@ from contextvars import copy_context
 from copy import deepcopy
 from itertools import chain, islice
 from threading import Event
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
-__all__ = ["Batches", "Drawing", "Foldable", "Mapped", "Part", "Rows", "S", "Together", "fold"]
+from nolook.errors import TableError
+from nolook.tables.source import Column, Source
+
+__all__ = [
+    "Batches",
+    "Cluster",
+    "Drawing",
+    "Foldable",
+    "Mapped",
+    "Part",
+    "Rows",
+    "S",
+    "Together",
+    "fold",
+]
 
 #: Yields the batches of a part, each as what a statistic's `update` takes.
 Part: TypeAlias = Callable[[], Iterable[tuple[Any, ...]]]
@@ -52,12 +66,53 @@ class Drawing(ABC):
 
 S = TypeVar("S", bound=Foldable)
 
+#: The source that makes a unit's identifiers, without rows, and its column.
+Unit: TypeAlias = tuple["Source | None", str]
+
 
 class Rows(Protocol):
     """Anything that feeds a statistic all its rows, as often as asked."""
 
     def fold(self, statistic: S) -> S:
         """Update a statistic that has seen nothing with all rows, in one pass, and return it."""
+
+
+class Cluster(ABC):
+    """A source whose rows other processes read, and nobody gathers.
+
+    Attributes
+    ----------
+    engine : str
+        What messages call those who read.
+    """
+
+    engine: ClassVar[str]
+    name: str
+    label: str | None
+    columns: tuple[Column, ...]
+
+    @abstractmethod
+    def gathered(
+        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
+    ) -> Iterator[Any]:
+        """Yield what some work returns for the rows of every part, in the parts' order.
+
+        `names` are the columns that it reads. With a `unit`, the source that makes its identifiers
+        and its column, all rows of one are in one part. Raises TableError where a part is missing,
+        came twice or could not be read, before anything is yielded; or one that refused its rows,
+        in its turn: what was made of the others must not be used then.
+        """
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Refuse: the rows stay where they are."""
+        raise TableError(
+            f"{self.name} is read by {self.engine}, which adds rows up and hands none over; "
+            f"expected a table read without {self.engine} (its files, or a frame in memory)"
+        )
+
+    def parts(self) -> Sequence[Source]:
+        """Return the source: only its engine divides it."""
+        return (self,)
 
 
 class Mapped:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,7 @@ from nolook.errors import TableError
 
 __all__ = [
     "Column",
-    "MemorySource",
-    "NoAnswer",
-    "Slicer",
+    "Held",
     "Source",
     "attempt",
     "guarded",
@@ -29,16 +26,6 @@ __all__ = [
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-#: Gives the rows [start, stop) of one column as an Arrow array.
-Slicer: TypeAlias = Callable[[int, int], Any]
-
-# Rows an in-memory source hands over at a time: few enough that their numbers stay in a cache,
-# enough of each column that calls cost next to nothing.
-_NUMBERS = 1 << 18
-_LEAST_ROWS, _MOST_ROWS = 512, 32_768
-# Numbers of one of its parts: many times the work of starting on one.
-_PART_NUMBERS = 1 << 22
 
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
@@ -115,61 +102,22 @@ class Source(Protocol):
         """
 
 
-class MemorySource:
-    """Columns of equal length that are in memory already.
+class Held:
+    """A batch in memory, as a source."""
 
-    The callables `finite`, if any, tell together whether every cell is a finite number, faster than
-    reading the columns.
-    """
+    name = "the rows of a part"
+    columns: tuple[Column, ...] = ()
 
-    def __init__(
-        self,
-        name: str,
-        columns: Iterable[tuple[Column, Slicer]],
-        rows: int,
-        finite: Sequence[Callable[[], bool]] = (),
-    ) -> None:
-        pairs = tuple(columns)
-        self.finite = tuple(finite)
-        self.name = name
-        self.columns = tuple(column for column, _ in pairs)
-        self.slicers = tuple(slicer for _, slicer in pairs)
-        self.rows = rows
+    def __init__(self, batch: Any) -> None:  # noqa: ANN401
+        self._batch = batch
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of the named columns."""
-        pairs = zip(self.columns, self.slicers, strict=True)
-        wanted = {column.name: slicer for column, slicer in pairs}
-        rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
-        refused = f"of {self.name} cannot be read as its declared type"
-        for start in range(0, self.rows, rows):
-            stop = min(start + rows, self.rows)
-            arrays = [
-                attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Yield the batch."""
+        yield self._batch
 
-    def parts(self) -> Sequence[MemorySource]:
-        """Return runs of rows."""
-        size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
-        if self.rows <= size:
-            return (self,)
-        starts = range(0, self.rows, size)
-        return [self._run(start, min(start + size, self.rows)) for start in starts]
-
-    def _run(self, first: int, last: int) -> MemorySource:
-        def shifted(slicer: Slicer, start: int, stop: int) -> Any:  # noqa: ANN401
-            return slicer(first + start, first + stop)
-
-        slicers = (partial(shifted, slicer) for slicer in self.slicers)
-        return MemorySource(self.name, zip(self.columns, slicers, strict=True), last - first)
-
-    def surely_finite(self, names: Sequence[str]) -> bool:
-        """Whether every cell is known to be a finite number, if these are all the columns."""
-        if not self.finite or len(names) != len(self.columns):
-            return False
-        answers = [finite() for finite in self.finite]  # all: time must not tell where
-        return all(answers)
+    def parts(self) -> Sequence[Source]:
+        """Return the source."""
+        return (self,)
 
 
 def sound(array: Any) -> Any:  # noqa: ANN401
@@ -210,10 +158,6 @@ def _only(array: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     return array if kept.all() else array.take(pa.array(np.arange(len(array)), mask=~kept))
 
 
-class NoAnswer(TableError):  # noqa: N818 -- says what went wrong
-    """A source gave nothing for too long."""
-
-
 def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a library; if it refuses, raise `TableError` with our message alone.
 
@@ -221,8 +165,6 @@ def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwa
     """
     try:
         return action(*args, **kwargs)
-    except NoAnswer:
-        raise
     except BaseException as error:
         # Polars panics over some types; a panic is not an Exception, nor is an interruption.
         if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":

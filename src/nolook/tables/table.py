@@ -9,19 +9,80 @@ from operator import itemgetter
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
-from attrs import evolve
+import pyarrow as pa
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.tables.blocks import blocks, identifiers
-from nolook.tables.by_unit import row_keys
-from nolook.tables.completeness import may_drop_rows
-from nolook.tables.design import Design
-from nolook.tables.passes import Passes, Weights
-from nolook.tables.recipe import Subject, described, recipe_of, subject_of
-from nolook.tables.source import Source
+from nolook.errors import TableError
+from nolook.tables.conversion import in_place_of, needed, original, unfiltered
+from nolook.tables.design import Columns, Design
+from nolook.tables.filter import Filtered
+from nolook.tables.scan import Passes, Weights, blocks, identifiers, may_drop_rows, row_keys
+from nolook.tables.schema import recipe_levels
+from nolook.tables.source import Held, Source
+from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
-__all__ = ["Marked", "Table", "View", "Weights"]
+__all__ = [
+    "KeptColumns",
+    "Marked",
+    "Numbers",
+    "Subject",
+    "Table",
+    "View",
+    "Weights",
+    "described",
+    "folds_of",
+    "recipe_of",
+    "subject_of",
+]
+
+
+def described(source: Source, design: Design, target: str | None) -> str:
+    """Return the columns in use with their types, and the unit."""
+    types = {column.name: column.declared for column in source.columns}
+    features = ", ".join(f"{f.name}: {types[f.name]}" for f in design.features)
+    about = f"; target {target}: {types[target]}" if target else ""
+    unit = "" if design.unit.column is None else f"; unit {design.unit.column}"
+    return f"Table({features}{about}{unit})"
+
+
+@frozen
+class Subject:
+    """What a release is about, in words.
+
+    A file's name is without folders, that of a database's table without its address. `schema` is a
+    digest of what was declared. What there is not is None.
+    """
+
+    table: str | None
+    where: str | None
+    columns: str
+    schema: str | None
+
+
+def subject_of(source: Source, design: Design, columns: str) -> Subject:
+    """Return what a release of some columns is about."""
+    schema = design.schema
+    return Subject(
+        getattr(original(source), "label", None),
+        source.where if isinstance(source, Filtered) else None,
+        columns,
+        schema.digest if schema is not None and schema.to_dict() else None,
+    )
+
+
+def recipe_of(design: Design) -> dict[str, Any]:
+    """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
+    features = design.features
+    recipe: dict[str, Any] = {
+        "features": [feature.name for feature in features],
+        "categories": {f.name: recipe_levels(f.levels) for f in features if f.levels is not None},
+        "missing": design.missing,
+    }
+    declared = design.schema.only(recipe["features"]).to_dict() if design.schema else {}
+    return recipe | {"schema": declared} if declared else recipe
+
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -384,3 +445,70 @@ def _unchanged(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
+
+
+#: Gives so many numbers of folds.
+Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
+
+
+def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:
+    """Yield, for each fold, the rows outside it and the rows in it, the same in every pass.
+
+    `draw` is called once, before the first, for as many numbers from 0 to `folds` - 1 as there are
+    rows, or units. Sizes of folds are confidential, as that of the table.
+    """
+    rows = table._count_rows()
+    if table.unit.column is None:
+        of_rows = draw(rows)
+    else:
+        units = table.units()
+        of_rows = draw(units.counts.size)[units.between(0, rows)]
+    for number in range(folds):
+        inside = of_rows == number
+        yield Marked(table, ~inside), Marked(table, inside)
+
+
+class KeptColumns:
+    """Some columns of a table's source, all rows in order: of their types, in CSV as texts.
+
+    Nothing of them is private: they are the cells. Raises TableError if a column is unknown or
+    occurs twice.
+    """
+
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
+        source = original(table._source)
+        declared = Columns(source)
+        columns = [declared.find(name, "--keep") for name in names]
+        self.schema = pa.schema([(column.name, column.type) for column in columns])
+        self._changed = f"{source.name} was changed or removed while it was in use; start again"
+        if isinstance(source, Spooled):
+            source.use(names)
+        self._batches = _cells(table._source, names)
+        self._left = pa.RecordBatch.from_pylist([], schema=self.schema)
+
+    def take(self, rows: int) -> Any:  # noqa: ANN401 -- pyarrow has no types
+        """Return the next rows, which there are as many of as the table has."""
+        parts = []
+        while rows:
+            part = self._left.slice(0, rows)
+            parts.append(part.select(self.schema.names))
+            self._left = self._left.slice(part.num_rows)
+            rows -= part.num_rows
+            if rows:
+                batch = next(self._batches, None)
+                if batch is None:
+                    raise TableError(self._changed)
+                self._left = batch
+        return pa.Table.from_batches(parts, self.schema)
+
+
+def _cells(source: Source, names: Sequence[str]) -> Iterator[Any]:
+    """Yield columns as they are, of the rows in use."""
+    if not isinstance(source, Filtered):
+        yield from original(source).batches(names)
+        return
+    judged = needed(source, ())
+    for batch in original(source).batches(list(dict.fromkeys((*names, *judged)))):
+        held = cast("Source", in_place_of(unfiltered(source), Held(batch)))
+        (declared,) = held.batches(source.names)
+        yield batch.select(list(names)).filter(source.met(declared))

@@ -174,7 +174,7 @@ class _Wanted:
         import numpy as np
 
         from nolook.tables import read_table
-        from nolook.tables.scored import read_scores
+        from nolook.tables.read import read_scores
 
         if self.value is not None:
             if math.isnan(self.value):

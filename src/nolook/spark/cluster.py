@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
-from nolook.tables.by_unit import ByUnit
-from nolook.tables.source import Column, Source, attempt
+from nolook.spark.moving import ByUnit
+from nolook.tables.folding import Cluster, Unit
+from nolook.tables.source import Source, attempt
 
-__all__ = ["Answer", "Cluster", "gathered", "next_pieces", "packed", "state_of", "unpacked"]
+__all__ = ["Answer", "Engine", "next_pieces", "packed", "state_of", "unpacked"]
 
 # States are mostly zeros and small numbers: this makes them a tenth, and more costs time.
 _LEVEL = 1
@@ -35,25 +36,13 @@ class Answer(NamedTuple):
     state: bytes
 
 
-class Cluster(ABC):
-    """A source whose rows other processes read, and nobody gathers.
-
-    Attributes
-    ----------
-    engine : str
-        What messages call those who read.
-    cutters : dict
-        What brings a unit's rows together, by its column and the columns read: the same in each
-        pass, so that an engine may keep what was moved.
-    """
-
-    engine: ClassVar[str]
-    name: str
-    label: str | None
-    columns: tuple[Column, ...]
+class Engine(Cluster):
+    """A cluster of which every part, or every place that units are moved to, gives one answer."""
 
     def __init__(self) -> None:
-        self.cutters: dict[tuple[str, ...], ByUnit] = {}
+        # What brings a unit's rows together, by its column and the columns read: the same in each
+        # pass, so that an engine may keep what was moved.
+        self._cutters: dict[tuple[str, ...], ByUnit] = {}
 
     @abstractmethod
     def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
@@ -71,16 +60,32 @@ class Cluster(ABC):
         The places' numbers are those of the answers.
         """
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
-        """Refuse: the rows stay where they are."""
-        raise TableError(
-            f"{self.name} is read by {self.engine}, which adds rows up and hands none over; "
-            f"expected a table read without {self.engine} (its files, or a frame in memory)"
-        )
-
-    def parts(self) -> Sequence[Source]:
-        """Return the source: only its engine divides it."""
-        return (self,)
+    def gathered(
+        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
+    ) -> Iterator[Any]:
+        """Yield what some work returns for every part, as a cluster does."""
+        if unit is None:
+            answers, due = self.states(packed(work), names)
+        else:
+            source, column = unit
+            cutter = ByUnit(source, column, names)
+            cutter = self._cutters.setdefault((column, *names), cutter)
+            answers, due = self.states_by_unit(packed(work), names, cutter)
+        answers = sorted(answers, key=lambda answer: answer.part)
+        expected = range(len(answers) if due is None else due)
+        if [answer.part for answer in answers] != [*expected]:
+            raise TableError(
+                f"{self.engine} left out a part of {self.name} or gave one twice; expected every "
+                "part once (start again)"
+            )
+        for answer in answers:
+            if answer.version != __version__:
+                raise TableError(
+                    f"{self.engine} read {self.name} with nolook {answer.version[:20]}; expected "
+                    f"{__version__} wherever rows are read, as here (install the same version "
+                    "there)"
+                )
+        return map(_accepted, answers)
 
 
 def state_of(task: bytes, source: Source, part: int) -> bytes:
@@ -100,39 +105,6 @@ def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, by
             return next(pieces, None)
         except TableError as refused:
             return ByUnit.refusal(str(refused))
-
-
-def gathered(
-    work: Callable[[Source, int], Any],
-    cluster: Cluster,
-    names: Sequence[str],
-    by_unit: ByUnit | None,
-) -> Iterator[Any]:
-    """Yield what some work returns for the rows of every part of a cluster, in the parts' order.
-
-    `names` are the columns that it reads. With `by_unit` the parts are places, each with all rows
-    of its units. Raises TableError where a part is missing, came twice or could not be read, before
-    anything is yielded; or one that refused its rows, in its turn: what was made of the others must
-    not be used then.
-    """
-    if by_unit is None:
-        answers, due = cluster.states(packed(work), names)
-    else:
-        answers, due = cluster.states_by_unit(packed(work), names, by_unit)
-    answers = sorted(answers, key=lambda answer: answer.part)
-    expected = range(len(answers) if due is None else due)
-    if [answer.part for answer in answers] != [*expected]:
-        raise TableError(
-            f"{cluster.engine} left out a part of {cluster.name} or gave one twice; expected every "
-            "part once (start again)"
-        )
-    for answer in answers:
-        if answer.version != __version__:
-            raise TableError(
-                f"{cluster.engine} read {cluster.name} with nolook {answer.version[:20]}; expected "
-                f"{__version__} wherever rows are read, as here (install the same version there)"
-            )
-    return map(_accepted, answers)
 
 
 def _accepted(answer: Answer) -> Any:  # noqa: ANN401

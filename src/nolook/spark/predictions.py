@@ -15,9 +15,9 @@ from nolook._validation import check_names
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.estimators.base import PrivateRegressor
-from nolook.tables.engines import packed, unpacked
-from nolook.tables.reading import read_table
-from nolook.tables.spark import Stream, from_spark, placed, without_cells
+from nolook.spark.cluster import packed, unpacked
+from nolook.spark.frames import SparkFrame, Stream, placed, without_cells
+from nolook.tables.read import is_of_spark, read_table
 
 __all__ = ["predict_on_spark"]
 
@@ -51,12 +51,11 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
     """
     check_is_fitted(model)
     (column,) = check_names((column,), "column")
-    source = from_spark(frame)
-    if source is None:
+    if not is_of_spark(frame, "DataFrame"):
         raise ParameterError(
             f"frame is a value of type {type(frame).__name__}; expected a table of Spark"
         )
-    names = [each.name for each in source.columns]
+    names = [each.name for each in SparkFrame(frame).columns]
     if column in names:
         raise ParameterError(
             f"column is {column!r}, which the table has already; expected another name"

@@ -1,14 +1,19 @@
-"""From whatever holds a table to a `Table`."""
+"""From whatever holds a table to a `Table`, or to scores beside classes."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import cast
+from importlib import import_module
+from typing import Any, TypeAlias, cast
 
 import numpy as np
-from attrs import evolve
+import pyarrow as pa
+import pyarrow.types as pt
+from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from nolook._language import given, named
 from nolook._numerics import Threads, check_threads
@@ -21,12 +26,22 @@ from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
     Missing,
     delimiter_hint,
+    has_levels,
     plan,
     unknown_column,
 )
 from nolook.tables.filter import Filtered, Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
+from nolook.tables.folding import Mapped, Rows, S
+from nolook.tables.memory import (
+    MemorySource,
+    as_array,
+    from_array,
+    from_frame,
+    from_target,
+    join,
+    plain,
+)
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -34,12 +49,21 @@ from nolook.tables.schema import (
     as_schema,
     check_categories,
 )
-from nolook.tables.source import MemorySource, Source, in_words
-from nolook.tables.spark import from_spark, on_spark
+from nolook.tables.source import Source, in_words
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Table
+from nolook.tables.table import Subject, Table, View, Weights
+from nolook.tables.units import Keys
 
-__all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
+__all__ = [
+    "OnlyScores",
+    "ScoredTable",
+    "column_names",
+    "open_typed",
+    "read_scores",
+    "read_table",
+    "table_from_arrays",
+    "table_from_values",
+]
 
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
@@ -262,7 +286,7 @@ def _open(
     else:
         opened = open_typed(source)
     if engine is not None:
-        opened = on_spark(opened, engine)
+        opened = import_module(_SPARK).on_spark(opened, engine)
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
@@ -306,7 +330,9 @@ def open_typed(source: object) -> Source:
     if isinstance(source, Database):
         return source.open()
     # Those of Spark are streams too, which would hand all rows over.
-    found: Source | None = from_spark(source) or from_stream(source) or from_frame(source)
+    if is_of_spark(source, "DataFrame"):
+        return import_module(_SPARK).SparkFrame(source)  # type: ignore[no-any-return]
+    found: Source | None = from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:
@@ -324,3 +350,196 @@ def _features(X: object) -> MemorySource:
     if frame is not None:
         return frame
     return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
+
+
+Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+
+#: The room of tables of Spark, which is above this one and loaded if one is there.
+_SPARK = "nolook.spark.frames"
+_BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
+
+
+@frozen
+class ScoredTable:
+    """A table of one feature, the score, and a target: `positive`, or another number."""
+
+    table: Table
+    positive: float
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
+        # Of the number alone: what turns batches may be sent to other processes.
+        self.table.fold(Mapped(statistic, partial(_beside_classes, self.positive)))
+        return statistic
+
+    @property
+    def engine(self) -> str | None:
+        """Who reads the rows, as :attr:`Table.engine`."""
+        return self.table.engine
+
+    @property
+    def unit(self) -> Unit:
+        """What neighbouring tables differ by."""
+        return self.table.unit
+
+    def limited(self, most: int, keys: Keys) -> ScoredTable:
+        """Return some rows of each unit, as :meth:`Table.limited`."""
+        return evolve(self, table=self.table.limited(most, keys))
+
+    def subject(self) -> Subject:
+        """Return what a release is about: both columns."""
+        return evolve(self.table.subject(), columns=", ".join(self.table.column_names))
+
+    def recipe(self) -> dict[str, Any]:
+        """Return how the table was read."""
+        return self.table.recipe()
+
+    def may_drop_rows(self) -> bool:
+        """Tell from declared types whether rows may be left out."""
+        return self.table.may_drop_rows()
+
+    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
+        return evolve(self, table=self.table.paid_by(pay))
+
+    def settle(self) -> None:
+        """Look for missing values if no pass has."""
+        self.table.settle()
+
+
+@frozen
+class OnlyScores:
+    """The scores of such rows, and what each weighs."""
+
+    scored: Rows
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores and what each weighs."""
+        self.scored.fold(Mapped(statistic, _without_classes))
+        return statistic
+
+
+def _beside_classes(
+    positive: float, numbers: NDArray[np.float64], weights: Weights
+) -> Iterator[Marked]:
+    scores, targets = numbers
+    yield scores, targets == positive, weights
+
+
+def _without_classes(
+    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    yield scores, weights
+
+
+def read_scores(  # noqa: PLR0913 -- as read_table
+    source: object,
+    score: str,
+    target: str,
+    positive: str,
+    missing: str = "error",
+    *,
+    schema: Schema | None = None,
+    where: Where | None = None,
+    unit: str | None = None,
+    rows_per_unit: RowsPerUnit = "weights",
+    engine: object = None,
+) -> Table:
+    """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
+
+    The target may be text, integers, booleans or other numbers. `positive` is its positive value
+    as text; 1 and 0 also stand for true and false. A CSV file's target is numbers if `positive` is
+    one, and its cells' texts otherwise. A missing target is not positive, but is a missing value
+    where targets are read as numbers with a fraction, as in a CSV file.
+    """
+    check_names([score, target], "columns")
+    source = located(source)
+    if schema is not None:
+        others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
+        schema = schema.only([score, target, *others])
+    opened = read_table(source, features=[score], schema=schema, where=where)._source
+    kinds = {column.name: column.type for column in opened.columns}
+    if target not in kinds:
+        raise unknown_column("target", target, opened.name, kinds)
+    declared = None if schema is None else schema.columns.get(target)
+    wanted = _number(positive)
+    # A text file declares no types.
+    if declared is None and is_text(source):
+        level, numeric = positive, wanted is not None
+    else:
+        kind = kinds[target]
+        level = _boolean(positive, declared) if kind == pa.bool_() else positive
+        numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
+        _check_classes(kind, target, level, opened.name, wanted)
+    read = partial(
+        read_table,
+        source,
+        missing=missing,
+        schema=schema,
+        where=where,
+        unit=unit,
+        rows_per_unit=rows_per_unit,
+        engine=engine,
+    )
+    if numeric and wanted is not None:
+        return _with_class(read(target, features=[score]), wanted)
+    return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
+    """Refuse a positive value that no cell of a type could have."""
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        if number is None:
+            raise _unlike(target, "a number", "1")
+    elif not has_levels(kind):
+        raise TableError(
+            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
+            "expected text, integers or booleans (use another column)"
+        )
+    elif kind == pa.bool_() and level not in _BOOLEANS.values():
+        raise _unlike(target, "true or false", "true")
+
+
+def _boolean(positive: str, declared: ColumnSchema | None) -> str:
+    """Return what a boolean's positive value is called, which may be one of its declared words."""
+    if declared is not None and positive in declared.true:
+        return "true"
+    if declared is not None and positive in (declared.false or ()):
+        return "false"
+    return _BOOLEANS.get(positive, positive)
+
+
+def _with_class(table: Table, positive: float) -> Table:
+    """Return a table's first column with, as the target, whether its last one has a value."""
+    first, last = table.column_names
+    binary = np.array([table.binary[0], True])
+    return View(table, (first,), last, partial(_is_positive, positive=positive), binary)
+
+
+def is_of_spark(value: object, kind: str) -> bool:
+    """Tell whether something is of a class of Spark's, which has one for each way to connect."""
+    return any(
+        each.__module__.startswith("pyspark.sql.") and each.__name__ == kind
+        for each in type(value).__mro__
+    )
+
+
+def _is_positive(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
+    scores, targets = numbers
+    return np.stack([scores, targets == positive])
+
+
+def _number(text: str) -> float | None:
+    """Return a text as a finite number, or None if it is not one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _unlike(target: str, expected: str, example: str) -> ParameterError:
+    return ParameterError(
+        f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
+        f"(for example {given('positive', example)})"
+    )

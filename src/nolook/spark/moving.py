@@ -18,14 +18,11 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables._hash import keyed_hashes
-from nolook.tables.blocks import identified
 from nolook.tables.conversion import in_place_of
-from nolook.tables.design import Design
-from nolook.tables.source import Column, Source
-from nolook.tables.units import group_hashes, hashes_of, kept_cells, named_rows, new_key
+from nolook.tables.source import Column, Held, Source
+from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
-__all__ = ["ByUnit", "Pieces", "row_keys"]
+__all__ = ["ByUnit", "Pieces"]
 
 # Numbers that are cut into pieces at a time, 32 MB: few make pieces small, and mostly headers.
 _NUMBERS = 1 << 22
@@ -91,24 +88,6 @@ class ByUnit:
         return out
 
 
-class Held:
-    """A batch in memory, as a source."""
-
-    name = "the rows of a part"
-    columns: tuple[Column, ...] = ()
-
-    def __init__(self, batch: Any) -> None:  # noqa: ANN401
-        self._batch = batch
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
-        """Yield the batch."""
-        yield self._batch
-
-    def parts(self) -> Sequence[Source]:
-        """Return the source."""
-        return (self,)
-
-
 class Pieces:
     """The rows of one place: a source that can be read again, in a file without a name."""
 
@@ -149,32 +128,6 @@ class Pieces:
     def parts(self) -> Sequence[Source]:
         """Return the source."""
         return (self,)
-
-
-def row_keys(secret: bytes, source: Source, design: Design, rows: int) -> NDArray[np.uint64]:
-    """Return a random number for each row in use, whatever their order and in every pass.
-
-    It follows from the secret, the row's unit and numbers, and how many like it come before it in
-    the unit: rows that no table tells apart may change places.
-    """
-    found = [np.empty((0, 2), dtype=np.uint64)]
-    for cells, numbers in identified(source, design):
-        own = np.ascontiguousarray(numbers.T).view(np.uint64)
-        found.append(_hashed(np.hstack([hashes_of(cells, secret), own]), secret))
-    hashes = np.concatenate(found)
-    alike, _ = group_hashes(hashes)
-    counts = np.bincount(alike, minlength=1)
-    before = np.empty(rows, dtype=np.uint64)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    before[np.argsort(alike, kind="stable")] = np.arange(rows) - starts
-    return _hashed(np.column_stack([hashes, before]), secret)[:, 0]
-
-
-def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
-    """Hash each row of words."""
-    size = 8 * words.shape[1]
-    starts = np.arange(0, size * len(words) + 1, size)
-    return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
 
 
 def _joined(batches: Iterable[Any], numbers: int) -> Iterator[Any]:

@@ -17,17 +17,17 @@ import pyarrow as pa
 from nolook._language import named
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
-from nolook.tables.by_unit import ByUnit, Pieces
-from nolook.tables.engines import Answer, Cluster, next_pieces, packed, state_of, unpacked
+from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
+from nolook.spark.moving import ByUnit, Pieces
 from nolook.tables.files import File
 from nolook.tables.folders import Folder
+from nolook.tables.read import is_of_spark
 from nolook.tables.source import Column, Source, attempt, in_words
 
 __all__ = [
     "SparkFiles",
     "SparkFrame",
     "Stream",
-    "from_spark",
     "on_spark",
     "placed",
     "start_session",
@@ -49,19 +49,6 @@ _Answers: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
 _Parts: TypeAlias = Callable[[Iterable[Any]], Iterator[tuple[int, Source]]]
 
 
-def _is_sparks(value: object, kind: str) -> bool:
-    """Tell whether something is of a class of Spark's, which has one for each way to connect."""
-    return any(
-        each.__module__.startswith("pyspark.sql.") and each.__name__ == kind
-        for each in type(value).__mro__
-    )
-
-
-def from_spark(source: object) -> SparkFrame | None:
-    """Take over a table of Spark, or return None, without importing that."""
-    return SparkFrame(source) if _is_sparks(source, "DataFrame") else None
-
-
 def placed(frame: Any) -> Any:  # noqa: ANN401
     """Return a table of Spark with its columns called by their places: c0, c1 and so on.
 
@@ -75,7 +62,7 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
 
     Raises ParameterError for what is no session, or for a source that is not files.
     """
-    if not _is_sparks(session, "SparkSession"):
+    if not is_of_spark(session, "SparkSession"):
         raise ParameterError(
             f"engine is a value of type {type(session).__name__}; expected a session of Spark "
             "(SparkSession.builder.getOrCreate())"
@@ -113,7 +100,7 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
     return attempt(unreachable, builder.getOrCreate)
 
 
-class _OnSpark(Cluster):
+class _OnSpark(Engine):
     """What both have in common."""
 
     engine = "Spark"
