@@ -415,11 +415,11 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     places = [_place("sqlite:v.db", "t", None), _place("t", None, None)]
     places.append(_place("sqlite:v.db", None, "SELECT age FROM t WHERE age > 2"))
     plain = Schema.from_dict({})
-    submissions = [_Wanted(None, place, "age", None, "1", False, plain) for place in places]
+    submissions = [_Wanted(None, place, "age", None, "1", plain) for place in places]
     found = [each._rows()[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
-    classed = _Wanted(None, places[0], "age", "bought", "yes", False, plain)
+    classed = _Wanted(None, places[0], "age", "bought", "yes", plain)
     assert classed._rows()[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)

@@ -58,9 +58,9 @@ def reads_table(
     return decorate
 
 
-def target_of(target: str, schema: Schema) -> str:
+def target_of(target: str, schema: Schema | None) -> str:
     """Return the target that is given, or that the schema declares."""
-    declared = schema.used_as("target")
+    declared = () if schema is None else schema.used_as("target")
     if not target and not declared:
         raise ParameterError(
             "--target is not given; expected the column to explain (for example --target income), "

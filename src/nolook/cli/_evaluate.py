@@ -35,9 +35,9 @@ _MissingOption = Annotated[
 ]
 
 
-def _target(given: Mapping[str, Any], schema: Schema) -> str:
+def _target(given: Mapping[str, Any], schema: Schema | None) -> str:
     """Return the target that is given or declared, or else the model's."""
-    if not given["target"] and not schema.used_as("target"):
+    if not given["target"] and not (schema and schema.used_as("target")):
         model = model_of(given["model"])
         name = model.scaling_.names[-1]
         if name not in model.recipe_["features"]:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 #: Tells the target by a command's own options and what is declared.
-FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema], str]"
+FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema | None], str]"
 
 _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
@@ -326,9 +326,7 @@ def release_command(
             if given.get("positive") == "":
                 raise ParameterError("--positive is empty; expected a value of the target")
             if "target" in given:
-                from nolook.tables.schema import as_schema
-
-                given["target"] = find_target(given, as_schema(options["schema"]))
+                given["target"] = find_target(given, options["schema"])
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 place = place_of(options["table"], options["from_table"])

@@ -53,7 +53,6 @@ _MINUS = "\u2212"
 _STEPS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # The digits of a pattern's signs; years before 1 or after 9999 are none.
 _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
-_USUAL_DIGITS = r"\d{1,2}"
 
 Vector = NDArray[np.float64]
 
@@ -316,7 +315,7 @@ def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.boo
 def _expression(pattern: str) -> str:
     """Return the expression of a date, for bytes; groups are called after the pattern's signs."""
     texts = [
-        f"(?P<{part}>{_DIGITS.get(part, _USUAL_DIGITS)})" if i % 2 else _escaped(part)
+        f"(?P<{part}>{_DIGITS.get(part, '[0-9]{1,2}')})" if i % 2 else _escaped(part)
         for i, part in enumerate(re.split(r"%(.)", pattern))
     ]
     return f"^{''.join(texts)}$"

@@ -69,8 +69,8 @@ class CsvFile(File):
         self._wrong = ""  # with its header
         super().__init__(place)
         if self._wrong:
-            hint = given("schema", "FILE.toml")
-            raise TableError(f"{self.name} has {self._wrong} in a schema ({hint})")
+            where = f"in a schema ({given('schema', 'FILE.toml')})"
+            raise TableError(f"{self.name} has {self._wrong} {where}")
 
     def _declared(self) -> tuple[Column, ...]:
         with self._rows() as rows:

@@ -77,12 +77,10 @@ _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
 _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_NAMES = 50, 200, 100, 8
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
-_IDENTIFIERS = frozenset(
-    (
-        *("code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz"),
-        *("postcode", "ssn", "tel", "telephone", "uuid", "zip"),
-    )
-)
+_IDENTIFIERS = (
+    "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
+    "tel", "telephone", "uuid", "zip",
+)  # fmt: skip
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 _HEAD = """\
@@ -237,8 +235,9 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
     """Return the settings of a column that has a type."""
     words = in_words(kind)
     found = {"text": "category", "date and time": "datetime"}.get(words, words)
-    levels: dict[str, Any] = {"levels": []} if found == "category" else {}
-    return {"type": found if found in SETTINGS else "text", **levels}
+    if found == "category":
+        return {"type": found, "levels": []}
+    return {"type": found if found in SETTINGS else "text"}
 
 
 def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401

@@ -181,26 +181,15 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     if conditions:
         opened = Filtered(opened, conditions, declared)
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    usual = [name for name in declared.used_as("feature") if name not in unused]
+    asked = usual if features is None else check_names(features, "features")
+    found = declared.features(asked, levels)
+    levels = {name: each for name, each in found.items() if each is not None} | levels
+    names: list[str] | None = list(found)
     if features is None:
-        chosen = [name for name in declared.used_as("feature") if name not in unused]
-    else:
-        chosen = list(check_names(features, "features"))
-    made = {name: column.features(name) for name, column in declared.columns.items()}
-    names = [each for name in chosen for each in made.get(name, [name])]
-    found = {name: each for parts in made.values() for name, each in parts.items()}
-    levels = {n: each for n in names if (each := found.get(n)) is not None} | levels
-    if () in levels.values():
-        empty = next(name for name in levels if not levels[name])
-        raise ParameterError(
-            f"levels of {empty!r} is empty; expected those to tell apart (for example levels = "
-            '["A", "B"]; they are declared, never looked up)'
-        )
-    if features is None:
-        usual = [name for name in dict.fromkeys([*names, *levels]) if name not in unused]
-        features = _usual_features(opened, declared, usual, source)
-    else:
-        features = names
-    design = plan(opened, target, features, levels, missing, declared.indicated, protected, unused)
+        usual = [name for name in {**found, **levels} if name not in unused]
+        names = _usual_features(opened, declared, usual, source)
+    design = plan(opened, target, names, levels, missing, declared.indicated, protected, unused)
     design = evolve(design, schema=declared, threads=check_threads(threads))
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
@@ -295,7 +284,7 @@ def _open(
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
-        columns[unit.column] = ColumnSchema("identifier", given_use="unit", missing=missing)
+        columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
-from attrs import NOTHING, asdict, evolve, field, fields_dict, frozen
+from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 
 from nolook._language import given as written
 from nolook._language import named
@@ -56,7 +56,8 @@ _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
-_MOST_SIGNS, _LONGEST_SIGN = 100, 20
+# Few and short: they are part of an expression.
+_CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
 _LONGEST_PATTERN = 60
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
@@ -130,8 +131,8 @@ def _column_levels(levels: object, name: str) -> Levels:
 def _encoding(encoding: object, name: str) -> str:
     """Return the canonical name of an encoding whose lines can be read one by one."""
     with suppress(LookupError, ValueError):
-        if isinstance(encoding, str) and codecs.lookup(encoding).name in _ENCODINGS:
-            return codecs.lookup(encoding).name
+        if isinstance(encoding, str) and (found := codecs.lookup(encoding).name) in _ENCODINGS:
+            return found
     expected = "an encoding such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16-le'"
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
@@ -148,10 +149,7 @@ def _words(words: object, name: str) -> tuple[str, ...]:
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
-    digits = set("0123456789+-.,%")
-    if len(words) > _MOST_SIGNS or not all(
-        0 < len(word) <= _LONGEST_SIGN and digits.isdisjoint(word) for word in words
-    ):
+    if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
         raise ParameterError(
             f"{name} has a text that is empty, long or could be part of a number; expected signs "
             'such as ["€", "EUR"]'
@@ -192,13 +190,12 @@ def _setting(
     name: str,
     check: Callable[[object, str], object] | tuple[str, ...],
     default: object = NOTHING,
-    *,
-    none: bool = False,
 ) -> Any:  # noqa: ANN401 -- a field of whatever type the check gives
-    """Declare a setting, checked by a function or one of some choices; with `none`, or None."""
+    """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        if none and value is None:
+        # There may be no quote, and other words than those for true may all be false.
+        if value is None and (default is None or name in {"quote", "false"}):
             return None
         if isinstance(check, tuple):
             return check_choice(name, value, check)
@@ -232,13 +229,13 @@ class FileFormat:
     """
 
     delimiter: str = _setting("delimiter", DELIMITERS, ",")
-    quote: str | None = _setting("quote", ('"', "'"), '"', none=True)
+    quote: str | None = _setting("quote", ('"', "'"), '"')
     encoding: str = _setting("encoding", _encoding, "utf-8")
     header: bool = _setting("header", _flag, True)
-    comment: str | None = _setting("comment", COMMENTS, None, none=True)
+    comment: str | None = _setting("comment", COMMENTS, None)
     multiline: bool = _setting("multiline", _flag, False)
     decimal: str = _setting("decimal", _DECIMALS, ".")
-    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    thousands: str | None = _setting("thousands", _THOUSANDS, None)
     missing: tuple[str, ...] = _setting("missing", _words, ())
 
     def __attrs_post_init__(self) -> None:
@@ -250,16 +247,18 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
-    given_use: str | None = _setting(
-        "use", ("feature", "target", "unit", "nothing"), None, none=True
+    use: str = _setting(
+        "use",
+        ("feature", "target", "unit", "nothing"),
+        Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
     )
-    decimal: str | None = _setting("decimal", _DECIMALS, None, none=True)
-    thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
+    decimal: str | None = _setting("decimal", _DECIMALS, None)
+    thousands: str | None = _setting("thousands", _THOUSANDS, None)
     currency: tuple[str, ...] = _setting("currency", _currency, ())
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _words, _FALSE, none=True)
+    false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
     levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
@@ -269,7 +268,7 @@ class ColumnSchema:
     indicator: bool = _setting("indicator", _flag, False)
 
     def __attrs_post_init__(self) -> None:
-        use, never = self.use, self.type in _NEVER_NUMBERS
+        use = self.use
         if self.type == "number":
             _check_signs(self.decimal, self.thousands)
         for part in self.parts:
@@ -277,7 +276,7 @@ class ColumnSchema:
         numbers = "indicator" in SETTINGS[self.type] and not self.parts
         refused = {
             f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
-                never and use in {"feature", "target"}
+                self.type in _NEVER_NUMBERS and use in {"feature", "target"}
             ),
             "use is 'target' for categories; expected a number, a boolean or a date": (
                 use == "target" and not numbers
@@ -295,12 +294,6 @@ class ColumnSchema:
         for words, wrong in refused.items():
             if wrong:
                 raise ParameterError(words)
-
-    @property
-    def use(self) -> str:
-        """What becomes of the column."""
-        usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
-        return usual if self.given_use is None else self.given_use
 
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
@@ -321,9 +314,7 @@ class ColumnSchema:
 
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
-        raise ParameterError(
-            f"decimal and thousands are both {decimal!r}; expected different signs (give both)"
-        )
+        raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
 
 
 @frozen(init=False)
@@ -377,19 +368,19 @@ class Schema:
     file: FileFormat
 
     def __init__(self, columns: Mapping[str, Any] | None = None, **file: Any) -> None:  # noqa: ANN401
-        declared = {} if columns is None else columns
-        if not isinstance(declared, Mapping):
+        columns = {} if columns is None else columns
+        if not isinstance(columns, Mapping):
             raise refusal("columns", columns, "a mapping from names to types", "or to settings")
-        names = check_names(list(declared), "columns") if declared else ()
-        read = {name: _located(f"column {name!r}", _column, declared[name]) for name in names}
+        names = check_names(list(columns), "columns") if columns else ()
+        read = {name: _located(f"column {name!r}", _column, columns[name]) for name in names}
         form = _located("file", _file, file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
-                both = f"{several[0]!r} and {several[1]!r}"
-                raise ParameterError(f"columns {both} are both the {use}; expected one")
+                one, other, *_ = several
+                raise ParameterError(f"columns {one!r} and {other!r} are both the {use}")
         if not form.header and not read:
             raise ParameterError("header is False; expected the schema to declare all columns")
 
@@ -456,6 +447,26 @@ class Schema:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
+    def features(
+        self, names: Iterable[str], categories: Mapping[str, Levels]
+    ) -> dict[str, Levels | None]:
+        """Return what columns give as features: levels, those given first, or None for a number.
+
+        A date taken apart may be named, or parts of it. Raises ParameterError if a category has no
+        levels.
+        """
+        made = {name: column.features(name) for name, column in self.columns.items()}
+        known = {each: levels for parts in made.values() for each, levels in parts.items()}
+        known |= categories
+        features = {n: known.get(n) for name in names for n in made.get(name, [name])}
+        for name, levels in features.items():
+            if levels == ():
+                raise ParameterError(
+                    f'levels of {name!r} is empty; expected some, for example levels = ["A", "B"] '
+                    "(declared, never looked up)"
+                )
+        return features
+
     def chosen(self, use: str, given: Any) -> Any:  # noqa: ANN401 -- not checked yet
         """Return the column of a use: the one that is given, or else the one declared."""
         (declared,) = self.used_as(use) or (None,)
@@ -474,7 +485,7 @@ class Schema:
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use; its unit stays one."""
         names = [name for name in names if name not in self.used_as("unit")]
-        return self._with(names, ColumnSchema("text"), given_use="nothing", indicator=False)
+        return self._with(names, ColumnSchema("text"), use="nothing", indicator=False)
 
     def indicating(self, names: Iterable[str]) -> Schema:
         """Return the schema with indicators of where some columns, declared or not, are missing."""
@@ -499,8 +510,8 @@ class Schema:
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
             if {name, *column.features(name)} & kept:
-                given = "unit" if column.use == "unit" else None
-                columns[name] = evolve(column, given_use=given)
+                usual = ColumnSchema(column.type).use
+                columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
             elif not self.file.header:
                 columns[name] = ColumnSchema("text")
         return Schema(columns, **asdict(self.file))
@@ -536,8 +547,7 @@ def _column(settings: object) -> ColumnSchema:
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
-    given = _settings(settings, ("type", "use", "missing", *own))
-    return ColumnSchema(given_use=given.pop("use", None), **given)
+    return ColumnSchema(**_settings(settings, ("type", "use", "missing", *own)))
 
 
 def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -555,12 +565,12 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
-    """Return settings that are not the default, fit for JSON."""
-    kinds = fields_dict(type(declared))
+    """Return the type and settings that are not the usual ones, fit for JSON."""
+    usual = ColumnSchema(declared.type) if isinstance(declared, ColumnSchema) else FileFormat()
     settings = {
-        "use" if name == "given_use" else name: list(value) if isinstance(value, tuple) else value
+        name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
-        if value != kinds[name].default
+        if name == "type" or value != getattr(usual, name)
     }
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
