@@ -104,6 +104,37 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 0)
 
 
+@pytest.fixture
+def open_ledger(tmp_path: Path) -> Callable[..., object]:
+    """Open a new ledger with a budget, for the relation of a release."""
+    from nolook import Ledger
+    from tests.ledgers import new_ledger
+
+    return lambda *of: Ledger(new_ledger(tmp_path / "a.ledger", *of))
+
+
+@pytest.fixture
+def costs_nothing(open_ledger: Callable[..., object]) -> Callable[..., str]:
+    """Check that a call is refused in one line and leaves the ledger it is given as it is."""
+    from nolook import ParameterError
+    from tests.ledgers import ENOUGH
+
+    def check(
+        call: Callable[..., object],
+        match: str,
+        error: type[Exception] = ParameterError,
+        relation: str = "add-remove",
+    ) -> str:
+        with open_ledger(ENOUGH, relation) as ledger:
+            with pytest.raises(error, match=match) as caught:
+                call(ledger=ledger)
+            assert ledger.history() == ()
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return check
+
+
 @functools.cache
 def _command(app: object) -> object:
     # Typer makes all commands anew for each call, which takes most of the time.

@@ -142,20 +142,6 @@ def test_fit_prints_nothing_when_quiet(people, here, cli):
     assert names_in(here) == {"m.json"}
 
 
-def test_a_seed_repeats_the_noise_and_marks_the_result_everywhere(people, here, cli):
-    texts = []
-    for name in ("one", "two"):
-        words = ("fit", people, "--target", "income", *BUDGET, "--random-state", "7")
-        outputs = ("--output", f"{name}.json", "--report", f"{name}.html")
-        done = cli(*words, *outputs)
-        assert done.status == 0, done.err
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        assert "NOT PRIVATE" in (here / f"{name}.html").read_text()
-        texts.append((here / f"{name}.json").read_text())
-    assert texts[0] == texts[1]
-    assert nolook.load(here / "one.json").privacy_.private is False
-
-
 def test_columns_categories_and_the_policy_reach_the_model(people, here, cli):
     words = ("fit", people, "--target", "income", *BUDGET, "--features", "height,city,age")
     done = cli(*words, "--categories", "city=Bern,Chur,...", "--missing", "drop-row")
@@ -313,16 +299,6 @@ def test_what_exceeds_the_ledger_does_not_read_the_data(here, cli):
     fit = ("fit", table, "--target", "income", *BUDGET)
     assert cli(*fit).status == 2  # reading the data fails
     assert cli(*fit, "--ledger", "a.ledger").status == 3
-
-
-def test_a_ledger_takes_no_release_of_a_seed(people, here, cli):
-    nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
-    fit = ("fit", people, "--target", "income", *BUDGET, "--ledger", "a.ledger")
-    done = cli(*fit, "--random-state", "1")
-    assert done.status == 2
-    assert done.err.count("\n") == 1
-    with nolook.Ledger(here / "a.ledger") as ledger:
-        assert ledger.history() == ()
 
 
 def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):

@@ -15,7 +15,7 @@ import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import estimated, number, with_error
-from tests.report.command import Result, run, write_table
+from tests.report.command import Result, write_table
 from tests.report.pages import Page
 
 LEFT_ALONE = {"people.parquet", "a.ledger"}
@@ -159,34 +159,6 @@ def test_a_number_of_rows_is_not_public_where_rows_may_be_left_out(here, cli, le
     assert new_names(here) == {"r.ledger"}
 
 
-@pytest.mark.parametrize("smoothing", ["isotonic", "none"])
-def test_every_smoothing_can_be_named(here, cli, smoothing):
-    words = ecdf("--grid", "0:120:1", "--smoothing", smoothing, "--quiet", "--output", "x.json")
-    assert cli(*words) == (0, "", "")
-    assert new_names(here) == {"x.json"}
-    assert abs(nolook.load(here / "x.json").cdf(39) - 0.5) < 0.05
-
-
-def test_every_kind_of_file_is_read(here, cli):
-    table = pa.table({"age": columns()["age"]})
-    pa.csv.write_csv(table, here / "one.csv")
-    pa.feather.write_feather(table, here / "two.arrow")
-    for name in ("one.csv", "two.arrow"):
-        done = cli(*ecdf("--quiet", "--output", f"{name}.json", table=name))
-        assert done == (0, "", "")
-        assert abs(nolook.load(here / f"{name}.json").cdf(39) - 0.5) < 0.05
-
-
-def test_a_seed_repeats_a_distribution_and_marks_it_everywhere(here, cli):
-    texts = []
-    for name in ("one", "two"):
-        words = ecdf("--random-state", "3", "--output", f"{name}.json", "--report", f"{name}.html")
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in cli(*words).out
-        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
-        texts.append((here / f"{name}.json").read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-
-
 STRANGE = {
     "empty": [],
     "one": [3.0],
@@ -198,7 +170,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("name", STRANGE)
-@pytest.mark.parametrize("more", [(), ("--grid", "0:120:1"), ("--smoothing", "none")])
+@pytest.mark.parametrize("more", [("--smoothing", "isotonic"), ("--grid", "0:120:1")])
 def test_a_strange_column_has_an_ordinary_distribution(here, cli, name, more):
     write_table(here / "odd.parquet", {"age": np.array(STRANGE[name], dtype=float)})
     done = cli(*ecdf("--report", "r.html", *more, table="odd.parquet"))
@@ -360,17 +332,11 @@ def test_the_other_class_turns_a_curve_round(here, cli):
         assert abs(nolook.load(here / f"people.score+{target}.roc.json").auc_ - exact) < 0.01
 
 
-def test_options_reach_a_curve_and_a_seed_marks_it(here, cli):
-    words = roc("--random-state", "4", "--relation", "replace", "--smoothing", "none")
-    texts = []
-    for name in ("one.json", "two.json"):
-        files = ("--output", name, "--report", "r.html", "--force")
-        done = cli(*words, "--missing", "zero", *files)
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
-        texts.append((here / name).read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    document = json.loads(texts[0])
+def test_options_reach_a_curve(here, cli):
+    words = roc("--relation", "replace", "--smoothing", "none", "--missing", "zero")
+    assert cli(*words, "--output", "one.json", "--report", "r.html").status == 0
+    assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
+    document = read(here / "one.json")
     assert document["smoothing"] is None
     assert document["recipe"]["missing"] == "zero"
     assert document["privacy"]["relation"] == "replace"
@@ -468,15 +434,6 @@ def test_strange_probabilities_have_an_ordinary_calibration(here, cli, name):
     assert "nan" not in done.out
 
 
-def test_a_seed_repeats_a_calibration_and_marks_it(here, cli):
-    texts = []
-    for name in ("one.json", "two.json"):
-        done = cli(*calibration("--random-state", "4", "--output", name))
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        texts.append((here / name).read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-
-
 def refused(done: Result, *expected: str) -> None:
     assert done.status == 2, done
     assert done.out == ""
@@ -486,22 +443,8 @@ def refused(done: Result, *expected: str) -> None:
         assert text in done.err
 
 
-def test_what_exceeds_the_ledger_is_refused(here, cli):
-    for words in (ecdf(), quantiles()):
-        done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
-        assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
-    assert new_names(here) == set()
-    assert spent(here) == (0.0, [])
-
-
 def test_a_distribution_predicts_nothing(here, cli):
     assert cli(*ecdf("--quiet")).status == 0
     done = cli("predict", "people.age.distribution.json", "people.parquet", "--output", "p.parquet")
     refused(done, "people.age.distribution.json is a distribution", "expected a model")
     assert new_names(here) == {"people.age.distribution.json"}
-
-
-@pytest.mark.slow
-def test_the_commands_work_in_a_process_of_their_own(here):
-    assert run(*ecdf("--quiet"), cwd=here) == (0, "", "")
-    refused(run(*quantiles("--at", "2"), cwd=here), "--at is '2'")

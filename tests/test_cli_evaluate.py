@@ -170,10 +170,3 @@ def test_missing_values_are_treated_as_in_the_fit(here, cli):
         done = cli(*evaluate("--quiet", "--force", "--epsilon", "20", *given))
         assert done == (0, "", "")
         assert abs(nolook.load("people.died.evaluation.json").n_rows - rows) < 60
-
-
-def test_a_seed_marks_it_everywhere(here, cli):
-    done = cli(*evaluate("--random-state", "1", "--report", "r.html"))
-    assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-    assert "NOT PRIVATE" in (here / "r.html").read_text(encoding="utf-8")
-    assert read()["privacy"]["private"] is False

@@ -16,7 +16,7 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
-from tests.report.command import ROWS, run, says, write_table
+from tests.report.command import ROWS, says, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
@@ -151,18 +151,6 @@ def test_columns_categories_and_the_policy_reach_a_selection(here, cli):
     assert document["recipe"]["missing"] == "zero"
 
 
-def test_a_seed_repeats_a_selection_and_marks_it_everywhere(here, cli):
-    texts = []
-    for name in ("one", "two"):
-        words = select("-k", "2", "--random-state", "3", "--epsilon", "0.01")
-        done = cli(*words, "--output", f"{name}.json", "--report", f"{name}.html")
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
-        texts.append((here / f"{name}.json").read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert json.loads(texts[0])["privacy"]["private"] is False
-
-
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fit_chooses_columns_first(here, cli, selector):
     words = fit("--select", "2", "--selector", selector, "--split", "0.4", "--ledger", "a.ledger")
@@ -231,35 +219,9 @@ def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     np.testing.assert_array_equal(model.predict(frame), [s for s in shown if s is not None])
 
 
-def test_a_seed_repeats_a_pipeline_with_other_noise_for_each_step(here, cli):
-    texts = []
-    for name in ("one.json", "two.json"):
-        done = cli(*fit("--select", "2", "--random-state", "3", "--output", name))
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        texts.append((here / name).read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert nolook.load(here / "one.json").privacy_.private is False
-
-
 def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_charge(here, cli):
     words = fit("--select", "2", "--method", "tukey", "--ledger", "a.ledger", "--report", "r.html")
     done = cli(*words[:5], "0.2", *words[6:])  # far too little: at 1, one run in three succeeds
     assert (done.status, done.out, done.err.count("\n")) == (4, "", 1)
     assert new_names(here) == set()
     assert spent(here) == (0.2, ["feature selection and regression"])
-
-
-def test_what_exceeds_the_ledger_is_refused(here, cli):
-    for words in (select("-k", "2"), fit("--select", "2")):
-        done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
-        assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
-    assert new_names(here) == set()
-    assert spent(here) == (0.0, [])
-
-
-@pytest.mark.slow
-def test_the_commands_work_in_a_process_of_their_own(here):
-    done = run(*select("-k", "2"), cwd=here)
-    assert done.status == 0, done.err
-    done = run(*fit("--select", "2", "--quiet"), cwd=here)
-    assert done == (0, "", "")
