@@ -441,10 +441,3 @@ def refused(done: Result, *expected: str) -> None:
     assert done.err.count("\n") == 1
     for text in expected:
         assert text in done.err
-
-
-def test_a_distribution_predicts_nothing(here, cli):
-    assert cli(*ecdf("--quiet")).status == 0
-    done = cli("predict", "people.age.distribution.json", "people.parquet", "--output", "p.parquet")
-    refused(done, "people.age.distribution.json is a distribution", "expected a model")
-    assert new_names(here) == {"people.age.distribution.json"}
