@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -133,6 +135,19 @@ def costs_nothing(open_ledger: Callable[..., object]) -> Callable[..., str]:
         return str(caught.value)
 
     return check
+
+
+@pytest.fixture
+def replace(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, object], None]:
+    """Put something else in the place of a function, wherever the package names it."""
+
+    def put(module: str, name: str, other: object) -> None:
+        ordinary = getattr(importlib.import_module(module), name)
+        for each in [each for key, each in sys.modules.items() if key.startswith("nolook.")]:
+            if vars(each).get(name) is ordinary:
+                monkeypatch.setattr(each, name, other)
+
+    return put
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from tests.report.command import (
     columns,
     run,
     run_patched,
+    run_python_script,
     says,
     write_table,
 )
@@ -44,10 +45,10 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_version_and_help(tmp_path):
+def test_version_and_help(tmp_path, cli):
     assert run("--version", cwd=tmp_path) == (0, f"nolook {nolook.__version__}\n", "")
     for words in (["--help"], [], ["fit", "--help"], ["ledger"], ["ledger", "create", "--help"]):
-        done = run(*words, cwd=tmp_path)
+        done = cli(*words)
         assert done.status == 0
         assert "Usage: nolook" in done.out
         assert done.err == ""
@@ -89,25 +90,24 @@ def test_help_starts_about_as_fast_as_an_empty_typer_program(tmp_path):
 
 
 def test_ledger_commands_load_nothing_numeric(tmp_path):
-    program = (
-        "import atexit\n"
-        f"atexit.register(lambda: print('loaded:', sorted({HEAVY!r} & set(sys.modules))))\n"
-    )
-    for words in (
+    commands = (
         ("ledger", "create", "a.ledger", *BUDGET),
         ("ledger", "show", "a.ledger"),
         ("ledger", "history", "a.ledger"),
         ("ledger", "charge", "a.ledger", "--epsilon", "0.5", "--what", "a table"),
         ("ledger", "report", "a.ledger", "--output", "l.html"),
-    ):
-        done = run_patched(program, *words, cwd=tmp_path)
-        assert done.status == 0, done.err
-        assert done.out.splitlines()[-1] == "loaded: []"
+    )
+    program = (
+        f"import sys, nolook.cli\nended = [nolook.cli._run(words) for words in {commands!r}]\n"
+        f"print(ended, 'loaded:', sorted({HEAVY!r} & set(sys.modules)))\n"
+    )
+    done = run_python_script([sys.executable, "-c", program], cwd=tmp_path, env=None)
+    assert done.out.splitlines()[-1] == "[0, 0, 0, 0, 0] loaded: []", done
 
 
-def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
+def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path, cli):
     report = tmp_path / "report.html"
-    done = run("fit", people, "--target", "income", *BUDGET, "--report", report, cwd=tmp_path)
+    done = cli("fit", people, "--target", "income", *BUDGET, "--report", report)
     assert done.status == 0, done.err
     assert done.err == ""
     assert names_in(tmp_path) == {"people.income.model.json", "report.html"}
@@ -374,9 +374,12 @@ BROKEN = (
 )
 
 
-def test_an_unexpected_error_never_shows_its_text(people, tmp_path):
-    words = ("fit", people, "--target", "income", *BUDGET)
-    done = run_patched(BROKEN, *words, cwd=tmp_path)
+def test_an_unexpected_error_never_shows_its_text(people, cli, replace):
+    def broken(*_, **__):
+        raise ValueError("Mr. Smith earns 12345")
+
+    replace("nolook.tables.reading", "plan", broken)
+    done = cli("fit", people, "--target", "income", *BUDGET)
     assert done.status == 1
     assert done.out == ""
     assert done.err.startswith("nolook: error: internal error in fit: ValueError")

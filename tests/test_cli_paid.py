@@ -13,7 +13,7 @@ import nolook
 import nolook.cli
 from nolook.formats.files import default_name
 from tests.hostile.commands import COMMANDS, release
-from tests.report.command import BUDGET, columns, run_patched, write_table
+from tests.report.command import BUDGET, columns, write_table
 
 LEDGER = "a.ledger"
 FIT = ("fit", "people.parquet", "--target", "income", *BUDGET, "--method", "adassp")
@@ -222,14 +222,6 @@ def test_a_ledger_is_shown_on_a_page(here, cli):
     assert spent() == 1.0
 
 
-# Stops the command at a place of the program, given as module and function.
-INTERRUPT = (
-    "import importlib\n"
-    "home = importlib.import_module({module!r})\n"
-    "def stopped(*args, **kwargs):\n"
-    "    raise KeyboardInterrupt\n"
-    "home.{function} = stopped\n"
-)
 PLACES = {
     "before": ("nolook.tables.reading", "plan", "nothing was charged, and {} was not written"),
     "release": (
@@ -243,11 +235,15 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_after_an_interruption_the_terminal_says_what_was_charged_and_written(here, place):
+def test_after_an_interruption_the_terminal_says_what_was_charged(here, place, cli, replace):
     module, function, said = PLACES[place]
-    program = INTERRUPT.format(module=module, function=function)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    replace(module, function, stop)
     words = (*FIT, "--ledger", LEDGER, "--report", "r.html", "--exclude", "city")
-    done = run_patched(program, *words, cwd=here)
+    done = cli(*words)
     assert (done.status, done.out) == (130, "")
     assert done.err.startswith("nolook: interrupted; ")
     assert done.err.count("\n") == 1

