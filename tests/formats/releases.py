@@ -79,6 +79,12 @@ _MAKERS = {
         lambda: pipeline(nolook.SISSelector(k=1, **SEED), nolook.LogisticRegression(**SEED)).fit(
             X, HAPPENED
         ),
+        lambda: pipeline(nolook.LassoSelector(k=1, **SEED), nolook.AdaSSPRegressor(**SEED)).fit(
+            X, SCORES
+        ),
+        lambda: pipeline(nolook.MomentSelector(k=1), nolook.BoostedAdaSSPRegressor(20.0)).fit(
+            read("y")
+        ),
     ],
     "selection": [
         lambda: nolook.KendallSelector(k=2, **SEED).fit(read("y")),
