@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 import pytest
 
 import nolook
@@ -112,22 +110,6 @@ def test_probabilities_are_tested_too(here, cli, monkeypatch):
     for text in ("Whether the probabilities are right", "p-value"):
         assert text in page.text
     assert "sums of each group" in done.out
-
-
-@pytest.mark.parametrize(
-    ("target", "positive"),
-    [("died", ()), ("died", ("--positive", "1")), ("word", ("--positive", "yes")), ("flag", ())],
-)
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_the_target_may_be_anything_a_fit_takes(here, cli, target, positive, ending):
-    if ending == "csv":
-        if target == "flag":
-            positive = ("--positive", "true")
-        pa.csv.write_csv(pa.table(columns()), here / "people.csv")
-    words = evaluate("--target", target, *positive, table=f"people.{ending}")
-    done = cli(*words, "--quiet", "--output", "e.json")
-    assert done == (0, "", "")
-    assert abs(nolook.load("e.json").roc.auc_ - 5 / 6) < 0.03
 
 
 def test_without_a_target_it_is_that_of_the_schema_or_the_model(here, cli):

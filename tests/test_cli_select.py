@@ -16,11 +16,10 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
-from tests.report.command import ROWS, says, write_table
+from tests.report.command import ROWS, names_in, says, spent, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
-LEFT_ALONE = {"people.parquet", "a.ledger"}
 
 
 def columns(rows: int = ROWS, seed: int = 0) -> dict:
@@ -56,20 +55,10 @@ def fit(*more) -> list:
     return words if "--features" in more else [*words, "--exclude", "city"]
 
 
-def new_names(folder: Path) -> set[str]:
-    found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
-    return found - LEFT_ALONE
-
-
 def chosen(printed: str) -> list[str]:
     """The names in the first table that was printed."""
     _, _, rows = printed.partition("─ \n")
     return [line.split()[0] for line in takewhile(str.strip, rows.splitlines())]
-
-
-def spent(folder: Path) -> tuple[float, list[str]]:
-    with nolook.Ledger(folder / "a.ledger") as ledger:
-        return ledger.spent.epsilon, [entry.description for entry in ledger.history()]
 
 
 RELEASES = {
@@ -86,7 +75,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
     assert done.err == ""
-    assert new_names(here) == {"people.income.selection.json", "r.html"}
+    assert names_in(here) == {"people.income.selection.json", "r.html"}
     document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
     assert document["kind"] == "selection"
     assert (document["method"], document["parameters"]["k"]) == (selector, 2)
@@ -156,7 +145,7 @@ def test_a_fit_chooses_columns_first(here, cli, selector):
     words = fit("--select", "2", "--selector", selector, "--split", "0.4", "--ledger", "a.ledger")
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
-    assert new_names(here) == {"people.income.model.json", "r.html"}
+    assert names_in(here) == {"people.income.model.json", "r.html"}
     model = nolook.load(here / "people.income.model.json")
     assert isinstance(model, nolook.PrivatePipeline)
     assert model.support_.tolist() == [name in {"age", "height"} for name in NAMES]
@@ -223,5 +212,5 @@ def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_char
     words = fit("--select", "2", "--method", "tukey", "--ledger", "a.ledger", "--report", "r.html")
     done = cli(*words[:5], "0.2", *words[6:])  # far too little: at 1, one run in three succeeds
     assert (done.status, done.out, done.err.count("\n")) == (4, "", 1)
-    assert new_names(here) == set()
+    assert names_in(here) == set()
     assert spent(here) == (0.2, ["feature selection and regression"])

@@ -6,7 +6,6 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -89,40 +88,6 @@ def test_a_calibrated_model_passes_and_a_wrong_one_does_not():
     curve = bad.calibration_curve()
     assert np.mean(curve.prob_true > curve.prob_pred) > 0.8
     assert np.abs(curve.prob_true - curve.prob_pred ** (1 / 1.2)).max() < 0.05
-
-
-def forms(probabilities, labels):
-    """Return the same rows in forms they may have."""
-    words = np.where(labels == 1, "yes", "no")
-    frame = pd.DataFrame({"p": probabilities, "label": labels})
-    return {
-        "booleans": (probabilities, labels == 1, 1),
-        "lists": (probabilities.tolist(), labels.tolist(), 1),
-        "other negatives": (probabilities, np.where(labels == 1, 7, np.arange(len(labels)) % 5), 7),
-        "words": (probabilities, words, "yes"),
-        "series": (frame["p"], pd.Series(words).astype("category"), "yes"),
-        "missing labels": (probabilities, np.where(labels == 1, 1.0, np.nan), 1),
-        "columns": (probabilities[:, np.newaxis], labels[:, np.newaxis], 1),
-    }
-
-
-@pytest.mark.parametrize("form", forms(*scored(4)))
-def test_probabilities_and_target_come_in_many_forms(form):
-    expected = nolook.HosmerLemeshow(random_state=0).fit(*scored())
-    *data, positive = forms(*scored())[form]
-    fitted = nolook.HosmerLemeshow(pos_label=positive, random_state=0).fit(*data)
-    np.testing.assert_array_equal(published(fitted), published(expected))
-
-
-def test_a_table_of_probability_and_target_will_do(tmp_path):
-    probabilities, labels = scored()
-    path = tmp_path / "scored.parquet"
-    pd.DataFrame({"p": probabilities, "label": labels * 3, "else": 1}).to_parquet(path)
-    table = nolook.read_table(path, "label", features=["p"])
-    fitted = nolook.HosmerLemeshow(pos_label=3, random_state=0).fit(table)
-    expected = nolook.HosmerLemeshow(random_state=0).fit(probabilities, labels)
-    np.testing.assert_array_equal(published(fitted), published(expected))
-    assert fitted.recipe_["features"] == ["p"]
 
 
 def test_probabilities_outside_count_as_the_nearest():

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import string
 
 import numpy as np
 import pytest
@@ -230,11 +229,3 @@ def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
 )
 def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):
     assert expected in refusal(tmp_path, json.dumps(put(document, path, value)))
-
-
-@given(st.binary(max_size=200) | st.text(string.printable, max_size=200).map(str.encode))
-def test_no_content_raises_anything_else(tmp_path_factory, content):
-    path = tmp_path_factory.mktemp("any") / "model.json"
-    path.write_bytes(content)
-    with pytest.raises(ModelFileError):
-        nolook.load(path)
