@@ -18,8 +18,14 @@ from tests.entropy.sitecustomize import CHOSEN, Entropy
 from tests.report.command import Result
 
 # A busy machine is not a failure, and without NOLOOK_NOISE the same examples are tried every time.
+LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 settings.register_profile(
-    "nolook", deadline=None, derandomize=not CHOSEN, database=None, print_blob=True
+    "nolook",
+    max_examples=1000 if LONG else 50,
+    deadline=None,
+    derandomize=not CHOSEN,
+    database=None,
+    print_blob=True,
 )
 settings.load_profile("nolook")
 # A ledger that somebody works with is not for tests.

@@ -21,6 +21,7 @@ def run(project_root, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_the_diamonds_example_runs(run, tmp_path):
     printed = run("diamonds")
     assert "left for later releases: epsilon 2," in printed

@@ -37,7 +37,7 @@ def test_a_few_values_far_outside_do_not_widen_the_range():
 def test_every_column_has_a_range_with_room_for_a_grid(name, epsilon):
     special = {"empty": np.empty(0), "infinite": np.repeat([1.7976931348623157e308, -np.inf], 500)}
     values = special[name] if name in special else column(name, 1000)
-    for seed in range(5):
+    for seed in range(2):
         low, high = search(values, epsilon, seed=seed)
         assert np.isfinite([low, high]).all()
         assert high - low > max(abs(low), abs(high)) / 128

@@ -7,7 +7,7 @@ import nolook
 from tests.contracts.columns import COLUMNS, column
 from tests.contracts.distributions import DISTRIBUTIONS
 
-ROWS = 5000
+ROWS = 2000
 every_row = pytest.mark.parametrize("row", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 
 

@@ -26,7 +26,14 @@ every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRES
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@every_estimator
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=[pytest.mark.slow] * (name == "BoostedAdaSSPRegressor"))
+        for name, row in ESTIMATORS.items()
+    ],
+    ids=ESTIMATORS,
+)
 def test_scikit_learn_conventions(row):
     # A large budget: its checks ask for a good fit on a few rows.
     with warnings.catch_warnings():

@@ -129,7 +129,7 @@ def test_what_is_too_small_for_a_unit_is_refused_before_anything_is_charged(
 ):
     small = table(frame(50), make, rows_per_unit=rows)
     refusals = []
-    for exponent in range(-60, 0, 4):
+    for exponent in range(-60, 0, 8):
         with open_ledger(nolook.Budget(1.0, 1e-5)) as ledger:
             refusals.append(refusal(make(epsilon=2.0**exponent), small, ledger))
             assert (ledger.remaining.epsilon == 1.0) == bool(refusals[-1])

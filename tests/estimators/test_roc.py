@@ -174,8 +174,7 @@ def test_a_table_of_score_and_target_will_do(tmp_path):
     assert curve.recipe_["features"] == ["score"]
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize("grid", [None, GRID])
+@pytest.mark.parametrize(("relation", "grid"), [("add-remove", None), ("replace", GRID)])
 def test_every_table_gets_an_ordinary_answer(relation, grid):
     for name in COLUMNS:
         labels = np.arange(2000) % 3 == 0

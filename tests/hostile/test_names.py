@@ -47,7 +47,9 @@ FILES = {
 }
 # Every name, and some with other formats.
 CASES = [(kind, ".parquet") for kind in FILES] + [
-    (kind, ending) for kind in ("newline", "not UTF-8", "uri") for ending in (".csv", ".arrow")
+    pytest.param(kind, ending, marks=pytest.mark.slow)
+    for kind in ("newline", "not UTF-8", "uri")
+    for ending in (".csv", ".arrow")
 ]
 
 
