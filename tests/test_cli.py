@@ -136,12 +136,6 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path, cli):
         assert not says(text, ROWS)
 
 
-def test_fit_prints_nothing_when_quiet(people, here, cli):
-    words = ("fit", people, "--target", "income", *BUDGET, "--quiet", "--output", "m.json")
-    assert cli(*words) == (0, "", "")
-    assert names_in(here) == {"m.json"}
-
-
 def test_columns_categories_and_the_policy_reach_the_model(people, here, cli):
     words = ("fit", people, "--target", "income", *BUDGET, "--features", "height,city,age")
     done = cli(*words, "--categories", "city=Bern,Chur,...", "--missing", "drop-row")
@@ -163,17 +157,6 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     assert cli(*words, "--categories", 'city=Bern,"Basel"').status == 0
     names = nolook.load(here / "odd.y.model.json").feature_names_in_.tolist()
     assert names == ["a,b", "c=d", "city=Basel"]
-
-
-def test_a_csv_file_is_fitted_with_features(here, cli):
-    data = columns()
-    rows = zip(data["age"], data["height"], data["income"], strict=True)
-    lines = [f"{a},{h},{y}" for a, h, y in rows]
-    (here / "people.csv").write_text("\n".join(["age,height,income", *lines]))
-    words = ("fit", "people.csv", "--target", "income", *BUDGET)
-    done = cli(*words, "--features", "age,height")
-    assert done.status == 0, done.err
-    assert (here / "people.income.model.json").exists()
 
 
 def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli):

@@ -17,6 +17,7 @@ from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import estimated, number, with_error
 from tests.report.command import Result, names_in, spent, write_table
 from tests.report.pages import Page
+from tests.test_cli_errors import refused
 
 ROWS = 4000
 
@@ -60,17 +61,8 @@ def quantiles(*more) -> list:
 
 
 def roc(*more, target="number") -> list:
-    return [
-        "roc",
-        "people.parquet",
-        "--score",
-        "score",
-        "--target",
-        target,
-        "--epsilon",
-        "2",
-        *more,
-    ]
+    words = ["roc", "people.parquet", "--score", "score", "--target", target]
+    return [*words, "--epsilon", "2", *more]
 
 
 def calibration(*more, target="number") -> list:
@@ -146,14 +138,6 @@ def test_a_number_of_rows_is_not_public_where_rows_may_be_left_out(here, cli, le
     words = ecdf("--relation", "replace", "--missing", "drop-row", *ledger)
     refused(cli(*words), "relation is 'replace'")
     assert names_in(here) == {"r.ledger"}
-
-
-def test_infinite_values_count_in_the_end_cells(here, cli):
-    write_table(here / "odd.parquet", {"age": [np.inf] * 600 + [-np.inf] * 400 + [50.0] * 1000})
-    done = cli(*ecdf("--grid", "0:120:1", "--epsilon", "50", "--quiet", table="odd.parquet"))
-    assert done == (0, "", "")
-    fitted = nolook.load(here / "odd.age.distribution.json")
-    np.testing.assert_allclose(fitted.cdf([0, 49, 50, 119]), [0.2, 0.2, 0.7, 0.7], atol=0.02)
 
 
 def test_missing_values_are_refused_dropped_or_zero(here, cli):
@@ -344,21 +328,3 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert circles == sorted(circles, reverse=True)  # higher probabilities lie higher
     bars = [a for a in page.all("line") if a["class"] == "interval"]
     assert len(bars) == groups
-
-
-def test_a_miscalibrated_column_is_seen(here, cli):
-    data = columns()
-    write_table(here / "odd.parquet", {"score": data["score"] ** 3, "text": data["text"]})
-    words = calibration("--epsilon", "20", "--positive", "yes", "--quiet", target="text")
-    words[1] = "odd.parquet"
-    assert cli(*words) == (0, "", "")
-    assert nolook.load(here / "odd.score+text.calibration.json").p_value_ < 0.01
-
-
-def refused(done: Result, *expected: str) -> None:
-    assert done.status == 2, done
-    assert done.out == ""
-    assert done.err.startswith("nolook: error: ")
-    assert done.err.count("\n") == 1
-    for text in expected:
-        assert text in done.err

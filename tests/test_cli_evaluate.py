@@ -13,6 +13,7 @@ import nolook.cli
 from tests.report.command import write_table
 from tests.report.hand_made import Probable, fitted, guarantee, unlimited
 from tests.report.pages import Page
+from tests.test_cli_errors import refused
 
 ROWS = 3000
 MODEL = "people.died.model.json"
@@ -56,11 +57,6 @@ def evaluate(*more, table="people.parquet", model=MODEL):
 
 def read():
     return json.loads(Path("people.died.evaluation.json").read_text(encoding="utf-8"))
-
-
-def refused(done, said):
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
 
 
 def test_a_model_is_judged_printed_written_and_charged(here, cli):

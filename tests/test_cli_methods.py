@@ -150,15 +150,8 @@ def test_every_method_fits_reports_and_predicts(people, here, cli, method):
 def test_a_real_tukey_fit_fails_on_few_rows_and_succeeds_on_more(people, here, cli):
     nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
     words = (
-        "-x",
-        "city",
-        "--target",
-        "income",
+        *["-x", "city", "--target", "income", "--method", "tukey", "--ledger", "a.ledger"],
         *BUDGET,
-        "--method",
-        "tukey",
-        "--ledger",
-        "a.ledger",
     )
     done = cli("fit", people, *words)
     assert (done.status, done.out) == (4, "")

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import nolook
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.accounting import total_delta
@@ -36,13 +35,6 @@ def test_a_plan_spends_its_budget_and_no_more(budget, relation, columns):
     assert total_delta(events, budget.epsilon) <= budget.delta
     assert total_delta(events, 0.99 * budget.epsilon) > budget.delta
     assert isinstance(events[0], GaussianEvent) == (budget.delta > 0)
-
-
-def test_a_budget_too_small_for_any_noise_is_refused():
-    for budget in (Budget(1e-300), Budget(1e-12), Budget(1e-12, 1e-13)):
-        with pytest.raises(nolook.ParameterError, match="epsilon is") as caught:
-            ecdf_release(budget, "add-remove", [GRID], None)
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

@@ -56,17 +56,6 @@ def test_sums_are_those_of_the_definition(rows):
     assert sums(rows).tolist() == by_definition(rows)
 
 
-@given(table, table)
-def test_batches_do_not_matter(first, second):
-    parts = [
-        (np.array([p for p, _ in part], dtype=float), np.array([y for _, y in part], dtype=bool))
-        for part in (first, second)
-    ]
-    np.testing.assert_array_equal(
-        np.stack(fed(GroupSums(BORDERS), parts).value), sums(first + second)
-    )
-
-
 @given(table, st.tuples(st.floats(allow_infinity=True, allow_nan=True), st.booleans()))
 def test_any_row_changes_one_group_by_the_sensitivity_at_most(rows, row):
     change = sums([*rows, row]) - sums(rows)
