@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 RELEASE = ROOT / "examples" / "data" / "diamonds.model.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# The same results give the same files.
+STYLE = {"svg.hashsalt": "nolook", "svg.fonttype": "path"}
 # Widths and heights, and what else a browser is told.
 SCREENS = {
     (375, 1250): (),
@@ -99,7 +101,7 @@ def main():
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     place.mkdir(parents=True, exist_ok=True)
     mpl.use("Agg")
-    mpl.rcParams.update({"svg.hashsalt": "nolook", "svg.fonttype": "path"})
+    mpl.rcParams.update(STYLE)
     accuracy(place)
     coefficients(place)
     screens(place)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -16,8 +18,14 @@ from tests.entropy.sitecustomize import CHOSEN, Entropy
 from tests.report.command import Result
 
 # A busy machine is not a failure, and without NOLOOK_NOISE the same examples are tried every time.
+LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 settings.register_profile(
-    "nolook", deadline=None, derandomize=not CHOSEN, database=None, print_blob=True
+    "nolook",
+    max_examples=1000 if LONG else 50,
+    deadline=None,
+    derandomize=not CHOSEN,
+    database=None,
+    print_blob=True,
 )
 settings.load_profile("nolook")
 # A ledger that somebody works with is not for tests.
@@ -102,6 +110,50 @@ def chromium() -> str:
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every pass read the table anew, as if it were a long one."""
     monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 0)
+
+
+@pytest.fixture
+def open_ledger(tmp_path: Path) -> Callable[..., object]:
+    """Open a new ledger with a budget, for the relation of a release."""
+    from nolook import Ledger
+    from tests.ledgers import new_ledger
+
+    return lambda *of: Ledger(new_ledger(tmp_path / "a.ledger", *of))
+
+
+@pytest.fixture
+def costs_nothing(open_ledger: Callable[..., object]) -> Callable[..., str]:
+    """Check that a call is refused in one line and leaves the ledger it is given as it is."""
+    from nolook import ParameterError
+    from tests.ledgers import ENOUGH
+
+    def check(
+        call: Callable[..., object],
+        match: str,
+        error: type[Exception] = ParameterError,
+        relation: str = "add-remove",
+    ) -> str:
+        with open_ledger(ENOUGH, relation) as ledger:
+            with pytest.raises(error, match=match) as caught:
+                call(ledger=ledger)
+            assert ledger.history() == ()
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return check
+
+
+@pytest.fixture
+def replace(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, object], None]:
+    """Put something else in the place of a function, wherever the package names it."""
+
+    def put(module: str, name: str, other: object) -> None:
+        ordinary = getattr(importlib.import_module(module), name)
+        for each in [each for key, each in sys.modules.items() if key.startswith("nolook.")]:
+            if vars(each).get(name) is ordinary:
+                monkeypatch.setattr(each, name, other)
+
+    return put
 
 
 @functools.cache

@@ -11,20 +11,6 @@ from nolook.audit.catalogue import catalogue
 CASES = catalogue()
 
 
-@pytest.fixture
-def cli(tmp_path, monkeypatch, capsys):
-    """Run the command line in this process; return its status and what it printed."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def run(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run
-
-
 def test_without_a_name_it_lists_what_can_be_audited(cli):
     status, out, _ = cli("audit")
     assert status == 0

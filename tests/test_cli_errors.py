@@ -283,6 +283,56 @@ REFUSED = {
         ("--epsilon 0.1 --relation x", "--relation"),
         ("--epsilon 0.1 --what 'two\nlines'", "--what is"),
     ],
+    "fit visits.parquet --target y --epsilon 1 --features a,b": [
+        ("--rows-per-unit 5", "--rows-per-unit is 5, but no column names a unit; expected"),
+        ("--rows-per-unit five", "--rows-per-unit is 'five'; expected weights, or how many"),
+        ("--unit who --rows-per-unit 0", "--rows-per-unit is 0; expected an integer"),
+        ("--unit who --rows-per-unit 1025", "expected an integer from 1 to 1024"),
+        ("--unit when", "--unit names 'when', but"),
+        ("--unit a", "--unit names 'a', which is a feature too"),
+        ("--unit y", "--unit names 'y', which is the target too"),
+        ("--unit a -s visits.toml", "--unit is 'a', but the schema's is 'who'"),
+        ("--unit who --exclude who", "--exclude names the unit 'who'"),
+        ("-s visits.toml --exclude who", "--exclude names the unit 'who'"),
+    ],
+    "fit workers.parquet --target income --epsilon 1 --exclude city -k": [
+        ("30", "-k is 30", "fewer than the table's"),
+        ("0", "-k is '0'", "how many columns to choose"),
+        ("{long}", "-k is '{nines}"),
+        ("999999999", "-k is 999999999", "an integer from 1 to "),
+        ("2 --select 2", "-k is 2 and --select is 2"),
+        ("auto --select auto", "-k is 'auto' and --select is 'auto'"),
+        ("2 --method tukey", "-k is '2', but the method is tukey"),
+        ("1 --select 30", "--select is 30", "fewer than the table's "),
+    ],
+    "fit workers.parquet --target income --epsilon 1 --exclude city --missing": [
+        ("indicator=agee", "--missing names 'agee'", "'age'"),
+        ("indicator=income", "--missing indicator names 'income'", "leave it out"),
+        ("indicator=", "--missing indicator"),
+        ("center", "--missing is 'center'; expected one of 'drop-row', 'zero', 'centre'"),
+        ("centre --missing zero", "--missing is 'centre' and 'zero'; expected one of them"),
+    ],
+    "plan people.parquet --features age,height --ledger a.ledger": [
+        ("", "--rows"),
+        ("--rows 100 --count-epsilon 1", "--rows"),
+        ("--rows 0", "--rows"),
+        ("--rows 100 --method kendall", "--method"),
+        ("--rows 100 --want interval", "want is 'interval'"),
+        ("--count-epsilon 1 --want 'width 3'", "want is 'width 3'"),
+        ("--count-epsilon -1", "--count-epsilon"),
+        ("--rows 100 --report people.parquet", "--report"),
+    ],
+    "plan": [
+        ("--rows 1000", "--columns"),
+        ("--columns 3 --count-epsilon 1", "--count-epsilon"),
+    ],
+    "compare": [
+        ("m.json other.json", "different targets"),
+        ("ages.json m.json", "is a distribution", "expected a model"),
+    ],
+    "predict": [
+        ("ages.json workers.parquet -o p.csv", "ages.json is a distribution", "expected a model"),
+    ],
     "audit": [
         ("peelings", "NAME is 'peelings'; expected a release from the list"),
         ("peeling --runs 5", "--runs is 5; expected at least 100"),
@@ -323,7 +373,11 @@ SCHEMAS = {
     "target": f'[columns]\nage = "number"\n{TARGET}',
     "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
+<<<<<<< HEAD
     "empty": f'[columns]\nsmoker = {{type = "category", levels = []}}\n{TARGET}',
+=======
+    "visits": '[columns]\nwho = {type = "identifier", use = "unit"}',
+>>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
     "words": f'[columns]\nweight = "number"\n{TARGET}',
 }
 ROWS = 60
@@ -351,6 +405,8 @@ def write_tables(folder: Path) -> None:
     line = '{0},TRUE,03.02.19{0},{1},"4,8{0}"\n'
     rows = "".join(line.format(i, CELL if i % 9 == 0 else 70) for i in age)
     (folder / "people.csv").write_text(header + rows)
+    visits = {"who": words, "a": age, "b": height, "y": place % 2}
+    write_table(folder / "visits.parquet", visits)
     (folder / "utf16.csv").write_text(header + rows, encoding="utf-16")
     (folder / "latin.csv").write_text("age,größe\n1,2\n", encoding="latin-1")
     (folder / "semicolon.csv").write_text("age;cost\n" + "".join(f"{i},5;1\n" for i in place))
@@ -362,6 +418,7 @@ def write_tables(folder: Path) -> None:
         (folder / f"{name}.toml").write_text(text)
     recipe = {"features": ["score", "age"], "categories": {}, "missing": "error"}
     nolook.save(fitted(("score", "age", "number"), recipe=recipe), folder / "m.json")
+    nolook.save(fitted(("score", "age", "real"), recipe=recipe), folder / "other.json")
     nolook.save(nolook.ECDF(1.0).fit(np.arange(100.0)), folder / "ages.json")
     nolook.Ledger.create(folder / "a.ledger", nolook.Budget(200, 1e-3), name="a").close()
 
@@ -539,13 +596,25 @@ def test_a_ledger_that_is_none_is_refused(here, cli, ledger):
         ("{}", '"format": "nolook"'),
         ('{"format": "nolook", "version": 2, "nolook_version": "9"}', "version 1"),
         ('{"format": "nolook", "version": 1, "nolook_version": "9"}', "expected a kind"),
+        (b"\xff", ""),
+        (None, ""),
     ],
 )
-def test_a_bad_model_file_is_refused(here, cli, content, expected):
-    (here / "bad.json").write_text(content)
-    done = cli("predict", "bad.json", "workers.parquet", "--output", "p.parquet")
-    refused(done, "bad.json", expected)
-    untouched(here, "bad.json")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict bad.json workers.parquet -o p.parquet",
+        "show bad.json",
+        "report bad.json -o b.html",
+        "compare bad.json m.json",
+    ],
+)
+def test_a_bad_model_file_is_refused(tables, here, cli, words, content, expected):
+    (here / "m.json").write_bytes((tables / "m.json").read_bytes())
+    if content is not None:
+        (here / "bad.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    refused(cli(*words.split()), "bad.json", expected)
+    untouched(here, "m.json", *(["bad.json"] if content is not None else []))
 
 
 def test_predict_refuses_what_does_not_fit(here, cli):

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 import pytest
 
 import nolook
@@ -15,6 +13,7 @@ import nolook.cli
 from tests.report.command import write_table
 from tests.report.hand_made import Probable, fitted, guarantee, unlimited
 from tests.report.pages import Page
+from tests.test_cli_errors import refused
 
 ROWS = 3000
 MODEL = "people.died.model.json"
@@ -58,11 +57,6 @@ def evaluate(*more, table="people.parquet", model=MODEL):
 
 def read():
     return json.loads(Path("people.died.evaluation.json").read_text(encoding="utf-8"))
-
-
-def refused(done, said):
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
 
 
 def test_a_model_is_judged_printed_written_and_charged(here, cli):
@@ -114,22 +108,6 @@ def test_probabilities_are_tested_too(here, cli, monkeypatch):
     assert "sums of each group" in done.out
 
 
-@pytest.mark.parametrize(
-    ("target", "positive"),
-    [("died", ()), ("died", ("--positive", "1")), ("word", ("--positive", "yes")), ("flag", ())],
-)
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_the_target_may_be_anything_a_fit_takes(here, cli, target, positive, ending):
-    if ending == "csv":
-        if target == "flag":
-            positive = ("--positive", "true")
-        pa.csv.write_csv(pa.table(columns()), here / "people.csv")
-    words = evaluate("--target", target, *positive, table=f"people.{ending}")
-    done = cli(*words, "--quiet", "--output", "e.json")
-    assert done == (0, "", "")
-    assert abs(nolook.load("e.json").roc.auc_ - 5 / 6) < 0.03
-
-
 def test_without_a_target_it_is_that_of_the_schema_or_the_model(here, cli):
     (here / "s.toml").write_text('[columns]\nflag = {type = "boolean", use = "target"}\n')
     assert cli(*evaluate("--quiet", "--schema", "s.toml")).status == 0
@@ -170,10 +148,3 @@ def test_missing_values_are_treated_as_in_the_fit(here, cli):
         done = cli(*evaluate("--quiet", "--force", "--epsilon", "20", *given))
         assert done == (0, "", "")
         assert abs(nolook.load("people.died.evaluation.json").n_rows - rows) < 60
-
-
-def test_a_seed_marks_it_everywhere(here, cli):
-    done = cli(*evaluate("--random-state", "1", "--report", "r.html"))
-    assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-    assert "NOT PRIVATE" in (here / "r.html").read_text(encoding="utf-8")
-    assert read()["privacy"]["private"] is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import nolook
 import nolook.cli
 from nolook.formats.files import default_name
 from tests.hostile.commands import COMMANDS, release
-from tests.report.command import BUDGET, columns, run_patched, write_table
+from tests.report.command import BUDGET, columns, write_table
 
 LEDGER = "a.ledger"
 FIT = ("fit", "people.parquet", "--target", "income", *BUDGET, "--method", "adassp")
@@ -98,6 +99,34 @@ def test_a_release_is_called_after_its_columns_and_never_replaced_unasked(name, 
     assert (here / EXPECTED[name]).stat().st_ino != paid.st_ino
     assert (here / "r.html").read_text() != "a report"
     assert spent() == 2.0
+
+
+SEEDED = {name: release(name, "T.parquet", ["a", "b"]) for name in COMMANDS}
+SEEDED["select"] += ["--epsilon", "0.01"]
+SEEDED["fit of a choice"] = [*SEEDED["fit"], "--select", "1"]
+
+
+@pytest.mark.parametrize("words", SEEDED.values(), ids=SEEDED)
+def test_a_seed_repeats_a_release_marks_it_everywhere_and_is_not_charged(words, here, cli):
+    seeded = (*words, "--random-state", "3")
+    kept = set()
+    for name in ("one", "two"):
+        done = cli(*seeded, "--output", f"{name}.json", "--report", f"{name}.html")
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
+        kept.add((here / f"{name}.json").read_text(encoding="utf-8"))
+    (text,) = kept
+    assert json.loads(text)["privacy"]["private"] is False
+    done = cli(*seeded, "--ledger", LEDGER)
+    assert (done.status, done.out, done.err.count("\n"), spent()) == (2, "", 1, 0.0)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_exceeds_the_ledger_is_refused(name, here, cli):
+    words = release(name, "T.parquet", ["a", "b"])
+    done = cli(*words, "--epsilon", "51", "--ledger", LEDGER)
+    assert (done.status, done.out, done.err.count("\n"), spent()) == (3, "", 1, 0.0)
+    assert not (here / EXPECTED[name]).exists()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -193,14 +222,6 @@ def test_a_ledger_is_shown_on_a_page(here, cli):
     assert spent() == 1.0
 
 
-# Stops the command at a place of the program, given as module and function.
-INTERRUPT = (
-    "import importlib\n"
-    "home = importlib.import_module({module!r})\n"
-    "def stopped(*args, **kwargs):\n"
-    "    raise KeyboardInterrupt\n"
-    "home.{function} = stopped\n"
-)
 PLACES = {
     "before": ("nolook.tables.read", "plan", "nothing was charged, and {} was not written"),
     "release": (
@@ -214,11 +235,15 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_after_an_interruption_the_terminal_says_what_was_charged_and_written(here, place):
+def test_after_an_interruption_the_terminal_says_what_was_charged(here, place, cli, replace):
     module, function, said = PLACES[place]
-    program = INTERRUPT.format(module=module, function=function)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    replace(module, function, stop)
     words = (*FIT, "--ledger", LEDGER, "--report", "r.html", "--exclude", "city")
-    done = run_patched(program, *words, cwd=here)
+    done = cli(*words)
     assert (done.status, done.out) == (130, "")
     assert done.err.startswith("nolook: interrupted; ")
     assert done.err.count("\n") == 1

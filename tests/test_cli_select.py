@@ -16,11 +16,10 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
-from tests.report.command import ROWS, run, says, write_table
+from tests.report.command import ROWS, names_in, says, spent, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
-LEFT_ALONE = {"people.parquet", "a.ledger"}
 
 
 def columns(rows: int = ROWS, seed: int = 0) -> dict:
@@ -56,20 +55,10 @@ def fit(*more) -> list:
     return words if "--features" in more else [*words, "--exclude", "city"]
 
 
-def new_names(folder: Path) -> set[str]:
-    found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
-    return found - LEFT_ALONE
-
-
 def chosen(printed: str) -> list[str]:
     """The names in the first table that was printed."""
     _, _, rows = printed.partition("─ \n")
     return [line.split()[0] for line in takewhile(str.strip, rows.splitlines())]
-
-
-def spent(folder: Path) -> tuple[float, list[str]]:
-    with nolook.Ledger(folder / "a.ledger") as ledger:
-        return ledger.spent.epsilon, [entry.description for entry in ledger.history()]
 
 
 RELEASES = {
@@ -86,7 +75,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
     assert done.err == ""
-    assert new_names(here) == {"people.income.selection.json", "r.html"}
+    assert names_in(here) == {"people.income.selection.json", "r.html"}
     document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
     assert document["kind"] == "selection"
     assert (document["method"], document["parameters"]["k"]) == (selector, 2)
@@ -151,24 +140,12 @@ def test_columns_categories_and_the_policy_reach_a_selection(here, cli):
     assert document["recipe"]["missing"] == "zero"
 
 
-def test_a_seed_repeats_a_selection_and_marks_it_everywhere(here, cli):
-    texts = []
-    for name in ("one", "two"):
-        words = select("-k", "2", "--random-state", "3", "--epsilon", "0.01")
-        done = cli(*words, "--output", f"{name}.json", "--report", f"{name}.html")
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
-        texts.append((here / f"{name}.json").read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert json.loads(texts[0])["privacy"]["private"] is False
-
-
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fit_chooses_columns_first(here, cli, selector):
     words = fit("--select", "2", "--selector", selector, "--split", "0.4", "--ledger", "a.ledger")
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
-    assert new_names(here) == {"people.income.model.json", "r.html"}
+    assert names_in(here) == {"people.income.model.json", "r.html"}
     model = nolook.load(here / "people.income.model.json")
     assert isinstance(model, nolook.PrivatePipeline)
     assert model.support_.tolist() == [name in {"age", "height"} for name in NAMES]
@@ -231,35 +208,9 @@ def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     np.testing.assert_array_equal(model.predict(frame), [s for s in shown if s is not None])
 
 
-def test_a_seed_repeats_a_pipeline_with_other_noise_for_each_step(here, cli):
-    texts = []
-    for name in ("one.json", "two.json"):
-        done = cli(*fit("--select", "2", "--random-state", "3", "--output", name))
-        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
-        texts.append((here / name).read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert nolook.load(here / "one.json").privacy_.private is False
-
-
 def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_charge(here, cli):
     words = fit("--select", "2", "--method", "tukey", "--ledger", "a.ledger", "--report", "r.html")
     done = cli(*words[:5], "0.2", *words[6:])  # far too little: at 1, one run in three succeeds
     assert (done.status, done.out, done.err.count("\n")) == (4, "", 1)
-    assert new_names(here) == set()
+    assert names_in(here) == set()
     assert spent(here) == (0.2, ["feature selection and regression"])
-
-
-def test_what_exceeds_the_ledger_is_refused(here, cli):
-    for words in (select("-k", "2"), fit("--select", "2")):
-        done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
-        assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
-    assert new_names(here) == set()
-    assert spent(here) == (0.0, [])
-
-
-@pytest.mark.slow
-def test_the_commands_work_in_a_process_of_their_own(here):
-    done = run(*select("-k", "2"), cwd=here)
-    assert done.status == 0, done.err
-    done = run(*fit("--select", "2", "--quiet"), cwd=here)
-    assert done == (0, "", "")

@@ -9,7 +9,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from tests.report.command import BUDGET, Result, write_table
+from tests.report.command import BUDGET, write_table
 from tests.report.hand_made import counted, current, fitted
 
 EPSILON = ("--epsilon", "2")
@@ -47,19 +47,11 @@ def columns(rows=3000):
     }
 
 
-@pytest.fixture
-def cli(tmp_path, monkeypatch, capsys):
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
     write_table(tmp_path / "people.parquet", columns())
     nolook.save(counted(current(fitted(("risk", "age", "died")))), "m.json")
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 @pytest.mark.parametrize("kind", RELEASES)
@@ -95,38 +87,9 @@ def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):
     assert nolook.load("m.json").intercept_ == 12.5
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["show", "x.json"], ["report", "x.json", "-o", "b.html"], ["compare", "x.json", "m.json"]],
-)
-@pytest.mark.parametrize("content", [None, b"", b"{}", b'{"format": "nolook"}', b"\xff"])
-def test_what_is_no_release_is_refused_in_a_line(cli, tmp_path, words, content):
-    if content is not None:
-        (tmp_path / "x.json").write_bytes(content)
-    done = cli(*words)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert "x.json" in done.err
-
-
 def test_two_models_side_by_side(cli):
     nolook.save(counted(current(fitted(("risk", "age", "died"), seed=1))), "n.json")
     done = cli("compare", "m.json", "n.json")
     assert (done.status, done.err) == (0, "")
     for words in ("Two models of died", "B less A", "A: m.json", "B: n.json", "±"):
         assert words in done.out
-
-
-def test_other_targets_are_refused(cli):
-    nolook.save(counted(current(fitted(("risk", "age", "income")))), "n.json")
-    done = cli("compare", "m.json", "n.json")
-    assert (done.status, done.out) == (2, "")
-    assert "different targets" in done.err
-    assert done.err.count("\n") == 1
-
-
-def test_only_models_are_compared(cli):
-    nolook.save(nolook.ECDF(grid=nolook.LinearGrid(0, 9, 1)).fit(np.arange(9.0)), "n.json")
-    done = cli("compare", "n.json", "m.json")
-    assert done.status == 2
-    assert "is a distribution; expected a model" in done.err

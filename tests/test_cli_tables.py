@@ -12,7 +12,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from tests.report.command import Result, columns
+from tests.report.command import columns
 
 SEED = ("--epsilon", "5", "--random-state", "1", "--force")
 GERMAN = ("-s", "file.toml")
@@ -54,18 +54,11 @@ def tables(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def cli(tables, tmp_path, monkeypatch, capsys):
+@pytest.fixture(autouse=True)
+def _here(tables, tmp_path, monkeypatch):
     for place in tables.iterdir():
         (tmp_path / place.name).symlink_to(place)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def released(name: str) -> dict:

@@ -125,28 +125,6 @@ def test_a_release_for_rows_is_refused_by_a_ledger_for_units(folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--rows-per-unit", "5"], "--rows-per-unit is 5, but no column names a unit; expected"),
-        (["--rows-per-unit", "five"], "--rows-per-unit is 'five'; expected weights, or how many"),
-        (["--unit", "who", "--rows-per-unit", "0"], "--rows-per-unit is 0; expected an integer"),
-        (["--unit", "who", "--rows-per-unit", "1025"], "expected an integer from 1 to 1024"),
-        (["--unit", "when"], "--unit names 'when', but"),
-        (["--unit", "a"], "--unit names 'a', which is a feature too"),
-        (["--unit", "y"], "--unit names 'y', which is the target too"),
-        (["--unit", "a", "--schema", "visits.toml"], "--unit is 'a', but the schema's is 'who'"),
-        (["--unit", "who", "--exclude", "who"], "--exclude names the unit 'who'"),
-        (["--schema", "visits.toml", "--exclude", "who"], "--exclude names the unit 'who'"),
-    ],
-)
-def test_units_that_cannot_be(folder, words, said):
-    done, unit, spent = asked(folder, "fit", *words)
-    assert done.status == 2
-    assert said in done.err
-    assert (unit, spent) == (None, 0.0)
-
-
 @pytest.mark.parametrize("schema", ['who = "identifier"', 'who = "text"', None])
 def test_that_no_unit_is_named_is_said_where_a_column_may_say_whose_row_it_is(folder, schema):
     table = pq.read_table(folder / "visits.parquet").rename_columns(["patient_id", "a", "b", "y"])

@@ -10,63 +10,61 @@ import pytest
 import nolook
 
 
-def test_the_diamonds_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "diamonds.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert "left for later releases: epsilon 2," in done.stdout
+@pytest.fixture
+def run(project_root, tmp_path):
+    """Run an example in a process of its own; return what it printed."""
+
+    def run(name):
+        command = [sys.executable, str(project_root / "examples" / f"{name}.py"), str(tmp_path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_diamonds_example_runs(run, tmp_path):
+    printed = run("diamonds")
+    assert "left for later releases: epsilon 2," in printed
     # Each contrast is near least squares without privacy: by four half-widths of its interval, if
     # known, or 7.8 standard errors. The fit is biased by less than one: chance to fail below 1e-7.
     for contrast, least_squares in (
         ("color = J, compared with color = G", -0.390),
         ("clarity = IF, compared with clarity = SI1", 0.444),
     ):
-        ((slope, ends),) = re.findall(rf"{contrast} +(\S+)  \((.+)\)", done.stdout)
+        ((slope, ends),) = re.findall(rf"{contrast} +(\S+)  \((.+)\)", printed)
         assert abs(float(slope) - least_squares) < 0.15
         if ends != "not known":
             low, high = map(float, ends.split(" to "))
             assert low < float(slope) < high
             assert abs(float(slope) - least_squares) < 2.0 * (high - low)
-    assert "pulled towards 0" in done.stdout
+    assert "pulled towards 0" in printed
     assert nolook.load(tmp_path / "diamonds.model.json").privacy_.private
     assert (tmp_path / "diamonds.html").stat().st_size > 10_000
     assert (tmp_path / "diamonds.ledger").is_file()
 
 
 @pytest.mark.slow
-def test_the_methods_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "methods.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.count("\n") == 6
-    assert "left for later releases: epsilon 0" in done.stdout
+def test_the_methods_example_runs(run, tmp_path):
+    printed = run("methods")
+    assert printed.count("\n") == 6
+    assert "left for later releases: epsilon 0" in printed
 
 
 @pytest.mark.slow
-def test_the_selection_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "selection.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
+def test_the_selection_example_runs(run, tmp_path):
+    printed = run("selection")
     of_regression = nolook.LinearRegression().plan().guarantee.mechanisms
-    assert done.stdout.count("released: ") == 1 + len(of_regression)
-    assert "left for later releases: epsilon 1" in done.stdout
+    assert printed.count("released: ") == 1 + len(of_regression)
+    assert "left for later releases: epsilon 1" in printed
 
 
 @pytest.mark.slow
-def test_the_patients_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "patients.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert "each release protects a unit named by 'patient_id', with all its rows" in done.stdout
-    assert "left for later releases: epsilon 0.5," in done.stdout
-    assert "readmitted: " in done.stdout
-    ((counted, slope),) = re.findall(
-        r"about ([\d,]+) patients.*nights +(\S+)", done.stdout, re.DOTALL
-    )
+def test_the_patients_example_runs(run, tmp_path):
+    printed = run("patients")
+    assert "each release protects a unit named by 'patient_id', with all its rows" in printed
+    assert "left for later releases: epsilon 0.5," in printed
+    assert "readmitted: " in printed
+    ((counted, slope),) = re.findall(r"about ([\d,]+) patients.*nights +(\S+)", printed, re.DOTALL)
     # 6,000 patients with some 24,000 visits; a night costs 450, and illness goes with both.
     assert abs(int(counted.replace(",", "")) - 6000) < 400
     assert 350 < float(slope) < 650
@@ -81,27 +79,21 @@ def test_the_patients_example_runs(project_root, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_roc_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "roc.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.startswith("AUC 0.9")
-    assert "left for later releases: epsilon 0.5" in done.stdout
+def test_the_roc_example_runs(run, tmp_path):
+    printed = run("roc")
+    assert printed.startswith("AUC 0.9")
+    assert "left for later releases: epsilon 0.5" in printed
     assert (tmp_path / "roc.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
-def test_the_outcome_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "outcome.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
+def test_the_outcome_example_runs(run, tmp_path):
+    printed = run("outcome")
     for figure in ("AUC", "average precision", "base rate"):
-        ((value, low, high),) = re.findall(rf"{figure} (\S+), .* from (\S+) to (\S+)", done.stdout)
+        ((value, low, high),) = re.findall(rf"{figure} (\S+), .* from (\S+) to (\S+)", printed)
         assert 0.0 < float(low) <= float(value) <= float(high) < 1.0
-    assert "caution: Nobody said" in done.stdout
-    assert "left for later releases: epsilon 0.5" in done.stdout
+    assert "caution: Nobody said" in printed
+    assert "left for later releases: epsilon 0.5" in printed
     with nolook.Ledger(tmp_path / "bank.ledger") as ledger:
         assert [entry.details.table for entry in ledger.history()] == ["bank_marketing.parquet"] * 2
     assert nolook.load(tmp_path / "bank.model.json").privacy_.private
@@ -110,26 +102,20 @@ def test_the_outcome_example_runs(project_root, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_calibration_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "calibration.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert "p-value 0.0001\n" in done.stdout
-    assert "left for later releases: epsilon 0.5" in done.stdout
+def test_the_calibration_example_runs(run, tmp_path):
+    printed = run("calibration")
+    assert "p-value 0.0001\n" in printed
+    assert "left for later releases: epsilon 0.5" in printed
     assert (tmp_path / "calibration.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
-def test_the_federated_example_runs(project_root, tmp_path):
-    script = project_root / "examples" / "federated.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
-    )
-    assert "2000 owners reported to both servers" in done.stdout
-    assert "reports of deposits: 2000 counted, 1 rejected as malformed" in done.stdout
-    assert "epsilon = 1, delta = 0" in done.stdout
-    assert "deposits has ended at both servers" in done.stdout
+def test_the_federated_example_runs(run, tmp_path):
+    printed = run("federated")
+    assert "2000 owners reported to both servers" in printed
+    assert "reports of deposits: 2000 counted, 1 rejected as malformed" in printed
+    assert "epsilon = 1, delta = 0" in printed
+    assert "deposits has ended at both servers" in printed
     released = nolook.load(tmp_path / "deposits.roc.json")
     # The exact numbers are 0.893 and 234; noise as large has a chance below one in 10^8.
     assert released.auc_ > 0.25

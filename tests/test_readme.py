@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -48,7 +46,7 @@ def test_the_python_example_runs_as_printed(readme, demo_table, tmp_path):
     assert {"diamonds.ledger", "diamonds.model.json"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_commands_exist(readme, project_root):
+def test_the_commands_exist(readme, project_root, cli):
     commands = shell_commands(readme)
     targets = {words[1] for words in commands if words[0] == "make"}
     makefile = (project_root / "Makefile").read_text(encoding="utf-8")
@@ -58,17 +56,10 @@ def test_the_commands_exist(readme, project_root):
     for words in (words for words in commands if words[0] == "nolook"):
         name = words[1:2]
         options = {word for word in words if word.startswith("--")}
-        done = subprocess.run(
-            [Path(sys.executable).with_name("nolook"), *name, "--help"],
-            env={**os.environ, "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        done = cli(*name, "--help")
+        assert done.status == 0, done.err
         for option in options:
-            assert option in done.stdout
+            assert option in done.out
 
 
 def test_the_readme_is_short(readme):
@@ -88,10 +79,9 @@ def test_the_size_is_what_was_measured(readme, project_root):
     assert f"{max(sizes)} MB" in readme
 
 
-def test_a_draft_is_refused_until_it_is_corrected(project_root, tmp_path):
+def test_a_draft_is_refused_until_it_is_corrected(project_root, tmp_path, cli):
     """The fit that follows needs no more; the commands are those of the page on tables."""
     page = (project_root / "docs" / "tables.md").read_text(encoding="utf-8")
-    command = Path(sys.executable).with_name("nolook")
     draft, fit = (
         shlex.split(line)[1:]
         for line in page.splitlines()
@@ -100,22 +90,12 @@ def test_a_draft_is_refused_until_it_is_corrected(project_root, tmp_path):
     rows = (f"{20 + i % 40};{150 + i % 60};{1000 + i % 40 * 25},5;{i}\n" for i in range(4000))
     (tmp_path / "people.csv").write_text("age;height;income;patient_id\n" + "".join(rows))
 
-    def run(words):
-        return subprocess.run(
-            [command, *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-
-    assert run(draft).returncode == 0
-    refused = run(fit)
-    assert refused.returncode == 2
-    assert "draft" in refused.stderr
+    assert cli(*draft).status == 0
+    refused = cli(*fit)
+    assert refused.status == 2
+    assert "draft" in refused.err
     place = tmp_path / "people.toml"
     place.write_text(re.sub(r"(?m)^draft = true$", "", place.read_text()))
-    done = run(fit)
-    assert done.returncode == 0, done.stderr
+    done = cli(*fit)
+    assert done.status == 0, done.err
     assert list(tmp_path.glob("*.model.json"))

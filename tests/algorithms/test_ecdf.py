@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import nolook
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.accounting import total_delta
@@ -36,13 +35,6 @@ def test_a_plan_spends_its_budget_and_no_more(budget, relation, columns):
     assert total_delta(events, budget.epsilon) <= budget.delta
     assert total_delta(events, 0.99 * budget.epsilon) > budget.delta
     assert isinstance(events[0], GaussianEvent) == (budget.delta > 0)
-
-
-def test_a_budget_too_small_for_any_noise_is_refused():
-    for budget in (Budget(1e-300), Budget(1e-12), Budget(1e-12, 1e-13)):
-        with pytest.raises(nolook.ParameterError, match="epsilon is") as caught:
-            ecdf_release(budget, "add-remove", [GRID], None)
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -124,8 +116,7 @@ def test_smoothing_lowers_the_error():
     assert errors["isotonic"] < 0.9 * errors[None]
 
 
-@pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget(shift):
+def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget():
     # A row in the first cell changes every count; the likelihood of a threshold test stays
     # within e^epsilon, at a confidence that chance does not break.
     epsilon, runs, few = 1.0, 4000, LinearGrid(1, 8, 1)
@@ -138,8 +129,9 @@ def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget(shift):
         ])
         for table, base in ((data, 0), (neighbour, runs))
     ]  # fmt: skip
-    cut = np.quantile(statistic[1], 0.9) + shift
-    above = [np.mean(one >= cut) for one in statistic]
-    slack = 5 * math.sqrt(above[0] / runs) + 5 * math.exp(epsilon) * math.sqrt(above[1] / runs)
-    assert above[0] <= math.exp(epsilon) * above[1] + slack
-    assert above[0] > above[1]
+    for shift in (0.0, 1.0):
+        cut = np.quantile(statistic[1], 0.9) + shift
+        above = [np.mean(one >= cut) for one in statistic]
+        slack = 5 * math.sqrt(above[0] / runs) + 5 * math.exp(epsilon) * math.sqrt(above[1] / runs)
+        assert above[0] <= math.exp(epsilon) * above[1] + slack
+        assert above[0] > above[1]

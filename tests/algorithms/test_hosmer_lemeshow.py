@@ -13,7 +13,6 @@ from nolook.algorithms.hosmer_lemeshow import (
     release_groups,
     split_of_groups,
 )
-from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
 from nolook.tables.folding import Batches
 
@@ -38,11 +37,6 @@ def test_the_events_add_up_to_the_budget(epsilon, relation):
     plan = hosmer_lemeshow_plan(epsilon, 10, relation)
     spent = sum(event.epsilon for event in plan.events())
     assert epsilon * (1 - 1e-9) < spent <= epsilon
-
-
-def test_a_budget_too_small_for_any_noise_is_refused():
-    with pytest.raises(ParameterError, match="epsilon is 1e-08; expected a larger one"):
-        hosmer_lemeshow_plan(1e-8, 10)
 
 
 def test_a_group_spends_its_budget_where_the_difference_gains_most():
@@ -200,7 +194,7 @@ def calibrated(rows, seed, power=1.0, shape=(1, 6)):
     [
         pytest.param(3000, 1.0, (1, 6), marks=pytest.mark.slow),
         pytest.param(20_000, 0.1, (1, 6), marks=pytest.mark.slow),
-        (300, 10.0, (2, 2)),
+        pytest.param(300, 10.0, (2, 2), marks=pytest.mark.slow),
         (3000, 0.3, (0.3, 0.3)),
     ],
 )

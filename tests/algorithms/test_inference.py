@@ -120,7 +120,7 @@ def test_without_noise_the_model_is_least_squares_and_the_intervals_the_textbook
     assert model.r2 == pytest.approx(1 - rest.var() / y.var(), abs=1e-4)
 
 
-@pytest.mark.parametrize("noise", [1e-6, 0.3, 1.0])
+@pytest.mark.parametrize("noise", [1e-6, 1.0])
 def test_the_intervals_cover_the_population_and_hold_the_model(noise):
     covered, share, truth = [], [], np.append(5.0, np.arange(1.0, 5.0))
     for seed in range(40):

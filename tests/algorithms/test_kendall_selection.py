@@ -97,7 +97,7 @@ def test_neighbours_keep_the_guarantee_and_come_near_it(k):
     generator = np.random.default_rng(k)
     worst = 0.0
     for rows in (0, 1, 2, 5, 30):
-        for trial in range(30):
+        for trial in range(30 if k < 3 else 8):
             X = generator.integers(0, 4, (rows, 4)).astype(float)
             y = generator.integers(0, 4, rows).astype(float)
             row = generator.integers(-1, 5, 4)
@@ -168,10 +168,3 @@ def test_a_selector_can_sample_rows(sample):
     assert sorted(selector.order_.tolist()) == [2, 5]
     rows = [event for event in selector.privacy_.mechanisms if event.name == "number of rows"]
     assert len(rows) == (sample == "auto")
-
-
-@pytest.mark.parametrize("sample", [0.0, 1.0, -0.5, "all", True])
-def test_a_bad_share_of_rows_is_refused(sample):
-    with pytest.raises(nolook.ParameterError, match=r"^sample is ") as caught:
-        nolook.KendallSelector(1, 1.0, sample).fit(np.zeros((5, 2)), np.zeros(5))
-    assert "\n" not in str(caught.value)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -112,10 +113,10 @@ def test_one_class_alone_or_no_row_is_answered(target, mu, rows):
 def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     generator = np.random.default_rng(3)
     X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < rate
-    shown = [run(X, y, mu, seed) for seed in range(20)]
+    shown = [run(X, y, mu, seed) for seed in range(12)]
     hidden = [found for found in shown if not found.visible]
-    # Noise shows at most 3 in 100, and so 8 of 20 with a chance below 1e-7.
-    assert len(hidden) >= 13
+    # Noise shows at most 3 in 100, and so 7 of 12 with a chance below 1e-7.
+    assert len(hidden) >= 6
     for found in hidden:
         assert not found.theta[1:].any()
         assert not found.score_edges.size
@@ -125,8 +126,8 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
 
 def test_gradients_taken_where_noise_led_are_no_evidence():
     X, y = data(300)
-    shown = sum(run(X[:, :2], y, 0.002, seed).visible for seed in range(100))
-    assert shown <= 15  # at most 3 are expected: chance to fail 1e-7
+    shown = sum(run(X[:, :2], y, 0.002, seed).visible for seed in range(40))
+    assert shown <= 10  # at most 1.2 are expected: chance to fail 1e-7
 
 
 @pytest.mark.parametrize("steepness", [1.0, 10.0, 1e6])
@@ -181,11 +182,17 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     assert len(seen) <= LogisticRelease(0.5).stages
 
 
-def test_every_gradient_has_the_noise_that_is_claimed():
+@functools.cache
+def repeated():
+    """Fits of one table with other noise."""
     X, y = data(3_000)
+    return X, y, [run(X, y, 0.8, seed) for seed in range(60)]
+
+
+def test_every_gradient_has_the_noise_that_is_claimed():
+    X, y, found = repeated()
     first, last = [], []
-    for seed in range(60):
-        one = run(X, y, 0.8, seed)
+    for one in found:
         rows = standardised(one, X)
         exact = np.array([rows.T @ (y - expit(rows @ theta)) for theta in one.seen.thetas])
         errors = (one.seen.values - exact) / one.seen.sigmas[:, np.newaxis]
@@ -197,10 +204,9 @@ def test_every_gradient_has_the_noise_that_is_claimed():
 
 
 def test_moments_balance_scores_and_excess_have_the_noise_that_is_claimed():
-    X, y = data(3_000)
+    X, y, found = repeated()
     errors = {"gram": [], "balance": [], "scores": [], "excess": []}
-    for seed in range(80):
-        one = run(X, y, 0.8, seed)
+    for one in found:
         rows = standardised(one, X)
         errors["gram"].append((one.gram - rows.T @ rows).diagonal() / one.gram_sigma)
         errors["balance"].append((one.balance - (2 * y - 1).sum()) / one.balance_sigma)

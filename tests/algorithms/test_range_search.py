@@ -37,7 +37,7 @@ def test_a_few_values_far_outside_do_not_widen_the_range():
 def test_every_column_has_a_range_with_room_for_a_grid(name, epsilon):
     special = {"empty": np.empty(0), "infinite": np.repeat([1.7976931348623157e308, -np.inf], 500)}
     values = special[name] if name in special else column(name, 1000)
-    for seed in range(5):
+    for seed in range(2):
         low, high = search(values, epsilon, seed=seed)
         assert np.isfinite([low, high]).all()
         assert high - low > max(abs(low), abs(high)) / 128
@@ -84,8 +84,9 @@ def test_few_rows_suffice_where_no_bin_stands_out():
     assert near >= 17
 
 
-def test_no_range_is_wide_by_a_rare_draw_of_the_noise():
+@pytest.mark.parametrize("seeds", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_no_range_is_wide_by_a_rare_draw_of_the_noise(seeds):
     """Laplace noise of one bin is often further off than normal noise ever is."""
     values = np.random.default_rng(1).random(3000)
-    wide = [np.ptp(search(values, 0.05, seed=seed)) > 3.0 for seed in range(100)]
+    wide = [np.ptp(search(values, 0.05, seed=seed)) > 3.0 for seed in range(seeds)]
     assert sum(wide) == 0

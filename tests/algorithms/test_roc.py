@@ -21,7 +21,6 @@ from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
-from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
 from nolook.tables.folding import Batches
 
@@ -43,11 +42,6 @@ def test_the_events_add_up_to_the_budget(epsilon, relation, points):
     plan = roc_plan(epsilon, relation, points)
     spent = sum(event.epsilon for event in plan.events())
     assert epsilon * (1 - 1e-9) < spent <= epsilon
-
-
-def test_a_budget_too_small_for_any_noise_is_refused():
-    with pytest.raises(ParameterError, match="expected a larger one"):
-        roc_plan(1e-10, "add-remove", 64)
 
 
 def released(monkeypatch, rows, plan):
@@ -223,10 +217,14 @@ def test_a_ratio_is_covered_whatever_its_denominator():
 
 
 @pytest.mark.parametrize(
-    ("relation", "runs"),
-    [pytest.param("add-remove", 300, marks=pytest.mark.slow), ("replace", 150)],
+    ("relation", "runs", "least"),
+    [
+        pytest.param("add-remove", 300, 0.90, marks=pytest.mark.slow),
+        pytest.param("replace", 150, 0.90, marks=pytest.mark.slow),
+        ("replace", 40, 0.80),
+    ],
 )
-def test_the_intervals_cover_the_exact_curve(relation, runs):
+def test_the_intervals_cover_the_exact_curve(relation, runs, least):
     generator = np.random.default_rng(0)
     positives = generator.random(4000) < 0.3
     scores = 1 / (1 + np.exp(-generator.normal(size=4000) - positives))
@@ -257,7 +255,7 @@ def test_the_intervals_cover_the_exact_curve(relation, runs):
         np.testing.assert_allclose(places, recalls)
         hits["band"] += np.mean((low - 1e-9 <= precision) & (precision <= high + 1e-9))
     for name, count in hits.items():
-        assert 0.90 <= count / runs <= 0.995, name
+        assert least <= count / runs <= (0.995 if runs > 100 else 1.0), name
 
 
 @pytest.mark.parametrize("cells", [2, 7, 64, 300])

@@ -171,10 +171,10 @@ def test_without_a_target_all_columns_share_its_budget():
 def test_a_target_without_spread_is_not_visible(value):
     seen = [
         with_target(np.zeros((ROWS, 1)), np.full(ROWS, value), seed=seed).visible[-1]
-        for seed in range(20)
+        for seed in range(12)
     ]
     # Noise shows one in 50: chance to fail below 1e-7.
-    assert sum(seen) <= 6
+    assert sum(seen) <= 5
 
 
 @pytest.mark.parametrize(

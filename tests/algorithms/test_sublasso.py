@@ -239,18 +239,3 @@ def test_a_large_budget_chooses_the_features_voted_for():
     selector = nolook.LassoSelector(2, 50.0, 50, random_state=0).fit(*data(5000))
     assert set(selector.order_) == {0, 2}
     np.testing.assert_array_equal(np.flatnonzero(selector.support_), np.sort(selector.order_))
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("n_models", 0), ("n_models", -3), ("n_models", 2.5), ("n_models", "all"),
-        ("n_models", MOST_MODELS + 1), ("n_models", True),
-        ("penalty", 0.0), ("penalty", 1.0), ("penalty", -1.0), ("penalty", "raw"),
-        ("penalty", math.nan), ("penalty", None),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused_in_one_line(parameter, value):
-    with pytest.raises(nolook.ParameterError, match=f"^{parameter} is ") as caught:
-        nolook.LassoSelector(2, **{parameter: value}).fit(*data(20))
-    assert "\n" not in str(caught.value)

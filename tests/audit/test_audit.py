@@ -37,6 +37,12 @@ LONG = {
     "propose-test-release",
     "rank-screening",
     "canonical-lipschitz",
+    "lasso-votes-on-a-sample",
+    "rank-screening-on-a-sample",
+    "bounded-range-peeling",
+    "bounded-range-kendall",
+    "score-moments",
+    "class-curvature",
 }
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25

@@ -83,8 +83,16 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
     assert (shares[curved][1:] > 0.05).all()
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("mu", [SMALLEST_MU, 0.1, 1e5])
+ODD = [
+    pytest.param(
+        name, mu, marks=[pytest.mark.slow] * (mu != 0.1 and name not in {"largest", "tiny"})
+    )
+    for name in COLUMNS
+    for mu in (SMALLEST_MU, 0.1, 1e5)
+]
+
+
+@pytest.mark.parametrize(("name", "mu"), ODD)
 def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu):
     X, y = data(1_000)
     X[:, 1] = column(name, len(X))

@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -18,30 +17,23 @@ from nolook.report.model_findings import model_findings
 from tests.contracts import estimators
 from tests.contracts.columns import COLUMNS, column
 from tests.contracts.estimators import ESTIMATORS, FAILURES, REGRESSORS, results
+from tests.contracts.releases import published
+from tests.contracts.releases import regression as data
 
 ROWS = 8000
 every_estimator = pytest.mark.parametrize("row", ESTIMATORS.values(), ids=ESTIMATORS)
 every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRESSORS)
 
 
-def data(rows=ROWS, features=3, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(rows, features)) * [1.0, 20.0, 1e-3][:features] + 5
-    return X, X @ np.array([1.0, -0.2, 300.0])[:features] + generator.normal(size=rows)
-
-
-def published(fitted):
-    """Return all numbers but the intervals that are withheld, whose both ends are NaN."""
-    numbers = {name: np.asarray(getattr(fitted, name)) for name in results(fitted)}
-    if "coef_interval_" in numbers:
-        ends = numbers["coef_interval_"]
-        assert np.isnan(ends).all(axis=1).tolist() == np.isnan(ends).any(axis=1).tolist()
-        numbers["coef_interval_"] = ends[~np.isnan(ends[:, 0])]
-    return np.concatenate([np.ravel(number) for number in numbers.values()])
-
-
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@every_estimator
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=[pytest.mark.slow] * (name == "BoostedAdaSSPRegressor"))
+        for name, row in ESTIMATORS.items()
+    ],
+    ids=ESTIMATORS,
+)
 def test_scikit_learn_conventions(row):
     # A large budget: its checks ask for a good fit on a few rows.
     with warnings.catch_warnings():
@@ -50,25 +42,6 @@ def test_scikit_learn_conventions(row):
     failed = {check["check_name"] for check in checks if check["status"] == "failed"}
     assert failed == FAILURES.keys() | row.failures.keys()
     assert sum(check["status"] == "passed" for check in checks) > 30
-
-
-@every_estimator
-def test_the_guarantee_is_the_budget_and_lists_what_was_spent(row):
-    fitted = row.make(epsilon=0.7, delta=1e-7).fit(*data())
-    guarantee = fitted.privacy_
-    assert (guarantee.epsilon, guarantee.delta) == (0.7, 1e-7)
-    assert guarantee.relation == "add-remove"
-    assert guarantee.private
-    assert guarantee.mechanisms
-
-
-@every_estimator
-def test_a_seed_makes_results_repeatable_and_not_private(row):
-    X, y = data()
-    first, second = (row.make(random_state=3).fit(X, y) for _ in range(2))
-    np.testing.assert_array_equal(published(first), published(second))
-    assert not first.privacy_.private
-    assert "NOT PRIVATE" in first.privacy_.in_words()
 
 
 @every_estimator
@@ -157,9 +130,8 @@ def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
     X = generator.normal(size=(2 * ROWS, 3))
     y = X[:, 0] - X[:, 2] + generator.normal(size=2 * ROWS)
     X[:, 1] = column(name, 2 * ROWS)
-    for seed in range(3):
-        fitted = row.make(1.1, 1e-5, random_state=seed).fit(X, y)
-        assert fitted.score(X, y) > 0.4
+    fitted = row.make(1.1, 1e-5, random_state=0).fit(X, y)
+    assert fitted.score(X, y) > 0.4
 
 
 @every_regressor
@@ -250,100 +222,6 @@ def test_a_warning_names_the_line_that_called_fit(row):
     # A classifier of the contracts is a subclass of their own.
     assert {warning.filename for warning in seen} <= {__file__, estimators.__file__}
     assert bool(seen) == (row.kind is not nolook.QuantileScaler)
-
-
-@every_estimator
-def test_clone_keeps_parameters_only(row):
-    fitted = row.make(epsilon=2.0, random_state=5).fit(*data())
-    again = clone(fitted)
-    assert again.get_params() == fitted.get_params()
-    assert not hasattr(again, "privacy_")
-
-
-@every_estimator
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.inf), ("epsilon", math.nan),
-        ("epsilon", "1"), ("delta", 0.0), ("delta", 1.0), ("delta", 2.0), ("delta", math.nan),
-        ("random_state", -1), ("random_state", 0.5),
-    ],
-)  # fmt: skip
-def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
-        with pytest.raises(nolook.ParameterError, match=parameter) as caught:
-            row.make(**{parameter: value}).fit(*data(20), ledger=ledger)
-        assert "\n" not in str(caught.value)
-        assert ledger.history() == ()
-
-
-@every_estimator
-@pytest.mark.parametrize("exponent", [6, 16, 24, 30, 31, 32, 36, 40, 44, 60, 70, 100, 1074])
-@pytest.mark.parametrize("delta", [1e-7, 1e-300])
-def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(
-    row, exponent, delta, tmp_path
-):
-    epsilon = math.ldexp(1.0, -exponent)
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
-        try:
-            row.make(epsilon=epsilon, delta=delta).fit(*data(40), ledger=ledger)
-        except nolook.ParameterError as error:
-            refusal = str(error)
-        else:
-            refusal = ""
-        assert len(ledger.history()) == (not refusal)
-        assert not refusal or ("epsilon" in refusal and exponent > 6)
-
-
-@every_estimator
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_missing_values_are_an_error_before_anything_is_spent(row, bad, tmp_path):
-    X, y = data()
-    X[17, 1] = bad
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
-        with pytest.raises(nolook.TableError, match="missing or infinite") as caught:
-            row.make().fit(X, y, ledger=ledger)
-        assert "17" not in str(caught.value)
-        assert ledger.history() == ()
-
-
-@every_estimator
-def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
-    X, y = data()
-    budget = nolook.Budget(1.0, 1e-6)
-    with nolook.Ledger.create(tmp_path / "a.ledger", budget, name="a") as ledger:
-        row.make(epsilon=0.8, delta=1e-7).fit(X, y, ledger=ledger)
-        (entry,) = ledger.history()
-        assert entry.cost == nolook.Budget(0.8, 1e-7)
-        assert entry.state == "complete"
-        steps = []
-        with pytest.raises(nolook.BudgetExceededError):
-            row.make(epsilon=0.8, delta=1e-7).fit(
-                X, y, ledger=ledger, progress=lambda *stage: steps.append(stage)
-            )
-        assert steps == []
-        assert len(ledger.history()) == 1
-
-
-@every_estimator
-def test_a_ledger_takes_no_seeded_release(row, tmp_path):
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
-        with pytest.raises(nolook.ParameterError, match="random_state"):
-            row.make(random_state=0).fit(*data(), ledger=ledger)
-        assert ledger.history() == ()
-
-
-@every_estimator
-def test_progress_tells_stages_and_never_rows(row):
-    seen = []
-    # Of 300 fits one does not see a target that lies so far from 0, and ends early.
-    row.make(random_state=0).fit(*data(), progress=lambda *stage: seen.append(stage))
-    (total,) = {total for _, _, total in seen}
-    if isinstance(row.make(), nolook.LogisticRegression):
-        assert len(seen) <= total  # it ends where its gradients are noise
-    else:
-        assert len(seen) == total
-    assert [done for _, done, _ in seen] == list(range(len(seen)))
 
 
 @every_estimator

@@ -15,7 +15,7 @@ from tests.contracts.estimators import ESTIMATORS
 from tests.contracts.selectors import SELECTORS
 from tests.report.hand_made import probable
 
-ROWS = 2000
+ROWS = 600
 
 
 def table(name, place):

@@ -124,12 +124,13 @@ def test_a_unit_with_most_of_the_rows_sways_the_answer_no_more_than_another(make
 
 @every_maker
 @pytest.mark.parametrize("rows", ["weights", MOST_ROWS_PER_UNIT])
-def test_what_is_too_small_for_a_unit_is_refused_before_anything_is_charged(make, rows, tmp_path):
+def test_what_is_too_small_for_a_unit_is_refused_before_anything_is_charged(
+    make, rows, open_ledger
+):
     small = table(frame(50), make, rows_per_unit=rows)
     refusals = []
-    for exponent in range(-60, 0, 4):
-        path = tmp_path / f"{exponent}.ledger"
-        with nolook.Ledger.create(path, nolook.Budget(1.0, 1e-5), name="units") as ledger:
+    for exponent in range(-60, 0, 8):
+        with open_ledger(nolook.Budget(1.0, 1e-5)) as ledger:
             refusals.append(refusal(make(epsilon=2.0**exponent), small, ledger))
             assert (ledger.remaining.epsilon == 1.0) == bool(refusals[-1])
     assert not refusals[-1]
@@ -180,13 +181,12 @@ def test_a_selector_of_the_papers_whose_release_is_ours_protects_units():
 
 @pytest.mark.parametrize("rows", ["weights", 2])
 @pytest.mark.parametrize("regressor", list(METHODS))
-def test_both_parts_of_a_pipeline_protect_units(regressor, rows, tmp_path):
+def test_both_parts_of_a_pipeline_protect_units(regressor, rows, open_ledger):
     data = pd.concat([frame(), frame(seed=1)])
     pipeline = nolook.make_private_pipeline(
         nolook.MomentSelector(2), METHODS[regressor].load()(), epsilon=20.0, delta=1e-6
     )
-    path = tmp_path / "units.ledger"
-    with nolook.Ledger.create(path, nolook.Budget(30.0, 1e-5), name="units") as ledger:
+    with open_ledger(nolook.Budget(30.0, 1e-5)) as ledger:
         fitted = pipeline.fit(table(data, None, rows_per_unit=rows), ledger=ledger)
         assert ledger.remaining.epsilon == pytest.approx(10.0)
     parts = fitted, fitted.selector_, fitted.regressor_

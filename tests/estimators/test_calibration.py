@@ -6,13 +6,11 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import nolook
-from nolook.errors import BudgetExceededError, ParameterError, TableError
+from nolook.errors import ParameterError
 from nolook.estimators.calibration import shares_in_view
 from tests.contracts.columns import COLUMNS, column
 
@@ -92,40 +90,6 @@ def test_a_calibrated_model_passes_and_a_wrong_one_does_not():
     assert np.abs(curve.prob_true - curve.prob_pred ** (1 / 1.2)).max() < 0.05
 
 
-def forms(probabilities, labels):
-    """Return the same rows in forms they may have."""
-    words = np.where(labels == 1, "yes", "no")
-    frame = pd.DataFrame({"p": probabilities, "label": labels})
-    return {
-        "booleans": (probabilities, labels == 1, 1),
-        "lists": (probabilities.tolist(), labels.tolist(), 1),
-        "other negatives": (probabilities, np.where(labels == 1, 7, np.arange(len(labels)) % 5), 7),
-        "words": (probabilities, words, "yes"),
-        "series": (frame["p"], pd.Series(words).astype("category"), "yes"),
-        "missing labels": (probabilities, np.where(labels == 1, 1.0, np.nan), 1),
-        "columns": (probabilities[:, np.newaxis], labels[:, np.newaxis], 1),
-    }
-
-
-@pytest.mark.parametrize("form", forms(*scored(4)))
-def test_probabilities_and_target_come_in_many_forms(form):
-    expected = nolook.HosmerLemeshow(random_state=0).fit(*scored())
-    *data, positive = forms(*scored())[form]
-    fitted = nolook.HosmerLemeshow(pos_label=positive, random_state=0).fit(*data)
-    np.testing.assert_array_equal(published(fitted), published(expected))
-
-
-def test_a_table_of_probability_and_target_will_do(tmp_path):
-    probabilities, labels = scored()
-    path = tmp_path / "scored.parquet"
-    pd.DataFrame({"p": probabilities, "label": labels * 3, "else": 1}).to_parquet(path)
-    table = nolook.read_table(path, "label", features=["p"])
-    fitted = nolook.HosmerLemeshow(pos_label=3, random_state=0).fit(table)
-    expected = nolook.HosmerLemeshow(random_state=0).fit(probabilities, labels)
-    np.testing.assert_array_equal(published(fitted), published(expected))
-    assert fitted.recipe_["features"] == ["p"]
-
-
 def test_probabilities_outside_count_as_the_nearest():
     probabilities, labels = scored()
     wild = np.where(probabilities > 0.6, np.inf, probabilities - 0.05)
@@ -159,66 +123,6 @@ def test_certain_probabilities_that_never_happen_are_refuted_with_a_finite_stati
     assert fitted.p_value_ == 0.0001
     right = nolook.HosmerLemeshow(100.0, random_state=0).fit(np.zeros(1000), labels)
     assert right.p_value_ > 0.01
-
-
-def test_the_budget_is_spent_once_and_said(tmp_path):
-    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
-        fitted = nolook.HosmerLemeshow(0.75).fit(*scored(), ledger=ledger)
-        assert ledger.remaining.epsilon == 0.25
-        told = []
-        with pytest.raises(BudgetExceededError):
-            nolook.HosmerLemeshow(0.75).fit(
-                *scored(), ledger=ledger, progress=lambda *stage: told.append(stage)
-            )
-        assert told == []
-    assert fitted.privacy_.private
-    assert 0.7499 < sum(event.epsilon for event in fitted.privacy_.mechanisms) <= 0.75
-    assert "fitted without privacy" in fitted.caution
-
-
-BAD = {
-    "epsilon": {"epsilon": 0.0},
-    "epsilon is 1e-300": {"epsilon": 1e-300},
-    "groups": {"groups": 0},
-    "groups is 101": {"groups": 101},
-    "groups is 2.5": {"groups": 2.5},
-    "pos_label": {"pos_label": None},
-    "pos_label is": {"pos_label": "yes"},
-    "random_state": {"random_state": -1},
-}
-
-
-def bad_data():
-    probabilities, labels = scored(20)
-    holed = np.where(np.arange(20) == 3, np.nan, probabilities)
-    frame = pd.DataFrame({"a": probabilities, "b": probabilities, "c": labels})
-    return {
-        "missing": ((holed, labels), TableError),
-        "different numbers of rows": ((probabilities, labels[1:]), TableError),
-        "target is None": ((probabilities, None), ParameterError),
-        "2 columns": ((np.ones((20, 2)), labels), ParameterError),
-        "not numbers": ((np.array(["secret"] * 20), labels), TableError),
-        "2 features": ((nolook.read_table(frame, "c"),), ParameterError),
-    }
-
-
-@pytest.mark.parametrize("message", [*BAD, *bad_data()])
-def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
-    data, error = bad_data().get(message, (scored(20), ParameterError))
-    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
-        with pytest.raises(error, match=message) as caught:
-            nolook.HosmerLemeshow(**BAD.get(message, {})).fit(*data, ledger=ledger)
-        assert ledger.history() == ()
-    assert "\n" not in str(caught.value)
-    assert "secret" not in str(caught.value)
-
-
-def test_a_seed_makes_it_repeatable_and_not_private():
-    fitted = nolook.HosmerLemeshow(0.5, random_state=3).fit(*scored())
-    np.testing.assert_array_equal(published(fitted), published(clone(fitted).fit(*scored())))
-    assert not fitted.privacy_.private
-    first, second = (nolook.HosmerLemeshow(0.5).fit(*scored()) for _ in range(2))
-    assert first.statistic_ != second.statistic_
 
 
 def test_stages_are_told():

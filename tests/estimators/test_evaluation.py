@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -91,16 +91,10 @@ def not_private():
 
 
 @pytest.mark.parametrize("why", not_private())
-def test_a_model_that_is_not_private_needs_the_word_that_it_knows_other_rows(why, tmp_path):
-    X, y = data(300)
-    model = not_private()[why]
-    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
-        with pytest.raises(ParameterError, match=why) as caught:
-            nolook.evaluate(model, X, y, epsilon=0.5, ledger=ledger)
-        assert "other_rows=True" in str(caught.value)
-        assert ledger.history() == ()
-        found = nolook.evaluate(model, X, y, epsilon=0.5, other_rows=True, ledger=ledger)
-        assert ledger.remaining.epsilon == 0.5
+def test_a_model_that_is_not_private_needs_the_word_that_it_knows_other_rows(why, costs_nothing):
+    judge = partial(nolook.evaluate, not_private()[why], *data(300), epsilon=0.5)
+    assert "other_rows=True" in costs_nothing(judge, why)
+    found = judge(other_rows=True)
     assert found.privacy.private
     (caution,) = found.cautions
     assert "rests on the statement" in caution
@@ -276,13 +270,9 @@ def bad():
 
 
 @pytest.mark.parametrize("message", bad())
-def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
+def test_bad_input_is_one_line_and_costs_nothing(costs_nothing, message):
     model, rows, options = bad()[message]
-    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
-        with pytest.raises(ParameterError, match=message) as caught:
-            nolook.evaluate(model, *rows, **options, ledger=ledger)
-        assert ledger.history() == ()
-    assert "\n" not in str(caught.value)
+    costs_nothing(partial(nolook.evaluate, model, *rows, **options), message)
 
 
 def test_an_unfitted_model_is_none():
@@ -290,20 +280,15 @@ def test_an_unfitted_model_is_none():
         nolook.evaluate(nolook.LinearRegression(), *data(20))
 
 
-def test_all_of_it_is_charged_once_and_stages_are_told(tmp_path):
+def test_all_of_it_is_charged_once_and_stages_are_told(open_ledger):
     told = []
-    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
-        nolook.evaluate(
-            probable(1.0, 0.0),
-            *data(100),
-            epsilon=0.75,
-            ledger=ledger,
-            progress=lambda *stage: told.append(stage),
-        )
+    judge = partial(nolook.evaluate, probable(1.0, 0.0), *data(100), epsilon=0.75)
+    with open_ledger(nolook.Budget(1.0)) as ledger:
+        judge(ledger=ledger, progress=lambda *stage: told.append(stage))
         (entry,) = ledger.history()
         assert (entry.cost.epsilon, entry.description) == (0.75, "evaluation of a model")
         with pytest.raises(BudgetExceededError):
-            nolook.evaluate(probable(1.0, 0.0), *data(100), epsilon=0.75, ledger=ledger)
+            judge(ledger=ledger)
     names = ["missing values", "magnitudes", "range", "counts", "groups", "results"]
     assert told == [(name, place, 6) for place, name in enumerate(names)]
 

@@ -10,7 +10,12 @@ from benchmarks.populations import bounded_truth, simulated
 
 
 @pytest.mark.parametrize(
-    "name", ["log-normal target", "column of heavy tails", "large errors where a column is large"]
+    "name",
+    [
+        "column of heavy tails",
+        pytest.param("log-normal target", marks=pytest.mark.slow),
+        pytest.param("large errors where a column is large", marks=pytest.mark.slow),
+    ],
 )
 def test_intervals_hold_where_few_rows_are_far_away(name):
     """Their errors are cut, and what is estimated is said: not least squares, which they decide."""

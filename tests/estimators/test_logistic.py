@@ -211,34 +211,6 @@ def test_a_pipeline_that_sees_nothing_keeps_the_base_rate():
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda X, y: nolook.LogisticRegression(3.0).fit(X, y),
-        lambda X, y: nolook.LogisticRegression(0.01).fit(X[:200], y[:200]),
-        lambda X, y: nolook.LogisticRegression(classes=(2, 1)).fit(X, np.where(y, 1, 2)),
-        lambda *_: nolook.LogisticRegression(3.0).fit(table("buys", positive="yes")),
-        lambda X, y: pipeline(("no", "yes")).fit(X, np.where(y, "yes", "no")),
-        lambda *_: pipeline().fit(table("flag")),
-    ],
-)  # fmt: skip
-def test_a_file_gives_the_same_model_back(make, tmp_path):
-    X, y = data()
-    model = make(X, y)
-    nolook.save(model, tmp_path / "m.json")
-    again = nolook.load(tmp_path / "m.json")
-    named = hasattr(model, "feature_names_in_")
-    rows = pd.DataFrame(X, columns=["a", "b", "c"]) if named else X
-    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
-    assert again.classes_.tolist() == model.classes_.tolist()
-    assert again.privacy_.epsilon == model.privacy_.epsilon
-    for name in ("auc_", "auc_interval_", "base_rate_", "pseudo_r2_", "n_rows_", "visible_"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
-    nolook.save(again, tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
-
-
-@pytest.mark.parametrize(
     "change", [lambda s: s["center"].pop(), lambda s: s["map"].pop(), lambda s: s["map"][1].pop()]
 )
 def test_a_file_with_a_spread_of_another_size_is_refused(fitted, tmp_path, change):

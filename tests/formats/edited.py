@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+
 import pytest
 
 import nolook
@@ -24,3 +27,14 @@ def refusal(tmp_path, text):
     assert "edited.json" in message
     assert caught.value.__cause__ is None
     return message
+
+
+def at(value, path):
+    return functools.reduce(lambda part, key: part[key], path, value)
+
+
+def put(value, path, entry):
+    """Return a copy with another value at a place."""
+    changed = copy.deepcopy(value)
+    at(changed, path[:-1])[path[-1]] = entry
+    return changed

@@ -79,6 +79,12 @@ _MAKERS = {
         lambda: pipeline(nolook.SISSelector(k=1, **SEED), nolook.LogisticRegression(**SEED)).fit(
             X, HAPPENED
         ),
+        lambda: pipeline(nolook.LassoSelector(k=1, **SEED), nolook.AdaSSPRegressor(**SEED)).fit(
+            X, SCORES
+        ),
+        lambda: pipeline(nolook.MomentSelector(k=1, **SEED), nolook.AdaSSPRegressor(**SEED)).fit(
+            read("y")
+        ),
     ],
     "selection": [
         lambda: nolook.KendallSelector(k=2, **SEED).fit(read("y")),
@@ -104,9 +110,9 @@ _MAKERS = {
     ],
     "cross-validation": [
         lambda: nolook.cross_validate(
-            nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2
+            nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2, **SEED
         ),
-        lambda: nolook.cross_validate(nolook.TukeyRegressor(**SEED), X, SCORES, folds=2),
+        lambda: nolook.cross_validate(nolook.TukeyRegressor(**SEED), X, SCORES, folds=2, **SEED),
     ],
 }
 KINDS = list(_MAKERS)

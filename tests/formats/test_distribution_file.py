@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import nolook
-from nolook import ECDF, LinearGrid, LogGrid, ParameterError
+from nolook import ECDF, LinearGrid, ParameterError
 from tests.formats.edited import load_text, refusal
 from tests.report.test_distributions import values
-
-GRIDS = [None, LinearGrid(0, 100, 0.1), LogGrid(1, 1000, 0.01)]
 
 
 def saved(ecdf, folder):
@@ -30,38 +28,6 @@ def valid(tmp_path_factory):
 @pytest.fixture
 def document(valid):
     return copy.deepcopy(valid)
-
-
-@pytest.mark.parametrize("grid", GRIDS, ids=["doubles", "linear", "log"])
-@pytest.mark.parametrize(
-    "more",
-    [{}, {"delta": 1e-6}, {"smoothing": None, "relation": "replace"}],
-    ids=["default", "gaussian", "raw"],
-)
-def test_a_distribution_comes_back_and_answers_the_same(tmp_path, grid, more):
-    ecdf = ECDF(0.5, grid, **more).fit(values())
-    nolook.save(ecdf, tmp_path / "x.json")
-    loaded = nolook.load(tmp_path / "x.json")
-    assert type(loaded) is ECDF
-    assert loaded.get_params() == ecdf.get_params()
-    for attribute in ("privacy_", "recipe_", "n_rows_"):
-        assert getattr(loaded, attribute) == getattr(ecdf, attribute)
-    places = np.concatenate([values(1), [-np.inf, np.inf, 0, 50], ecdf.distribution_.points[::7]])
-    shares = np.linspace(0, 1, 101)
-    for ours, theirs in zip(
-        (*loaded.cdf(places, return_std=True), *loaded.quantile(shares, return_std=True)),
-        (*ecdf.cdf(places, return_std=True), *ecdf.quantile(shares, return_std=True)),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(loaded.pdf(places), ecdf.pdf(places))
-    assert loaded.trimmed_mean(return_std=True) == ecdf.trimmed_mean(return_std=True)
-    edges = [0, 40, 50, 80]
-    np.testing.assert_array_equal(loaded.histogram(edges), ecdf.histogram(edges))
-    # A loaded one can be saved and fitted again.
-    nolook.save(loaded, tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "x.json").read_bytes()
-    loaded.fit(values(2))
 
 
 def test_a_file_holds_only_where_the_counts_change(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import json
 import tempfile
 from pathlib import Path
@@ -15,7 +14,7 @@ from nolook import _files
 from nolook.formats.model_file import _KINDS
 from nolook.report.page import render_page
 from nolook.report.results import findings_of
-from tests.formats.edited import load_text, refusal
+from tests.formats.edited import at, load_text, put, refusal
 from tests.formats.releases import EVERY, KINDS, bits, release
 
 CANARY = "canary-5f3e"
@@ -44,17 +43,6 @@ def places(value, path=()):
     entries = enumerate(value[:1]) if isinstance(value, list) else entries
     for key, entry in entries:
         yield from places(entry, (*path, key))
-
-
-def at(value, path):
-    return functools.reduce(lambda part, key: part[key], path, value)
-
-
-def put(value, path, entry):
-    """Return a copy with another value at a place."""
-    changed = copy.deepcopy(value)
-    at(changed, path[:-1])[path[-1]] = entry
-    return changed
 
 
 def test_every_kind_is_tried():

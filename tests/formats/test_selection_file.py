@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import nolook
 from nolook import ParameterError
-from nolook.estimators.catalogue import SELECTORS
-from tests.formats.edited import refusal
+from tests.formats.edited import put, refusal
 from tests.report.test_selection import NAMES, fitted, rows
 
 
@@ -25,51 +22,6 @@ def named():
 def document(tmp_path, named):
     nolook.save(named, tmp_path / "valid.json")
     return json.loads((tmp_path / "valid.json").read_text(encoding="utf-8"))
-
-
-def parameters(pipeline):
-    """Everything that was set, by name, seeds and replaced budgets apart."""
-    found = pipeline.get_params()
-    own = {"epsilon", "delta", "split"}
-    return {
-        name: value
-        for name, value in found.items()
-        if name in own
-        or ("__" in name and name.rpartition("__")[2] not in {"epsilon", "delta", "random_state"})
-    }
-
-
-@pytest.mark.parametrize("selector", SELECTORS)
-@pytest.mark.parametrize("names", [None, NAMES])
-def test_a_pipeline_comes_back_and_predicts_the_same(tmp_path, selector, names):
-    regressor = nolook.BoostedAdaSSPRegressor(n_rounds=20)
-    pipeline = fitted(SELECTORS[selector].load()(k=2), regressor, names=names, split=0.25)
-    nolook.save(pipeline, tmp_path / "model.json")
-    loaded = nolook.load(tmp_path / "model.json")
-    assert type(loaded) is nolook.PrivatePipeline
-    assert parameters(loaded) == parameters(pipeline)
-    for attribute in ("privacy_", "recipe_", "n_features_in_", "intercept_"):
-        assert getattr(loaded, attribute) == getattr(pipeline, attribute)
-    for step in ("selector_", "regressor_"):
-        assert type(getattr(loaded, step)) is type(getattr(pipeline, step))
-        for attribute in ("privacy_", "recipe_", "n_features_in_"):
-            ours, theirs = (getattr(getattr(one, step), attribute) for one in (loaded, pipeline))
-            assert ours == theirs, attribute
-    assert loaded.support_.tolist() == pipeline.support_.tolist()
-    assert loaded.selector_.get_support().tolist() == pipeline.support_.tolist()
-    assert loaded.selector_.k_ == pipeline.selector_.k_
-    order = getattr(pipeline.selector_, "order_", None)
-    assert (order is None) == (not hasattr(loaded.selector_, "order_"))
-    if order is not None:
-        assert loaded.selector_.order_.tolist() == order.tolist()
-    assert loaded.coef_.tobytes() == pipeline.coef_.tobytes()
-    assert hasattr(loaded, "feature_names_in_") == (names is not None)
-    x, _ = rows(seed=1)
-    new = x if names is None else pd.DataFrame(x, columns=names)
-    assert loaded.predict(new).tobytes() == pipeline.predict(new).tobytes()
-    # A loaded one can be fitted again and saved again.
-    nolook.save(loaded, tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
 @pytest.mark.parametrize("ranges", [(-3, 3.5), ([-3.0] * 6, np.full(6, 4.0)), [-3, 3.5], None])
@@ -127,15 +79,6 @@ def test_the_guarantee_outside_is_that_of_the_whole(document):
     assert [round(part["epsilon"], 9) for part in parts] == [4.0, 16.0]
 
 
-def _put(document, place, key, value):
-    changed = copy.deepcopy(document)
-    where = changed
-    for step in place:
-        where = where[step]
-    where[key] = value
-    return changed
-
-
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
@@ -162,8 +105,7 @@ def _put(document, place, key, value):
 def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):
     if value == "first only":
         value = document["privacy"]["mechanisms"][:1]
-    changed = _put(document, path[:-1], path[-1], value)
-    assert expected in refusal(tmp_path, json.dumps(changed))
+    assert expected in refusal(tmp_path, json.dumps(put(document, path, value)))
 
 
 def test_the_whole_may_not_promise_more_than_its_parts(tmp_path, document):

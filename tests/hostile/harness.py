@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import functools
 import io
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 import nolook
 import nolook.cli
+from tests.ledgers import new_ledger
 from tests.report.command import Result
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
@@ -148,10 +147,7 @@ class Charged:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "a.ledger"
-        for ending in ("-wal", "-shm"):
-            Path(f"{self.path}{ending}").unlink(missing_ok=True)
-        self.path.write_bytes(_new_ledger())
+        self.path = new_ledger(folder / "a.ledger", nolook.Budget(1e12, 0.9))
 
     def check(self, *, delivered: bool) -> None:
         """Hold the ledger against whether a result was delivered."""
@@ -159,11 +155,3 @@ class Charged:
             history = ledger.history()
         assert len(history) == delivered
         assert CANARY not in repr(history)
-
-
-@functools.cache
-def _new_ledger() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "a.ledger"
-        nolook.Ledger.create(path, nolook.Budget(1e12, 0.9), name="a").close()
-        return path.read_bytes()

@@ -187,7 +187,7 @@ COMMANDS = {
 
 # Every command, and some with other formats.
 CASES = [(name, ".parquet") for name in COMMANDS] + [
-    (name, ending)
+    pytest.param(name, ending, marks=pytest.mark.slow)
     for name in ("with levels", "select", "roc", "quantiles", "text as target", "text as feature")
     for ending in (".csv", ".arrow")
 ]
@@ -305,7 +305,14 @@ DECLARED = {
 
 
 @pytest.mark.parametrize("name", DECLARED)
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".parquet"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        ".csv",
+        ".parquet",
+        *(pytest.param(f".csv{e}", marks=pytest.mark.slow) for e in (".gz", ".zst")),
+    ],
+)
 @pytest.mark.parametrize("missing", ["error", "drop-row", "zero"])
 def test_declared_tables(folder, listening, name, ending, missing):
     """Reading, fitting, the model's file and predicting from it."""

@@ -20,54 +20,11 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.estimators.base import PrivateRegressor
+from tests.formats.releases import EVERY, TABLE
+from tests.formats.test_every_kind import text
 from tests.hostile.arbitrary import NAMES, damaged
 from tests.hostile.harness import Charged, attempt, inputs, run
-from tests.report.hand_made import probable
 
-ROWS = 60
-GENERATOR = np.random.default_rng(0)
-TABLE = pa.table({
-    "a": GENERATOR.normal(size=ROWS),
-    "b": GENERATOR.normal(size=ROWS),
-    "c": ["Bern", "Basel"] * (ROWS // 2),
-    "y": GENERATOR.normal(size=ROWS),
-})  # fmt: skip
-
-
-SCORES = GENERATOR.random(ROWS)
-HAPPENED = GENERATOR.random(ROWS) < SCORES
-SHARES = nolook.LinearGrid(0.125, 1, 0.125)
-
-
-def read():
-    return nolook.read_table(TABLE, "y", categories={"c": ["Bern", "Basel", None]})
-
-
-def pipeline():
-    made = nolook.make_private_pipeline(
-        nolook.KendallSelector(k=2), nolook.AdaSSPRegressor(), epsilon=3.0, delta=1e-6
-    )
-    return made.fit(read())
-
-
-MAKERS = {
-    "linear": lambda: nolook.LinearRegression(1.0, 1e-6).fit(read()),
-    "tukey": lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant").fit(read()),
-    "arrays": lambda: nolook.AdaSSPRegressor().fit(np.ones((9, 2)), np.ones(9)),
-    "pipeline": pipeline,
-    "distribution": lambda: nolook.ECDF(1.0, nolook.LinearGrid(-3, 3, 0.5)).fit(
-        nolook.read_table(TABLE, features=["a"])
-    ),
-    "selection": lambda: nolook.KendallSelector(k=1).fit(read()),
-    "quantiles": lambda: nolook.quantiles(nolook.read_table(TABLE, features=["a", "b"])),
-    "roc": lambda: nolook.ROCCurve(1.0, SHARES).fit(SCORES, HAPPENED),
-    "calibration": lambda: nolook.HosmerLemeshow(5.0, 2).fit(SCORES, HAPPENED),
-    "evaluation": lambda: nolook.evaluate(probable(0.5), SCORES[:, np.newaxis], HAPPENED),
-    "logistic": lambda: nolook.LogisticRegression(1.0, 1e-6).fit(SCORES[:, None], HAPPENED),
-    "folds": lambda: nolook.cross_validate(
-        nolook.AdaSSPRegressor(), SCORES[:, np.newaxis], SCORES, folds=2
-    ),
-}
 PREDICTING = (PrivateRegressor, nolook.LogisticRegression)
 VALUES = st.one_of(
     st.sampled_from([
@@ -115,14 +72,9 @@ def edited(draw, document):
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory):
-    """The text of a file of each kind."""
-    folder = tmp_path_factory.mktemp("models")
-    texts = {}
-    for name, maker in MAKERS.items():
-        nolook.save(maker(), folder / f"{name}.json")
-        texts[name] = (folder / f"{name}.json").read_text(encoding="utf-8")
-    return texts
+def documents():
+    """The text of each release's file."""
+    return {place: text(*of) for place, of in enumerate(EVERY)}
 
 
 def use(path):
@@ -149,7 +101,7 @@ def use(path):
 
 
 @inputs(200)
-@given(st.sampled_from(list(MAKERS)), st.data())
+@given(st.integers(0, len(EVERY) - 1), st.data())
 def test_edited_model_files(folder, documents, name, data):
     path = folder / "m.json"
     document = data.draw(edited(json.loads(documents[name])))
@@ -163,7 +115,7 @@ def test_edited_model_files(folder, documents, name, data):
 
 
 @inputs(150)
-@given(st.sampled_from(list(MAKERS)), st.data())
+@given(st.integers(0, len(EVERY) - 1), st.data())
 def test_damaged_model_files(folder, documents, name, data):
     path = folder / "m.json"
     path.write_bytes(data.draw(damaged(documents[name].encode())))

@@ -47,7 +47,9 @@ FILES = {
 }
 # Every name, and some with other formats.
 CASES = [(kind, ".parquet") for kind in FILES] + [
-    (kind, ending) for kind in ("newline", "not UTF-8", "uri") for ending in (".csv", ".arrow")
+    pytest.param(kind, ending, marks=pytest.mark.slow)
+    for kind in ("newline", "not UTF-8", "uri")
+    for ending in (".csv", ".arrow")
 ]
 
 
@@ -91,20 +93,8 @@ def test_paths(folder, kind, ending):
 def test_a_name_too_long_is_refused_before_anything_is_spent(folder):
     store(table(["a", "y"]), folder / "t.parquet")
     nolook.Ledger.create(folder / "a.ledger", nolook.Budget(5, 1e-3), name="a").close()
-    words = [
-        "fit",
-        "t.parquet",
-        "--target",
-        "y",
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-6",
-        "--ledger",
-        "a.ledger",
-        "--output",
-    ]
-    assert run(folder, *words, "é" * 200).status == 2
+    words = "fit t.parquet --target y --epsilon 1 --delta 1e-6 --ledger a.ledger --output"
+    assert run(folder, *words.split(), "é" * 200).status == 2
     with nolook.Ledger(folder / "a.ledger") as ledger:
         assert not ledger.history()
 

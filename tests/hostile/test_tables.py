@@ -157,13 +157,7 @@ def words_of(name, table, columns, missing):
     words += ["--missing", missing] if missing != "error" else []
     return [
         *words,
-        "--ledger",
-        "a.ledger",
-        "--output",
-        "out.json",
-        "--report",
-        "out.html",
-        "--force",
+        *["--ledger", "a.ledger", "--output", "out.json", "--report", "out.html", "--force"],
     ]
 
 

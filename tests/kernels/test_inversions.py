@@ -35,7 +35,13 @@ def test_differences_are_those_of_the_definition(rows, values, levels, seed):
 
 
 # Around the sizes of the blocks: 4096, and 64 times that.
-@pytest.mark.parametrize("rows", [4095, 4096, 4097, 8192, 70_000, 262_144, 262_145, 1_048_577])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *(4095, 4096, 4097, 8192, 70_000, 262_145),
+        *(pytest.param(rows, marks=pytest.mark.slow) for rows in (262_144, 1_048_577)),
+    ],
+)
 @pytest.mark.parametrize(("ties_x", "ties_y"), [(0, 0), (1, 0), (0, 1), (1, 1)])
 def test_large_columns_agree_with_scipy(rows, ties_x, ties_y):
     generator = np.random.default_rng(rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression as LeastSquares
@@ -87,19 +89,16 @@ def test_the_published_version_runs_and_is_not_private(lemma):
 
 
 @pytest.mark.parametrize("kind", [PublishedTukeyRegressor, OracleAdaSSPRegressor])
-def test_a_result_that_is_not_private_is_not_charged(kind, tmp_path):
+def test_a_result_that_is_not_private_is_not_charged(kind, costs_nothing):
     assert kind().plan().guarantee.in_words().startswith("NOT PRIVATE")
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
-        with pytest.raises(nolook.ParameterError, match="would not be private"):
-            kind().fit(*data(20), ledger=ledger)
-        assert ledger.history() == ()
+    costs_nothing(partial(kind().fit, *data(20)), "would not be private")
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("n_models", ["auto", 600])
-def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, tmp_path):
+def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, open_ledger):
     X, y = data()
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(3.0, 1e-4), name="a") as ledger:
+    with open_ledger() as ledger:
         fitted = RawTukeyRegressor(3.0, 1e-5, n_models).fit(X, y, ledger=ledger)
         assert ledger.history()[0].cost == nolook.Budget(3.0, 1e-5)
     assert fitted.score(X, y) > LeastSquares().fit(X, y).score(X, y) - 0.02
@@ -135,10 +134,8 @@ def test_too_few_rows_and_a_failed_test_are_outcomes():
         (OracleAdaSSPRegressor, "delta", 0.0),
     ],
 )  # fmt: skip
-def test_bad_parameters_are_refused(kind, parameter, value):
-    with pytest.raises(nolook.ParameterError, match=f"^{parameter} is") as caught:
-        kind(**{parameter: value}).fit(*data(20))
-    assert "\n" not in str(caught.value)
+def test_bad_parameters_are_refused(kind, parameter, value, costs_nothing):
+    costs_nothing(partial(kind(**{parameter: value}).fit, *data(20)), f"^{parameter} is")
 
 
 def test_the_grid_for_raw_units_takes_anything():

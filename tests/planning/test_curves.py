@@ -37,7 +37,10 @@ def test_points_of_models_come_out_again(method, rows, columns):
             np.testing.assert_allclose(shipped, falling, rtol=0.02, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["ecdf", "roc", "calibration"])
+@pytest.mark.parametrize(
+    "method",
+    ["ecdf", *(pytest.param(name, marks=pytest.mark.slow) for name in ("roc", "calibration"))],
+)
 def test_points_of_distributions_come_out_again(method):
     product = 1_000
     again = np.array(planning_curves.of_distribution(method, product))

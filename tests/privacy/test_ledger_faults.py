@@ -191,8 +191,15 @@ def test_power_lost_at_every_write(processes, folder):
     assert lost > 300
 
 
-@pytest.mark.parametrize("mode", [FAIL_ONCE, FAIL_ON], ids=["once", "from then on"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["full", "failing"])
+@pytest.mark.parametrize(
+    ("mode", "number"),
+    [
+        pytest.param(FAIL_ONCE, errno.ENOSPC, id="full once"),
+        pytest.param(FAIL_ON, errno.EIO, id="failing from then on"),
+        pytest.param(FAIL_ON, errno.ENOSPC, id="full from then on", marks=pytest.mark.slow),
+        pytest.param(FAIL_ONCE, errno.EIO, id="failing once", marks=pytest.mark.slow),
+    ],
+)
 def test_a_disk_that_fails_at_every_write(processes, folder, mode, number):
     failures = 0
     while True:
@@ -748,7 +755,8 @@ def test_a_fit_that_dies_or_fails_at_every_write(programs, folder, mode):
     assert check_fit(folder / "whole", status, printed) == 1
     assert total > 50
     counts = set()
-    for at in range(total) if LONG or mode == KILL else range(mode % 3, total, 3):
+    step = 1 if LONG or mode == KILL else 6 if mode == TEAR else 3
+    for at in range(mode % step, total, step):
         root = folder / str(at)
         status, _, printed = run_fit(programs, root, at, mode, number)
         assert (status is None) == (mode in {KILL, TEAR})

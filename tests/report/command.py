@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import nolook
+
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 
 
@@ -75,6 +77,18 @@ def columns(rows: int = ROWS, seed: int = 0) -> dict:
         "city": generator.choice(["Bern", "Basel", "Chur"], rows),
         "income": 1000 * age + 50 * height + generator.normal(0, 3000, rows),
     }
+
+
+def names_in(folder: Path) -> set[str]:
+    """Name the files of a folder, a ledger and the table it started with apart."""
+    names = {path.name for path in folder.iterdir()}
+    return {name for name in names if not name.startswith(("a.ledger", "people.parquet"))}
+
+
+def spent(folder: Path) -> tuple[float, list[str]]:
+    """Return what a ledger was charged, and for what."""
+    with nolook.Ledger(folder / "a.ledger") as ledger:
+        return ledger.spent.epsilon, [entry.description for entry in ledger.history()]
 
 
 def write_table(path: Path, data: dict) -> Path:

@@ -16,7 +16,6 @@ from nolook.report.score_findings import roc_findings
 from nolook.report.svg import svg
 from nolook.report.wording import with_error
 from tests.report.pages import Page, of_table
-from tests.report.test_html import NASTY
 
 
 def values(seed=0, count=3000):
@@ -46,22 +45,6 @@ def test_the_page_of_any_distribution(data, smoothing, epsilon):
     points = np.array([pair.split(",") for pair in curve["points"].split()], dtype=float)
     assert ((points >= 0) & (points <= 1000)).all()
     assert "nan" not in page.text
-
-
-@pytest.mark.parametrize("name", NASTY)
-def test_names_are_shown_and_never_read_as_markup(name):
-    ecdf = ECDF(1.0, LinearGrid(0, 100, 1), random_state=1).fit(values())
-    found = nolook.quantiles(values()[:, np.newaxis], epsilon=1.0)
-    object.__setattr__(found, "names", (name,))
-    curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values(1) > 50)
-    for findings in (
-        ecdf_findings(ecdf, name),
-        quantiles_findings(found, ecdf.recipe_, {}),
-        roc_findings(curve, Scored(name, name, name)),
-    ):
-        page = Page(render_page(of_table(findings, name)))
-        assert (page.unbalanced, page.outside) == ([], [])
-        assert not page.all("script")
 
 
 def test_the_page_says_what_the_release_says():
@@ -101,13 +84,6 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
     _, line, *_ = page.all("polyline")
     points = np.array([pair.split(",") for pair in line["points"].split()], dtype=float)
     assert np.trapezoid(1000 - points[:, 1], points[:, 0]) > 0.9e6
-
-
-def test_a_seed_is_marked_on_the_page():
-    ecdf = ECDF(0.5, random_state=3).fit(values())
-    page = Page(render_page(ecdf_findings(ecdf, "age")))
-    assert "NOT PRIVATE" in page.text
-    assert "Private distribution" not in page.text
 
 
 def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():

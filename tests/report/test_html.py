@@ -19,12 +19,12 @@ from nolook.formats.files import one_line
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
 from nolook.report.findings import Figure, Name, Section, Table
 from nolook.report.model_findings import model_findings
-from nolook.report.page import render_page, write_page
+from nolook.report.page import render_page
 from nolook.report.picture import Line, Picture, axis
 from nolook.report.terminal import print_findings
 from nolook.report.wording import estimated
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
-from tests.report.pages import Page, of_table, render
+from tests.report.pages import Page, render
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -325,25 +325,3 @@ def test_the_budget_is_explained_by_an_example():
     assert "a chance of 1 in 1,000,000" in text
     text = page(fitted(epsilon=50.0, relation="replace")).text
     assert "which of two versions of a row was in the table from 50 % to practically 100 %" in text
-
-
-def test_the_report_is_written_whole(tmp_path):
-    model = fitted()
-    found = of_table(model_findings(model), "people.parquet")
-    write_page(found, tmp_path / "report.html")
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    written = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert written == render(model, table="people.parquet")
-
-
-@pytest.mark.parametrize(
-    "change", [lambda model: model, without, unlimited, make_constant], ids=range(4)
-)
-@pytest.mark.parametrize("settings", [{}, {"n_models": 7, "random_state": 3}], ids=str)
-def test_a_model_file_gives_the_same_report(tmp_path, monkeypatch, change, settings):
-    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
-    model = change(fitted(made_by=Choosy(**settings)))
-    model.privacy_ = attrs.evolve(model.privacy_, private=not settings)
-    nolook.save(model, tmp_path / "model.json")
-    again = nolook.load(tmp_path / "model.json")
-    assert render(again, table="t") == render(model, table="t")

@@ -8,10 +8,14 @@ import pytest
 
 import nolook
 from nolook.report.model_findings import model_findings
+<<<<<<< HEAD
 from nolook.report.page import render_page
 from nolook.report.selection_findings import selection_findings
 from tests.report.pages import Page, of_table, render
 from tests.report.test_html import NASTY
+=======
+from tests.report.pages import Page, render
+>>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
 
 NAMES = [f"x{place}" for place in range(5)]
 
@@ -48,6 +52,7 @@ def test_the_page_of_a_pipeline_tells_of_both_parts(named):
         assert event.name in page.text
 
 
+<<<<<<< HEAD
 def test_no_name_is_markup_on_any_page():
     x, y = rows()
     wide = pd.DataFrame(np.tile(x, 2)[:, : len(NASTY)], columns=list(NASTY))
@@ -63,6 +68,8 @@ def test_no_name_is_markup_on_any_page():
         assert "\x1b" not in source
 
 
+=======
+>>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
 def test_the_page_blames_the_seed_that_took_the_guarantee():
     expected = "a known seed"
     pipeline = fitted(nolook.SISSelector(2, random_state=1), names=NAMES)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -54,18 +52,6 @@ def test_a_large_block_has_the_nearest_sums_in_any_order():
     )
     order = np.random.default_rng(1).permutation(n)
     assert lower(added(rows[:, order], blocks, largest)) == lower(added(rows, blocks, largest))
-
-
-def test_merged_parts_have_the_sums_of_the_whole():
-    rows, blocks = made(500, 2**31 - 1)
-    parts = [
-        added(rows[:, part], blocks[part], 2**31 - 1) for part in (slice(200), slice(200, 500))
-    ]
-    merged = BlockMoments(BLOCKS, 2, 2**31 - 1)
-    for part in parts:
-        merged.merge(pickle.loads(pickle.dumps(part)))
-    assert lower(merged) == nearest(rows, blocks)
-    assert lower(merged.update(rows, blocks)) == nearest(np.tile(rows, 2), np.tile(blocks, 2))
 
 
 def test_merging_goes_beyond_64_bits():

@@ -102,14 +102,6 @@ def test_a_row_replaced_moves_from_one_cell_to_another(edges, values, other):
     assert np.abs(change).sum() in {0, cell_counts_sensitivity("replace")}
 
 
-@given(values=VALUES, cut=st.integers(0, 40))
-def test_batches_and_order_do_not_matter(values, cut):
-    edges = GRIDS["even"]
-    whole = cell_counts([values], edges)
-    np.testing.assert_array_equal(cell_counts([values[cut:], values[:cut]], edges), whole)
-    np.testing.assert_array_equal(cell_counts([np.repeat(values, 2)[::2]], edges), whole)
-
-
 @grids
 @given(values=VALUES, data=st.data())
 def test_a_value_counts_as_often_as_its_weight_says(edges, values, data):
@@ -119,7 +111,3 @@ def test_a_value_counts_as_often_as_its_weight_says(edges, values, data):
     # Float64 does not hold such sums.
     heavy = cell_counts([(values, weights * (2**55 + 1))], edges)
     np.testing.assert_array_equal(heavy, copies * (2**55 + 1))
-
-
-def test_no_batch_means_zero_counts():
-    assert cell_counts([], np.arange(4.0)).tolist() == [0, 0, 0, 0]

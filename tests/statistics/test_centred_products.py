@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook._unit import WHOLE
@@ -15,7 +15,6 @@ from nolook.statistics.centred_products import (
     PRODUCTS_UNIT,
     CentredProducts,
 )
-from tests.collected import fed
 
 
 def scores(rows, low=0.0, high=1.0):
@@ -64,16 +63,6 @@ def test_every_small_table_keeps_the_sensitivity_and_large_ones_come_near_it():
                 assert abs(scores([*rows, row])[0] - before[0]) <= PRODUCTS_SENSITIVITY
     rows = [(0.0, 0.0)] * 1000
     assert scores([*rows, (1.0, 1.0)])[0] - scores(rows)[0] > 0.99 * PRODUCTS_SENSITIVITY
-
-
-@settings(max_examples=30)
-@given(tables, st.randoms(use_true_random=False), st.integers(1, 30))
-def test_batches_and_the_order_of_rows_do_not_matter(rows, random, size):
-    expected = scores(rows)
-    random.shuffle(rows)
-    block = np.array(rows).T
-    parts = [block[:, i : i + size] for i in range(0, len(rows), size)]
-    assert fed(CentredProducts(np.zeros(3), np.ones(3)), parts).value.tolist() == expected
 
 
 def test_numbers_are_clipped_to_their_range_whatever_its_size():

@@ -87,18 +87,6 @@ def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
         assert sum(int(entry) ** 2 for entry in moved.ravel()) <= sensitivity**2
 
 
-@given(TABLES, NORMS, MODELS, st.data())
-def test_cuts_order_and_merges_do_not_matter(table, norm, theta, data):
-    block, model = made(table, norm, theta)
-    order = np.array(data.draw(st.permutations(range(table.shape[1]))))
-    cut = data.draw(st.integers(0, len(order)))
-    parts = [made(table[:, part], norm, theta)[0] for part in (order[:cut], order[cut:])]
-    for whole, first, second in zip(*(statistics(model) for _ in range(3)), strict=True):
-        whole.update(*block)
-        first.update(*parts[0]).merge(second.update(*parts[1]))
-        np.testing.assert_array_equal(whole.value, first.value)
-
-
 @pytest.mark.parametrize("target", [1.0, -1.0])
 def test_the_sensitivities_are_reached(target):
     # A long row whose class is all but 1 away from its probability, or whose odds are even.

@@ -81,18 +81,6 @@ def test_the_product_of_norms_is_rounded_up(squared_radius, largest):
     assert (limit - 1) ** 2 < squared_radius * largest**2 <= limit**2
 
 
-@given(TABLES, RADII, st.data())
-def test_batches_order_and_merging_do_not_matter(table, squared_radius, data):
-    whole = moments(table, squared_radius)
-    cut = data.draw(st.integers(0, table.shape[1]))
-    for other in (
-        moments(table[:, ::-1], squared_radius),
-        moments(table[:, :cut], squared_radius).merge(moments(table[:, cut:], squared_radius)),
-    ):
-        np.testing.assert_array_equal(other.gram, whole.gram)
-        np.testing.assert_array_equal(other.products, whole.products)
-
-
 @given(TABLES, RADII)
 def test_sums_are_those_of_python_integers(table, squared_radius):
     rows, targets = design(table, squared_radius)

@@ -57,18 +57,6 @@ def test_replacement_reaches_its_sensitivity():
 
 
 @given(TABLES, st.data())
-def test_batches_and_merging_do_not_matter(table, data):
-    cut = data.draw(st.integers(0, table.shape[1]))
-    count = magnitude_counts
-    whole = counts(count, table)
-    parts = Histograms(count).update(table[:, :cut]).update(table[:, cut:])
-    merged = Histograms(count).update(table[:, :cut])
-    merged.merge(Histograms(count).update(table[:, cut:]))
-    np.testing.assert_array_equal(parts.value(len(table)), whole)
-    np.testing.assert_array_equal(merged.value(len(table)), whole)
-
-
-@given(TABLES, st.data())
 def test_a_row_counts_as_often_as_its_weight_says(table, data):
     weights = data.draw(hnp.arrays(np.int64, table.shape[1], elements=st.integers(0, 2**30)))
     for count in counters(len(table)):
@@ -76,9 +64,3 @@ def test_a_row_counts_as_often_as_its_weight_says(table, data):
         assert (found.sum(axis=1) == weights.sum()).all()
         few = Histograms(count).update(table, weights % 4).value(len(table))
         np.testing.assert_array_equal(few, counts(count, np.repeat(table, weights % 4, axis=1)))
-
-
-def test_no_batch_means_zero_counts():
-    value = Histograms(magnitude_counts).value(3)
-    assert value.shape[0] == 3
-    assert not value.any()

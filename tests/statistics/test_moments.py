@@ -58,18 +58,6 @@ def test_replacement_is_covered_by_a_factor_of_the_square_root_of_two():
     assert 2 * single**2 <= moment_sensitivity(12345, "replace") ** 2 < 2 * (single + 1) ** 2
 
 
-@given(TABLES, RADII, st.data())
-def test_batches_order_and_merging_do_not_matter(table, squared_radius, data):
-    whole = moments(table, squared_radius)
-    cut = data.draw(st.integers(0, table.shape[1]))
-    np.testing.assert_array_equal(moments(table[:, ::-1], squared_radius), whole)
-    parts = MomentMatrix(len(table), squared_radius)
-    for part in (table[:, :cut], table[:, cut:]):
-        rows = integer_rows(part, *standard(len(part)))
-        parts.merge(MomentMatrix(len(table), squared_radius).update(rows))
-    np.testing.assert_array_equal(parts.value, whole)
-
-
 def test_sums_beyond_64_bits_do_not_wrap():
     # Rows at the largest radius that is used at all make every int64 overflow soon.
     squared_radius = 2**52

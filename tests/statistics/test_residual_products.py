@@ -52,16 +52,6 @@ def test_the_sensitivity_is_reached():
     assert (limit - 1) ** 2 < int((value**2).sum()) <= limit**2
 
 
-@given(TABLES, RADII, MODELS, st.data())
-def test_batches_and_order_do_not_matter(table, squared_radius, theta, data):
-    model = grid_model(theta[: len(table)], squared_radius)
-    whole = products(table, squared_radius).value(*model)
-    cut = data.draw(st.integers(0, table.shape[1]))
-    split = products(table, squared_radius, [slice(cut), slice(cut, None)])
-    np.testing.assert_array_equal(split.value(*model), whole)
-    np.testing.assert_array_equal(products(table[:, ::-1], squared_radius).value(*model), whole)
-
-
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_small_blocks_and_threads_give_the_same_sums(size, monkeypatch):
     generator = np.random.default_rng(0)

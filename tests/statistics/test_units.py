@@ -439,21 +439,6 @@ def test_weights_multiply_what_a_row_adds(row, data):
     assert found.tolist() == expected.tolist()
 
 
-@ALL
-@settings(max_examples=20, deadline=None)
-@given(data=st.data())
-def test_neither_cuts_nor_order_matter(row, data):
-    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    table, units = with_unit(random, 7, corners(random, 7), 40)
-    weights, places = shares(units), random.permutation(units.size)
-    cuts = sorted(data.draw(st.lists(st.integers(0, units.size), max_size=5)))
-    merged = row.make(WHOLE)
-    for part in np.split(places, cuts):
-        merged.merge(seen(row, table[:, part], weights[part]))
-    found = np.concatenate(plain(row, merged))
-    assert found.tolist() == np.concatenate(plain(row, seen(row, table, weights))).tolist()
-
-
 @SUMS
 def test_every_row_twice_is_every_row_once(row):
     random = np.random.default_rng(0)

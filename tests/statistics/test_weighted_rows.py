@@ -73,18 +73,6 @@ def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
         assert sum(int(entry) ** 2 for entry in moved) <= sensitivity**2
 
 
-@given(TABLES, NORMS, MODELS, st.data())
-def test_cuts_order_and_merges_do_not_matter(table, norm, theta, data):
-    block, model = made(table, norm, theta)
-    order = np.array(data.draw(st.permutations(range(table.shape[1]))))
-    cut = data.draw(st.integers(0, len(order)))
-    parts = [made(table[:, part], norm, theta)[0] for part in (order[:cut], order[cut:])]
-    for whole, first, second in zip(*(statistics(model) for _ in range(3)), strict=True):
-        whole.update(*block)
-        first.update(*parts[0]).merge(second.update(*parts[1]))
-        np.testing.assert_array_equal(whole.value, first.value)
-
-
 @given(TABLES, NORMS, MODELS, st.floats(0.05, 50.0), st.data())
 def test_scores_keep_to_their_norm_and_are_the_rows_products(table, norm, theta, clip, data):
     block, model = made(table, norm, theta)

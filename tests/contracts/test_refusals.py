@@ -1,0 +1,127 @@
+"""What is refused in Python, one line each: nothing is spent. `test_cli_errors.py` has commands."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+from nolook.algorithms.sublasso import MOST_MODELS
+from nolook.errors import ParameterError, TableError
+from tests.contracts.releases import choices
+
+GRID = nolook.LinearGrid(0, 120, 1)
+RANGED = partial(nolook.SISSelector, 2, score="covariance")
+
+
+def scored(rows=20):
+    generator = np.random.default_rng(0)
+    p = generator.beta(2, 5, rows)
+    return p, (np.arange(rows) % 3 == 0).astype(int)
+
+
+def pipeline(k=2, **settings):
+    settings = {"epsilon": 2.0, "delta": 1e-5} | settings
+    parts = nolook.KendallSelector(k), nolook.LinearRegression()
+    return nolook.make_private_pipeline(*parts, **settings)
+
+
+# An estimator, a parameter, and values it refuses, beyond those every estimator refuses.
+PARAMETERS = [
+    (partial(nolook.AdaSSPRegressor, bound_X=1.0), "bound_y", None, math.inf),
+    (partial(nolook.AdaSSPRegressor, bound_y=1.0), "bound_X", None, 0.0),
+    (nolook.BoostedAdaSSPRegressor, "n_rounds", 0, 2.0, 10**6, True),
+    (nolook.TukeyRegressor, "n_models", 0, -3, 2.5, True, 2**30, "many"),
+    (nolook.TukeyRegressor, "basis", "none", "raw"),
+    (nolook.TukeyRegressor, "on_failure", "ignore"),
+    (partial(nolook.KendallSelector, 1), "sample", 0.0, 1.0, -0.5, "all", True),
+    (partial(nolook.LassoSelector, 2), "n_models", 0, -3, 2.5, "all", MOST_MODELS + 1, True),
+    (partial(nolook.LassoSelector, 2), "penalty", 0.0, 1.0, -1.0, "raw", math.nan, None),
+    (RANGED, "ranges", (1.0, -1.0), (0.0, math.nan), (0.0, math.inf), (0.0,), 3.0, "auto"),
+    (RANGED, "ranges", ([0.0] * 5, 1.0), "oracle", (0, "a"), (0, 10**400), iter([-1.0, 1.0])),
+    (RANGED, "delta", 0.0),
+    (partial(nolook.SISSelector, 2), "score", "tau"),
+    (partial(nolook.SISSelector, 2), "top_k", "gumbel"),
+    (partial(nolook.SISSelector, 2), "delta", 1.0),
+    (partial(nolook.SISSelector, 2), "ranges", (0, 1)),
+    (pipeline, "split", 0.0, 1.0),
+    (pipeline, "epsilon", 0.0),
+    (pipeline, "delta", 0.0),
+    (pipeline, "k", 0, 5, 6),
+    (nolook.ECDF, "grid", (0, 1), 100),
+    (nolook.ECDF, "smoothing", "l3"),
+    (nolook.ECDF, "relation", "swap"),
+    (nolook.ECDF, "delta", 1.0, -0.1),
+    (nolook.ROCCurve, "grid", 100),
+    (nolook.ROCCurve, "smoothing", "l3"),
+    (nolook.ROCCurve, "relation", "swap"),
+    (nolook.ROCCurve, "pos_label", None, "yes"),
+    (nolook.HosmerLemeshow, "groups", 0, 101, 2.5),
+    (nolook.HosmerLemeshow, "pos_label", None, "yes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter", "value"),
+    [(make, name, value) for make, name, *values in PARAMETERS for value in values],
+)
+def test_a_bad_parameter_costs_nothing(make, parameter, value, costs_nothing):
+    rows = {nolook.ECDF: scored()[:1], nolook.ROCCurve: scored(), nolook.HosmerLemeshow: scored()}
+    data = rows.get(make, choices(20))
+    costs_nothing(
+        lambda ledger: make(**{parameter: value}).fit(*data, ledger=ledger), f"^{parameter} is "
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(2, 2), (2, 5), (1, "auto"), ("auto", 1), ("auto", "auto"), (2, np.int64(2))],
+)
+def test_a_regression_that_may_be_left_too_few_features_costs_nothing(first, second, costs_nothing):
+    model = pipeline(k=first)
+    model.regressor.set_params(k=second)
+    costs_nothing(partial(model.fit, *choices(20)), r"^regressor__k is .* fewer")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("p", [1.5]), ("epsilon", 0.0), ("delta", 1.0), ("random_state", -1),
+        ("grids", {"height": GRID}), ("grids", {"age": 3}),
+    ],
+)  # fmt: skip
+def test_a_bad_parameter_of_quantiles_costs_nothing(parameter, value, costs_nothing):
+    frame = pd.DataFrame({"age": [20, 30], "pay": [1.0, 2.0]})
+    costs_nothing(
+        partial(nolook.quantiles, frame, **{parameter: value}), f"^{parameter.removesuffix('s')}"
+    )
+
+
+def no_scores():
+    """Scores and targets that are none, and what is said of them."""
+    scores, labels = scored()
+    holed = np.where(np.arange(20) == 3, np.nan, scores)
+    table = nolook.read_table(pd.DataFrame({"a": scores, "b": scores, "c": labels}), "c")
+    return {
+        "missing": ((holed, labels), TableError),
+        "different numbers of rows": ((scores, labels[1:]), TableError),
+        "target is None": ((scores, None), ParameterError),
+        "2 columns": ((np.ones((20, 2)), labels), ParameterError),
+        "not numbers": ((np.array(["secret"] * 20), labels), TableError),
+        "target has": ((scores, np.ones((20, 2))), ParameterError),
+        "not an array": ((scores, [[1], [1, 2]] * 10), TableError),
+        "2 features": ((table,), ParameterError),
+        "target is given": ((table, labels), ParameterError),
+    }
+
+
+@pytest.mark.parametrize("make", [nolook.ROCCurve, nolook.HosmerLemeshow])
+@pytest.mark.parametrize("message", no_scores())
+def test_what_is_no_score_and_target_costs_nothing(make, message, costs_nothing):
+    data, error = no_scores()[message]
+    said = costs_nothing(lambda ledger: make().fit(*data, ledger=ledger), message, error)
+    assert "secret" not in said
