@@ -373,11 +373,8 @@ SCHEMAS = {
     "target": f'[columns]\nage = "number"\n{TARGET}',
     "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
-<<<<<<< HEAD
     "empty": f'[columns]\nsmoker = {{type = "category", levels = []}}\n{TARGET}',
-=======
     "visits": '[columns]\nwho = {type = "identifier", use = "unit"}',
->>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
     "words": f'[columns]\nweight = "number"\n{TARGET}',
 }
 ROWS = 60

@@ -8,14 +8,7 @@ import pytest
 
 import nolook
 from nolook.report.model_findings import model_findings
-<<<<<<< HEAD
-from nolook.report.page import render_page
-from nolook.report.selection_findings import selection_findings
-from tests.report.pages import Page, of_table, render
-from tests.report.test_html import NASTY
-=======
 from tests.report.pages import Page, render
->>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
 
 NAMES = [f"x{place}" for place in range(5)]
 
@@ -52,24 +45,6 @@ def test_the_page_of_a_pipeline_tells_of_both_parts(named):
         assert event.name in page.text
 
 
-<<<<<<< HEAD
-def test_no_name_is_markup_on_any_page():
-    x, y = rows()
-    wide = pd.DataFrame(np.tile(x, 2)[:, : len(NASTY)], columns=list(NASTY))
-    selector = nolook.KendallSelector(k=3, epsilon=1.0).fit(wide, y)
-    pages = [render_page(of_table(selection_findings(selector, NASTY[1]), NASTY[0]))]
-    pipeline = nolook.make_private_pipeline(
-        nolook.KendallSelector(k=3), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
-    )
-    pages.append(render(pipeline.fit(wide, y), table=NASTY[2]))
-    for source in pages:
-        page = Page(source)
-        assert (page.unbalanced, page.outside) == ([], [])
-        assert "\x1b" not in source
-
-
-=======
->>>>>>> c94b2dcd0c893002a9139e8cf8de1a555b23cb92
 def test_the_page_blames_the_seed_that_took_the_guarantee():
     expected = "a known seed"
     pipeline = fitted(nolook.SISSelector(2, random_state=1), names=NAMES)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import date
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -208,15 +208,16 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    decimal, thousands = declared.decimal or ".", declared.thousands
-    whole = declared.type == "integer"
-    if not (whole or thousands or declared.currency or declared.percent) and decimal == ".":
+    signs = (*declared.currency, *_alike(declared.thousands))
+    if not (signs or declared.percent) and (declared.type, declared.decimal or ".") == (
+        "number",
+        ".",
+    ):
         return plain_numbers(cells, declared.missing)
     cells = _without(trimmed(cells), declared.missing).view(_BYTES)
-    form = _number_form(decimal, thousands, declared.currency, declared.percent, whole)
-    valid = pc.match_substring_regex(cells, pattern=form)
-    plain = dict.fromkeys((*declared.currency, *_SPACES, *_alike(thousands), "%"), b"")
-    for sign, instead in (plain | {decimal: b".", _MINUS: b"-"}).items():
+    valid = pc.match_substring_regex(cells, pattern=_number_form(declared))
+    plain = dict.fromkeys((*signs, *_SPACES, "%"), b"")
+    for sign, instead in (plain | {declared.decimal or ".": b".", _MINUS: b"-"}).items():
         cells = pc.replace_substring(cells, pattern=sign.encode(), replacement=instead)
     if declared.percent:
         # As part of the number, lest a quotient be rounded once more.
@@ -224,26 +225,24 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     return _floats(cells, valid)
 
 
-@lru_cache(maxsize=256)
-def _number_form(
-    decimal: str, thousands: str | None, currency: tuple[str, ...], percent: bool, whole: bool
-) -> str:
+def _number_form(declared: ColumnSchema) -> str:
     """Return the expression of a number, for bytes."""
     digits = r"\d+"
-    if thousands is not None:
-        between = _any_of(_alike(thousands))
+    if declared.thousands is not None:
+        between = _any_of(_alike(declared.thousands))
         digits = rf"(?:\d{{1,3}}(?:{between}\d{{2,3}})*{between}\d{{3}}|\d+)"
-    point = _escaped(decimal)
+    point, percent = _escaped(declared.decimal or "."), "%?" if declared.percent else ""
+    whole = declared.type == "integer"
     number = digits if whole else rf"(?:{digits}(?:{point}\d*)?|{point}\d+)"
     if not (whole or percent):
         number += r"(?:[eE][+-]?\d+)?"
-    sign, blank = rf"(?:[+-]|{_escaped(_MINUS)})", rf"(?:{_any_of(_SPACES)})*"
+    sign, blank = rf"(?:[+-]|{_escaped(_MINUS)})", rf"{_any_of(_SPACES)}*"
     before, after = rf"{sign}?", ""
-    if currency:
-        unit = _any_of(currency)
+    if declared.currency:
+        unit = _any_of(declared.currency)
         before = rf"(?:{sign}?(?:{unit}{blank})?|{unit}{blank}{sign})"
         after = rf"(?:{blank}{unit})?"
-    return rf"^{before}{number}{after}{blank}{'%?' if percent else ''}$"
+    return rf"^{before}{number}{after}{blank}{percent}$"
 
 
 def _alike(thousands: str | None) -> tuple[str, ...]:
@@ -311,7 +310,6 @@ def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.boo
     return counts / _STEPS[cells.type.unit], present
 
 
-@lru_cache(maxsize=64)
 def _expression(pattern: str) -> str:
     """Return the expression of a date, for bytes; groups are called after the pattern's signs."""
     texts = [

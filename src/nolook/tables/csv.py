@@ -14,11 +14,11 @@ import codecs
 import gzip
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -122,45 +122,14 @@ def uncompressed(place: Place) -> Iterator[Any]:
             yield stream
 
 
-class _Signs(NamedTuple):
-    """What separates and encloses cells, with the expressions that find them.
-
-    A cell may begin with a text in quotes, where two quotes mean one; any other quote is an
-    ordinary byte. Without a quote there are no such texts.
-    """
-
-    delimiter: bytes
-    quote: bytes
-    comment: bytes
-    cell: bytes
-    cells: re.Pattern[bytes]
-    closed: re.Pattern[bytes]
-    quoted: re.Pattern[bytes]
-
-
-@lru_cache(maxsize=64)
-def _signs(form: FileFormat) -> _Signs:
-    """Return the signs of a file; each is one byte."""
-    delimiter, quote = form.delimiter.encode(), (form.quote or "").encode()
-    end, mark = re.escape(delimiter), re.escape(quote)
-    inside = b"((?:[^%b]++|%b%b)*+)" % (mark, mark, mark)
-    cell, quoted = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
-    if quote:
-        text = mark + inside.replace(b"((?:", b"(?:(?:", 1) + mark
-        cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
-        quoted = re.compile(mark + inside + mark)
-    closed = re.compile(b"(?:%b%b)*+" % (end, cell))
-    comment = (form.comment or "").encode()
-    return _Signs(delimiter, quote, comment, cell, re.compile(cell + end), closed, quoted)
-
-
 class Rows:
     """The rows of a file, a block at a time.
 
     A block without quotes is cut at delimiters and line ends all at once, one with quotes a row at
     a time. Both find the same cells in lines that have no quotes, so what a row gives does not
-    depend on its neighbours. Cells are arrays of type string whose bytes need not be UTF-8: only
-    byte-wise functions may touch them.
+    depend on its neighbours. A cell may begin with a text in quotes, where two quotes mean one; any
+    other quote is an ordinary byte. Without a quote there are no such texts. Cells are arrays of
+    type string whose bytes need not be UTF-8: only byte-wise functions may touch them.
 
     Parameters
     ----------
@@ -174,7 +143,17 @@ class Rows:
     def __init__(
         self, chunks: Iterator[bytes], form: FileFormat, header: list[bytes] | None = None
     ) -> None:
-        self._signs, self._multiline = _signs(form), form.multiline
+        self._delimiter, self._quote = form.delimiter.encode(), (form.quote or "").encode()
+        self._comment, self._multiline = (form.comment or "").encode(), form.multiline
+        end, mark = re.escape(self._delimiter), re.escape(self._quote)
+        self._cell, self._text = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
+        if self._quote:
+            inside = b"(?:[^%b]++|%b%b)*+" % (mark, mark, mark)
+            text = mark + inside + mark
+            self._cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
+            self._text = re.compile(b"%b(%b)%b" % (mark, inside, mark))
+        self._cells = re.compile(self._cell + end)
+        self._closed = re.compile(b"(?:%b%b)*+" % (end, self._cell))
         self._blocks = _blocks(chunks)
         self._lines: deque[bytes] = deque()
         self._next_lines = self._drawn_lines()
@@ -184,8 +163,8 @@ class Rows:
         row = b""
         while not row:
             row = self._row()
-        closed = not self._left_open(self._signs.delimiter + row)
-        cells = self._signs.cells.findall(row + self._signs.delimiter) if closed else []
+        closed = not self._left_open(self._delimiter + row)
+        cells = self._cells.findall(row + self._delimiter) if closed else []
         self.header = [self._unquoted(cell) for cell in cells]  # empty if a quote is not closed
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
@@ -193,7 +172,7 @@ class Rows:
         block: bytes | None = b"".join(self._lines)  # what is left beside the header
         self._lines.clear()
         while block is not None:
-            if self._signs.quote and self._signs.quote in block:
+            if self._quote and self._quote in block:
                 yield self._quoted(block, wanted)
             elif block:
                 yield self._plain(block, wanted)
@@ -211,7 +190,10 @@ class Rows:
 
     def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         self._lines.extend(block.splitlines(keepends=True))
-        form = _form(self._signs.cell, self._signs.delimiter, len(self.header), frozenset(wanted))
+        # The wanted cells are the groups; the first parenthesis is that of the cell's text.
+        kept, other = {*wanted}, self._cell.replace(b"(", b"(?:", 1)
+        cells = (self._cell if i in kept else other for i in range(len(self.header)))
+        form = re.compile(re.escape(self._delimiter).join(cells))
         malformed = (None,) * len(wanted)
         rows: list[Sequence[bytes | None]] = []
         while self._lines:
@@ -227,13 +209,13 @@ class Rows:
     def _row(self) -> bytes:
         """Return the next row without its line end; a blank line and a comment are empty."""
         line = next(self._next_lines)
-        if self._signs.comment and line.startswith(self._signs.comment):
+        if self._comment and line.startswith(self._comment):
             return b""
         return (self._continued(line) if self._multiline else line)[:-1]
 
     def _continued(self, line: bytes) -> bytes:
         """Add the lines a quoted cell goes on with, until it is closed or far too long."""
-        before, opened = self._signs.delimiter, self._signs.delimiter + self._signs.quote
+        before, opened = self._delimiter, self._delimiter + self._quote
         lines, drawn, length = [line], len(line), self._length(self._left_open(before + line))
         while 0 < length <= _LONGEST_CELL and drawn < _LONGEST:
             line = next(self._next_lines, b"")
@@ -247,7 +229,7 @@ class Rows:
 
     def _plain(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         raw = np.frombuffer(block, dtype=np.uint8)
-        ends = np.flatnonzero((raw == ord(self._signs.delimiter)) | (raw == ord("\n")))
+        ends = np.flatnonzero((raw == ord(self._delimiter)) | (raw == ord("\n")))
         # Cells alternate with the separators behind them, so no byte needs to be copied yet.
         edges = np.zeros(2 * len(ends) + 1, dtype=np.int32)
         edges[1::2] = ends
@@ -263,8 +245,8 @@ class Rows:
             if len(block[edges[2 * i] : edges[2 * i + 1]].lstrip(b" ")) > _LONGEST_CELL:
                 right[np.searchsorted(last, i)] = False
         rows = (last > first) | (lengths[first] > 0)
-        if self._signs.comment:
-            rows &= raw[edges[2 * first]] != ord(self._signs.comment)
+        if self._comment:
+            rows &= raw[edges[2 * first]] != ord(self._comment)
         first, wrong = first[rows], ~right[rows]
         return [cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted]
 
@@ -272,14 +254,13 @@ class Rows:
         """Whether neither the row nor a cell is too long."""
         if len(row) <= _LONGEST_CELL:
             return len(row) < _LONGEST
-        cells = self._signs.cells.findall(row + self._signs.delimiter)
+        cells = self._cells.findall(row + self._delimiter)
         lengths = (len(self._unquoted(cell)) for cell in cells)
         return len(row) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
 
     def _unquoted(self, cell: bytes) -> bytes:
         """Return a cell's text; what follows a closing quote belongs to it."""
-        quote = self._signs.quote
-        quoted = self._signs.quoted.match(cell) if quote and cell.startswith(quote) else None
+        quote, quoted = self._quote, self._text.match(cell)
         return quoted[1].replace(2 * quote, quote) + cell[quoted.end() :] if quoted else cell
 
     def _left_open(self, cells: bytes) -> bytes:
@@ -287,11 +268,11 @@ class Rows:
 
         A delimiter stands before every cell, the first one included.
         """
-        return self._signs.closed.sub(b"", cells, count=1).lstrip(self._signs.delimiter + b" ")
+        return self._closed.sub(b"", cells, count=1).lstrip(self._delimiter + b" ")
 
     def _length(self, cell: bytes) -> int:
         """Return the length of what follows a quote, where two more count as one."""
-        return len(cell) - 1 - (cell.count(self._signs.quote) - 1) // 2 if cell else 0
+        return len(cell) - 1 - (cell.count(self._quote) - 1) // 2 if cell else 0
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -320,17 +301,6 @@ def _lines_of(block: bytes) -> bytes:
         return block
     lines = block.split(b"\n")  # each is judged by its own length alone
     return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
-
-
-@lru_cache(maxsize=64)
-def _form(
-    cell: bytes, delimiter: bytes, columns: int, wanted: Collection[int]
-) -> re.Pattern[bytes]:
-    """Return the pattern of a row of that many cells, with the wanted ones as its groups."""
-    # The first parenthesis is that of the cell's text.
-    ungrouped = cell.replace(b"(", b"(?:", 1)
-    cells = (cell if i in wanted else ungrouped for i in range(columns))
-    return re.compile(re.escape(delimiter).join(cells))
 
 
 def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
