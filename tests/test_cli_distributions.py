@@ -175,7 +175,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
-        {"format", "version", "nolook_version", "kind", "names", "grids", "shares", "values"}
+        {"format", "version", "nolook_version", "kind", "grids", "shares", "values"}
         | {"errors", "recipe", "privacy"}
     )
 
