@@ -94,12 +94,12 @@ def test_what_is_kept_of_a_table_goes_with_the_release(path, reads):
 def test_rows_in_memory_are_not_kept_twice():
     rng = np.random.default_rng(0)
     table = nolook.read_table(pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100)}), "y")
-    assert table._again()._first_pass.kept is None
+    assert table._again()._means.kept is None
 
 
 def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
     def kept(source):
-        return nolook.read_table(source, "y")._again()._first_pass.kept is not None
+        return nolook.read_table(source, "y")._again()._means.kept is not None
 
     (tmp_path / "more").mkdir()
     held = pq.read_table(path)
@@ -116,7 +116,7 @@ def block(rows):
 
 
 def test_a_pass_that_is_stopped_is_read_again_from_its_start():
-    kept = Remembered()
+    kept = Remembered(None, None)
     stopped = kept.through(0, iter([block(100), block(100)]))
     next(stopped)
     stopped.close()
@@ -127,7 +127,7 @@ def test_a_pass_that_is_stopped_is_read_again_from_its_start():
 
 def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
     monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 10 * 170)
-    kept = Remembered()
+    kept = Remembered(None, None)
     assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
     assert len(list(kept.through(0, iter([])))) == 3
     # The same rows as one part: they no longer fit, and are read each time.
@@ -138,7 +138,7 @@ def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
 
 def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
     monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 10 * 170)
-    kept = Remembered()
+    kept = Remembered(None, None)
     numbers, complete = block(1000)
     list(kept.through(0, iter([(numbers[:, :5], complete[:5])])))
     assert not list(kept.through(0, iter([])))
@@ -146,6 +146,6 @@ def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
 
 def test_fits_within_a_release_share_what_is_kept(path):
     table = nolook.read_table(path, "y", missing="drop-row")._again()
-    kept = table._first_pass.kept
-    assert table._again()._first_pass.kept is kept
-    assert table.keeping_infinite()._again()._first_pass.kept is not kept
+    kept = table._means.kept
+    assert table._again()._means.kept is kept
+    assert table.keeping_infinite()._again()._means.kept is not kept

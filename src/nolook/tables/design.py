@@ -15,7 +15,6 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import given, named, offered
-from nolook._numerics import Threads
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
@@ -74,7 +73,6 @@ class Design:
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
     unit: Unit = ROW
-    threads: Threads = "auto"
 
     @property
     def source_names(self) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from nolook.tables.memory import (
     join,
     plain,
 )
+from nolook.tables.scan import Means
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -190,10 +191,10 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         usual = [name for name in {**found, **levels} if name not in unused]
         names = _usual_features(opened, declared, usual, source)
     design = plan(opened, target, names, levels, missing, declared.indicated, protected, unused)
-    design = evolve(design, schema=declared, threads=check_threads(threads))
+    design = evolve(design, schema=declared)
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
-    return Table(opened, design)
+    return Table(opened, design, Means(check_threads(threads)))
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:

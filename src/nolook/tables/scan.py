@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import given
-from nolook._numerics import worker_threads
+from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource, in_place_of, needed, original, unfiltered
@@ -32,6 +33,7 @@ __all__ = [
     "Block",
     "Checksum",
     "FirstPass",
+    "Means",
     "Passes",
     "Remembered",
     "Seen",
@@ -48,31 +50,27 @@ _DROPPING = "nolook.read_table(..., missing='drop-row')"
 
 
 class FirstPass:
-    """What the first pass over a table, or over one of its views, settles, and what it keeps.
+    """What the first pass over a table, or over one of its views, settles: gaps, then the payment.
 
     Parameters
     ----------
     source : Source
     design : Design
-    kept : Remembered, optional
-        What keeps rows for the passes after it.
+    pay : callable, optional
+        Called once, at the end of the first pass, if no row was refused.
     """
 
-    def __init__(self, source: Source, design: Design, kept: Remembered | None = None) -> None:
+    def __init__(
+        self, source: Source, design: Design, pay: Callable[[], object] | None = None
+    ) -> None:
         self._about = source, design
-        self.kept = kept
+        self.pay = pay
         self.gaps = False  # whether a missing value was seen
-        self.pay: Callable[[], object] | None = None
         self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen
 
-    def kept_of(self, source: Source, design: Design) -> Remembered | None:
-        """Return what keeps rows, if it is of this source and read in this way."""
-        same = self._about[0] is source and self._about[1] is design
-        return self.kept if same else None
-
-    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
-        """Yield the blocks of a part, from memory if they are there, and note them if asked to."""
-        for block in read if self.kept is None else self.kept.through(part, read):
+    def noted(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """Yield blocks, counted in the checksum if there is one."""
+        for block in blocks:
             if self.rows is not None:
                 self.rows.update(block[0])
             yield block
@@ -196,18 +194,14 @@ Block: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 class Remembered:
     """Blocks of a table's parts. Whoever is given some must leave their numbers as they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source, design: Design) -> None:
+        self._about = source, design
         self._parts: dict[int | None, list[Block]] = {}
         self._room = KEPT_BYTES
 
-    @classmethod
-    def of(cls, source: Source, columns: int) -> Remembered | None:
-        """Return what keeps the rows of a source, if it tells that so many numbers each fit."""
-        found = original(source)
-        rows = getattr(found, "rows", None)
-        if rows is None or isinstance(found, MemorySource) or rows * (8 * columns + 1) > KEPT_BYTES:
-            return None
-        return cls()
+    def is_of(self, source: Source, design: Design) -> bool:
+        """Tell whether the blocks are of a source, and were read in the same way."""
+        return self._about[0] is source and self._about[1] is design
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
@@ -325,6 +319,28 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
     return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
 
 
+@frozen
+class Means:
+    """How rows are read: no bit of what they give depends on it."""
+
+    threads: Threads = "auto"
+    kept: Remembered | None = None
+
+    def keeping(self, source: Source, design: Design) -> Means:
+        """Return means that keep the rows of a source, if it tells that all their numbers fit."""
+        if self.kept is not None and self.kept.is_of(source, design):
+            return self
+        found = original(source)
+        rows = getattr(found, "rows", None)
+        fits = rows is not None and rows * (8 * design.binary.size + 1) <= KEPT_BYTES
+        fits = fits and not isinstance(found, MemorySource)
+        return evolve(self, kept=Remembered(source, design) if fits else None)
+
+    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
+        """Yield the blocks of a part: those that were kept, or else those that are read."""
+        return read if self.kept is None else self.kept.through(part, read)
+
+
 #: What each row weighs, or the number of its unit; None where every row counts in full.
 Weights: TypeAlias = NDArray[np.int64] | None
 
@@ -332,9 +348,10 @@ Weights: TypeAlias = NDArray[np.int64] | None
 class Passes(ABC):
     """Rows that are passed over as often as wanted; who reads them is the source's affair."""
 
-    def __init__(self, source: Source, design: Design) -> None:
+    def __init__(self, source: Source, design: Design, means: Means) -> None:
         self._source = source
         self._design = design
+        self._means = means
         self.unit: Unit = design.unit
         self._first_pass = FirstPass(source, design)
 
@@ -397,7 +414,7 @@ class Passes(ABC):
     @property
     def threads(self) -> int:
         """How many threads read and count."""
-        return worker_threads(self._design.threads)
+        return worker_threads(self._means.threads)
 
     @property
     def _cluster(self) -> Cluster | None:
@@ -421,6 +438,7 @@ class Passes(ABC):
         """
         table = copy(self)
         table._source = cast("Source", in_place_of(self._source, source))
+        table._means = evolve(self._means, kept=None)
         table._first_pass = FirstPass(table._source, self._design)
         return table
 
@@ -433,16 +451,13 @@ class Passes(ABC):
             self.check_complete()  # the pass that groups units looks at nothing else
             pay()
             return self._again()
-        table = self._again()
-        table._first_pass.pay = pay
-        return table
+        return self._again(pay)
 
-    def _again(self) -> Self:
+    def _again(self, pay: Callable[[], object] | None = None) -> Self:
         """Return a copy whose first pass is still to come, and keeps the rows if they fit."""
         table = copy(self)
-        kept = self._first_pass.kept_of(self._source, self._design)
-        kept = kept or Remembered.of(self._source, self._design.binary.size)
-        table._first_pass = FirstPass(self._source, self._design, kept)
+        table._means = self._means.keeping(self._source, self._design)
+        table._first_pass = FirstPass(self._source, self._design, pay)
         return table
 
     def settle(self) -> None:

@@ -17,7 +17,7 @@ from nolook.errors import TableError
 from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Columns, Design
 from nolook.tables.filter import Filtered
-from nolook.tables.scan import Passes, Weights, blocks, identifiers, may_drop_rows, row_keys
+from nolook.tables.scan import Means, Passes, Weights, blocks, identifiers, may_drop_rows, row_keys
 from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Held, Source
 from nolook.tables.spool import Spooled
@@ -88,6 +88,9 @@ def recipe_of(design: Design) -> dict[str, Any]:
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
+_USUAL = Means()
+
+
 class Table(Passes):
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
@@ -107,8 +110,8 @@ class Table(Passes):
         What neighbouring tables differ by.
     """
 
-    def __init__(self, source: Source, design: Design) -> None:
-        super().__init__(source, design)
+    def __init__(self, source: Source, design: Design, means: Means = _USUAL) -> None:
+        super().__init__(source, design, means)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
         self.binary = design.binary
@@ -302,7 +305,8 @@ class Table(Passes):
 
     def keeping_infinite(self) -> Table:
         """Return the same table with infinite numbers as the largest double, not as missing."""
-        return Table(self._source, evolve(self._design, keeps_infinite=True))
+        design = evolve(self._design, keeps_infinite=True)
+        return Table(self._source, design, self._means)
 
     def may_drop_rows(self) -> bool:
         """Tell if rows may be left out, so that the number of those in use is private."""
@@ -315,7 +319,7 @@ class Table(Passes):
         source = self._source if part is None else self._parts[part]
         first = self._first_pass
         read = blocks(source, self._design, self.n_columns, first, drop=drop)
-        yield from first.through(part, read) if drop else read
+        yield from first.noted(self._means.through(part, read)) if drop else read
 
 
 class View(Table):
@@ -329,7 +333,7 @@ class View(Table):
         turn: Turn,
         binary: NDArray[np.bool_],
     ) -> None:
-        super().__init__(whole._source, whole._design)
+        super().__init__(whole._source, whole._design, whole._means)
         self._first_pass = whole._first_pass
         self._whole, self._turn = whole, turn
         self.unit = whole.unit
@@ -360,9 +364,9 @@ class View(Table):
         view._first_pass = view._whole._first_pass
         return view
 
-    def _again(self) -> Self:
+    def _again(self, pay: Callable[[], object] | None = None) -> Self:
         view = copy(self)
-        view._whole = self._whole._again()
+        view._whole = self._whole._again(pay)
         view._first_pass = view._whole._first_pass
         return view
 
