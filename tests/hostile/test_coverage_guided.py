@@ -10,9 +10,9 @@ import pytest
 
 import nolook
 from tests.conftest import skip_or_fail
+from tests.formats.releases import EVERY, release
 from tests.hostile.arbitrary import store
 from tests.hostile.harness import LONG, Charged
-from tests.hostile.test_model_files import MAKERS
 from tests.hostile.test_tables import SOUND
 
 RUNS = {"csv": 10_000, "parquet": 10_000, "arrow": 10_000, "ipc": 10_000, "json": 10_000}
@@ -28,8 +28,8 @@ def test_coverage_guided(reader, tmp_path, project_root):
     seeds = tmp_path / "seeds"
     seeds.mkdir()
     if reader == "json":
-        for name, maker in MAKERS.items():
-            nolook.save(maker(), seeds / name)
+        for place, of in enumerate(EVERY):
+            nolook.save(release(*of), seeds / str(place))
     elif reader == "ledger":
         (seeds / "sound").write_bytes(Charged(tmp_path).path.read_bytes())
     else:
