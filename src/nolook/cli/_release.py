@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 from attrs import field, frozen
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
 from nolook.cli._declared import SchemaOption, reads_table, target_of
@@ -158,7 +158,8 @@ class Release:
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
-                f"{named('features')} names a column that the schema makes categories of; expected "
+                f"{parameter_name('features')} names a column that the schema makes categories "
+                "of; expected "
                 "numbers (declare another type in a schema for this release)"
             )
         return table

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
 from nolook.errors import ParameterError
@@ -270,7 +270,7 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
     """Say what a reader must know; refuse a model that nothing is promised for."""
     guarantee = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
     private = guarantee is not None and guarantee.private
-    declared = given("other_rows", True)
+    declared = usage_hint("other_rows", True)
     if other_rows:
         return () if private else (_DECLARED,)
     if not private:

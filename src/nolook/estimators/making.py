@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import define, evolve
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
 from nolook.errors import ParameterError, WeakPrivacyWarning
@@ -84,7 +84,8 @@ def make_release(
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                f"{named('relation')} is 'replace', but the table may leave out rows with missing "
+                f"{parameter_name('relation')} is 'replace', but the table may leave out rows "
+                "with missing "
                 "values, whose number is private; expected 'add-remove' (or leave missing values "
                 "an error)"
             )

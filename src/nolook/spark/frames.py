@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
 from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
@@ -68,8 +68,10 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
         )
     if not isinstance(opened, Folder):
         raise ParameterError(
-            f"{named('engine')} is given, but {opened.name} is not files; expected files that "
-            f"Spark's workers can open, or a table of Spark alone (leave {named('engine')} out)"
+            f"{parameter_name('engine')} is given, but {opened.name} is not files; expected files "
+            "that "
+            "Spark's workers can open, or a table of Spark alone (leave "
+            f"{parameter_name('engine')} out)"
         )
     return SparkFiles(opened, session)
 
@@ -94,7 +96,7 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
         builder = builder.master(master)
     unreachable = (
         "no session of Spark can be started; expected Java and an address such as local[4] or "
-        f"spark://HOST:7077 ({named('spark_master')}; its own words are above)"
+        f"spark://HOST:7077 ({parameter_name('spark_master')}; its own words are above)"
     )
     return attempt(unreachable, builder.getOrCreate)
 

@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
@@ -231,8 +231,9 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
         return Unit(check_names((unit,), "unit")[0], rows)
     if rows != "weights":
         raise ParameterError(
-            f"{named('rows_per_unit')} is {rows}, but no column names a unit; expected one "
-            f"({given('unit', 'patient_id')})"
+            f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit; expected "
+            "one "
+            f"({usage_hint('unit', 'patient_id')})"
         )
     return ROW
 
@@ -252,11 +253,12 @@ def _usual_features(
         return None
     if not declared:
         hint = delimiter_hint([column.name for column in opened.columns]) or (
-            f"for example {given('features', ['age', 'height'])}; or a schema, which 'nolook "
+            f"for example {usage_hint('features', ['age', 'height'])}; or a schema, which 'nolook "
             "schema FILE' drafts"
         )
         raise ParameterError(
-            f"{named('features')} is not given; expected the columns to use, since a CSV file "
+            f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
+            "file "
             f"declares no types ({hint})"
         )
     return declared
@@ -302,14 +304,16 @@ def _marked(
     """Declare that one value of the target counts as 1."""
     if not isinstance(positive, str) or not positive.strip():
         raise ParameterError(
-            f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
-            f"example {given('positive', 'yes')})"
+            f"{parameter_name('positive')} is not a text; expected the target's value that counts "
+            "as 1 (for "
+            f"example {usage_hint('positive', 'yes')})"
         )
     kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
     why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
     if why:
         raise ParameterError(
-            f"{named('positive')} is given, but {target!r} {why}; expected a target of text or "
+            f"{parameter_name('positive')} is given, but {target!r} {why}; expected a target of "
+            "text or "
             "integers (leave it out)"
         )
     missing = () if declared is None else declared.missing
@@ -488,7 +492,8 @@ def _check_classes(kind: Any, target: str, level: str, name: str, number: float 
             raise _unlike(target, "a number", "1")
     elif not has_levels(kind):
         raise TableError(
-            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
+            f"{parameter_name('target')} names {target!r}, which in {name} has type "
+            f"{in_words(kind)}; "
             "expected text, integers or booleans (use another column)"
         )
     elif kind == pa.bool_() and level not in _BOOLEANS.values():
@@ -536,5 +541,5 @@ def _number(text: str) -> float | None:
 def _unlike(target: str, expected: str, example: str) -> ParameterError:
     return ParameterError(
         f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
-        f"(for example {given('positive', example)})"
+        f"(for example {usage_hint('positive', example)})"
     )

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
@@ -107,7 +107,7 @@ class Seen(NamedTuple):
             raise TableError(
                 f"{source.name} has a row without a value of {design.unit.column!r}, its unit; "
                 "expected one in every row (or leave such rows out: "
-                f"{given('missing', 'drop-row')})"
+                f"{usage_hint('missing', 'drop-row')})"
             )
         if not self.complete:
             _refuse_gaps(source, design)
@@ -139,8 +139,8 @@ def _refuse_gaps(source: Source, design: Design) -> None:
         raise TableError(
             f"{source.name} has a missing or infinite value in a column in use"
             f"{unlike if declared else ''}; expected none (leave such rows out: "
-            f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
-            f"how cells are written: {given('schema', 'FILE.toml')})"
+            f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
+            f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
         )
 
 
