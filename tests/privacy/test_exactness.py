@@ -36,7 +36,7 @@ def copy(tmp_path):
     shutil.copytree(PACKAGE / "privacy", target / "privacy")
     for folder in ("algorithms", "estimators", "kernels", "report", "statistics"):
         (target / folder).mkdir()
-    for name in ("algorithms/rows_bound.py", "algorithms/rows_bound.md", "estimators/making.py"):
+    for name in ("algorithms/rows_bound.py", "algorithms/rows_bound.md", "estimators/releasing.py"):
         shutil.copy(PACKAGE / name, target / name)
     return target
 

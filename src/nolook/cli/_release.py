@@ -334,11 +334,11 @@ def release_command(
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            rehearsal = rehearsed(release.charging, quiet=release.quiet)
+            dry = printed_dry_run(release.charging, quiet=release.quiet)
             with (
                 explained(lambda: str(outcome)),
                 outcome.told(),
-                rehearsal if release.dry_run else nullcontext(),
+                dry if release.dry_run else nullcontext(),
             ):
                 command(release, **given)
 
@@ -357,20 +357,20 @@ def _columns(option: str, given: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def rehearsed(
+def printed_dry_run(
     charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
 ) -> Iterator[None]:
     """End the block before it reads a row, and print what it would release and charge."""
-    from nolook.estimators.making import Rehearsed, rehearsing
-    from nolook.report.dry_run import print_rehearsed
+    from nolook.estimators.releasing import DryRun, dry_running
+    from nolook.report.dry_run import print_dry_run
 
     try:
-        with rehearsing():
+        with dry_running():
             yield
-    except Rehearsed as found:
+    except DryRun as found:
         if not quiet:
             with charging() as ledger:
-                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+                print_dry_run(console(), found.purpose, found.guarantee, ledger)
 
 
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:

@@ -19,7 +19,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
-from nolook.estimators.making import Progress, make_release
+from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget

@@ -29,7 +29,7 @@ from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.estimators.making import Progress
+    from nolook.estimators.releasing import Progress
     from nolook.privacy.guarantee import Event
     from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource

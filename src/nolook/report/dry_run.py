@@ -1,4 +1,4 @@
-"""What the command line prints of a release that was only rehearsed."""
+"""What the command line prints of a dry run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["print_rehearsed"]
+__all__ = ["print_dry_run"]
 
 
-def print_rehearsed(
+def print_dry_run(
     console: Console,
     purpose: str,
     guarantee: PrivacyGuarantee,

@@ -42,7 +42,7 @@ from nolook.tables.memory import (
     join,
     plain,
 )
-from nolook.tables.scan import Means
+from nolook.tables.scan import ExecutionOptions
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -194,7 +194,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     design = evolve(design, schema=declared)
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
-    return Table(opened, design, Means(check_threads(threads)))
+    return Table(opened, design, ExecutionOptions(check_threads(threads)))
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
@@ -351,7 +351,7 @@ def _features(X: object) -> MemorySource:
     return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
 
 
-Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+MarkedScores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 
 #: The room of tables of Spark, which is above this one and loaded if one is there.
 _SPARK = "nolook.spark.frames"
@@ -381,9 +381,9 @@ class ScoredTable:
         """What neighbouring tables differ by."""
         return self.table.unit
 
-    def limited(self, most: int, keys: Keys) -> ScoredTable:
-        """Return some rows of each unit, as :meth:`Table.limited`."""
-        return evolve(self, table=self.table.limited(most, keys))
+    def sample_rows(self, most: int, keys: Keys) -> ScoredTable:
+        """Return some rows of each unit, as :meth:`Table.sample_rows`."""
+        return evolve(self, table=self.table.sample_rows(most, keys))
 
     def subject(self) -> Subject:
         """Return what a release is about: both columns."""
@@ -397,13 +397,13 @@ class ScoredTable:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()
 
-    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
-        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
-        return evolve(self, table=self.table.paid_by(pay))
+    def charging(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.charging`."""
+        return evolve(self, table=self.table.charging(pay))
 
-    def settle(self) -> None:
+    def finish_first_pass(self) -> None:
         """Look for missing values if no pass has."""
-        self.table.settle()
+        self.table.finish_first_pass()
 
 
 @frozen
@@ -420,7 +420,7 @@ class OnlyScores:
 
 def _beside_classes(
     positive: float, numbers: NDArray[np.float64], weights: Weights
-) -> Iterator[Marked]:
+) -> Iterator[MarkedScores]:
     scores, targets = numbers
     yield scores, targets == positive, weights
 
