@@ -12,7 +12,7 @@ import pytest
 
 import nolook
 from nolook import read_table
-from nolook.algorithms.unit_draws import rows_in_blocks
+from nolook.algorithms.per_unit_sampling import rows_in_blocks
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.privacy.noise import SeededSource

@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.moment_estimates import LEVEL
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release

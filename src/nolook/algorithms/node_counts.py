@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
-from nolook.algorithms.count_noise import ForestNoise, rising, settled
+from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, Noise, best_forest
 from nolook.errors import ParameterError
@@ -95,9 +95,8 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
     if most > 1 and relation == "replace":
         raise ParameterError(
             f"{parameter_name('relation')} is 'replace' and {parameter_name('rows_per_unit')} "
-            f"{most}, but how many "
-            "rows are used is then private; expected 'add-remove' (or weights: "
-            f"{usage_hint('rows_per_unit', 'weights')})"
+            f"{most}, but how many rows are used is then private; expected 'add-remove' (or "
+            f"weights: {usage_hint('rows_per_unit', 'weights')})"
         )
     if isinstance(event, GaussianEvent):
         return evolve(event, mu=_part(event.mu, most))

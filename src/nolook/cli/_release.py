@@ -159,8 +159,7 @@ class Release:
         if table.feature_names != tuple(names):
             raise ParameterError(
                 f"{parameter_name('features')} names a column that the schema makes categories "
-                "of; expected "
-                "numbers (declare another type in a schema for this release)"
+                "of; expected numbers (declare another type in a schema for this release)"
             )
         return table
 
@@ -325,7 +324,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if given.get("positive") == "":
-                raise ParameterError("--positive is empty; expected a value of the target")
+                raise ParameterError("--positive is empty; give a value (--positive yes)")
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:
@@ -388,8 +387,8 @@ def show(
     ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
+    from nolook.report.ledger_status import Standing
     from nolook.report.page import write_page
-    from nolook.report.standing import Standing
     from nolook.report.terminal import print_findings
 
     now = Standing.now(ledger)

@@ -59,8 +59,7 @@ def class_table(
         if not table.binary[-1]:
             raise ParameterError(
                 f"{parameter_name('target')} names {table.target_name!r}, which is not declared "
-                "to have two "
-                "values; expected a boolean (say which of its values counts as 1: "
+                "to have two values; expected a boolean (say which of its values counts as 1: "
                 f"{usage_hint('positive', '1')})"
             )
         return table, np.array([0, 1])

@@ -119,8 +119,7 @@ def check_selected(k: int | str, features: int) -> None:
         if features < 2:
             raise ParameterError(
                 f"{parameter_name('k')} is 'auto' for {features} feature; expected a table with "
-                "two or more "
-                "(omit the selection)"
+                "two or more (omit the selection)"
             )
     elif k >= features:
         raise ParameterError(

@@ -66,8 +66,7 @@ def refuse_gaps(table: Table, method: str) -> None:
     if table.has_gaps:
         raise ParameterError(
             f"{parameter_name('missing')} is 'centre', but {method} finds no centres; expected "
-            "another "
-            f"policy (for example {usage_hint('missing', 'drop-row')})"
+            f"another policy (for example {usage_hint('missing', 'drop-row')})"
         )
 
 

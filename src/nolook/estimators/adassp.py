@@ -90,7 +90,6 @@ class AdaSSPRegressor(PrivateRegressor):
             if bound is None:
                 raise ParameterError(
                     f"{parameter_name(name)} is not given, but the other bound is; expected both "
-                    "or neither "
-                    f"(for example {usage_hint(name, 10.0)})"
+                    f"or neither (for example {usage_hint(name, 10.0)})"
                 )
         return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

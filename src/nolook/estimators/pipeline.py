@@ -133,9 +133,8 @@ def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor)
     if left <= wanted:
         raise ParameterError(
             f"{parameter_name('regressor__k')} is {regressor.k!r} and "
-            f"{parameter_name('selector__k')} is "
-            f"{selector.k!r}; expected fewer features in the regression than a given number in the "
-            "selection (or omit one of them)"
+            f"{parameter_name('selector__k')} is {selector.k!r}; expected fewer features in the "
+            "regression than a given number in the selection (or omit one of them)"
         )
 
 

@@ -85,9 +85,8 @@ def make_release(
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
                 f"{parameter_name('relation')} is 'replace', but the table may leave out rows "
-                "with missing "
-                "values, whose number is private; expected 'add-remove' (or leave missing values "
-                "an error)"
+                "with missing values, whose number is private; expected 'add-remove' (or leave "
+                "missing values an error)"
             )
         about = rows.subject()
         guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)

@@ -10,7 +10,7 @@ from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
 from nolook.report.findings import in_percent
-from nolook.report.shared import costs
+from nolook.report.sections import costs
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:

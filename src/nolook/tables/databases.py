@@ -12,6 +12,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
@@ -80,8 +81,8 @@ class Database:
             example = f"nolook.Database('{kind}:...', table='patients')"
             raise ParameterError(
                 f"{parameter_name('table')} is {'not given' if table is None else 'empty'}; "
-                "expected the "
-                f"name of a table or view (for example {usage_hint('table', 'patients', example)})"
+                "expected the name of a table or view (for example "
+                f"{usage_hint('table', 'patients', example)})"
             )
         self.kind, self.table = kind, str(table)
         self._uri, self._place = f"{kind}:{place}", place
@@ -129,7 +130,7 @@ def is_address(source: object) -> TypeGuard[str]:
 
 def _check_installed(kind: str, package: str) -> None:
     try:
-        __import__(package)
+        import_module(package)
     except ImportError:
         raise ParameterError(
             f"databases of kind {kind} need packages that are not installed; expected them "

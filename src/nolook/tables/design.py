@@ -183,8 +183,7 @@ def plan(
         if target in names:
             raise ParameterError(
                 f"{parameter_name('features')} names the target {target!r}; expected other "
-                "columns (leave "
-                "it out)"
+                "columns (leave it out)"
             )
     for name in categories:
         schema.find(name, "categories")
@@ -192,8 +191,7 @@ def plan(
             reason = "is the target" if name == target else "is no feature"
             raise ParameterError(
                 f"{parameter_name('categories')} names {name!r}, which {reason}; expected a "
-                "feature (leave "
-                "it out)"
+                "feature (leave it out)"
             )
     chosen = tuple(
         evolve(
@@ -284,8 +282,7 @@ def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if not has_levels(column.type):
         raise TableError(
             f"{parameter_name('categories')} names {column.name!r}, which in {schema.name} has "
-            "type "
-            f"{column.declared}; expected text, integers or booleans (use another column)"
+            f"type {column.declared}; expected text, integers or booleans (use another column)"
         )
     if pt.is_integer(column.type):
         levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
@@ -340,8 +337,7 @@ def _check_unit(
         used = "the target" if column.name == target else "a feature"
         raise ParameterError(
             f"{parameter_name('unit')} names {column.name!r}, which is {used} too; expected a "
-            "column of "
-            "identifiers alone (leave it out there)"
+            "column of identifiers alone (leave it out there)"
         )
     if not can_identify(column.type):
         raise TableError(

@@ -87,8 +87,7 @@ def check_where(where: object) -> tuple[Condition, ...]:
         what = f"has {len(where)} conditions" if isinstance(where, list | tuple) else _kind(where)
         raise ParameterError(
             f"{parameter_name('where')} {what}; expected a list of at most {_FEW} conditions (for "
-            "example "
-            f"{usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
+            f"example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
         )
     return tuple(map(_checked, where))
 
@@ -118,8 +117,7 @@ def _checked(condition: object) -> Condition:
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
         raise ParameterError(
             f"{parameter_name('where')} compares {column!r} with a missing value, or with no or "
-            "more than "
-            f"{_MANY} values; expected numbers, texts, dates or booleans"
+            f"more than {_MANY} values; expected numbers, texts, dates or booleans"
         )
     return Condition(column, sign, known)
 
@@ -217,8 +215,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
         example = f"{column.name} = {condition.values[0]}"
         raise ParameterError(
             f"{parameter_name('where')} is {str(condition)!r}; expected =, !=, in or not in, "
-            "since the "
-            f"column holds texts or booleans (for example {example})"
+            f"since the column holds texts or booleans (for example {example})"
         )
     words = ("", *schema.file.missing, *(() if own is None else own.missing))
     missing = words if compared == pa.large_string() else ()
@@ -243,8 +240,7 @@ def _values(
     if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
         raise ParameterError(
             f"{parameter_name('where')} compares {column.name!r}, which has type "
-            f"{column.declared}; "
-            "expected a column of numbers, texts, dates or booleans"
+            f"{column.declared}; expected a column of numbers, texts, dates or booleans"
         )
     numbers = [n for v in condition.values if (n := _number(v)) is not None]
     if len(numbers) < len(condition.values):

@@ -232,8 +232,7 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     if rows != "weights":
         raise ParameterError(
             f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit; expected "
-            "one "
-            f"({usage_hint('unit', 'patient_id')})"
+            f"one ({usage_hint('unit', 'patient_id')})"
         )
     return ROW
 
@@ -258,8 +257,7 @@ def _usual_features(
         )
         raise ParameterError(
             f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
-            "file "
-            f"declares no types ({hint})"
+            f"file declares no types ({hint})"
         )
     return declared
 
@@ -305,16 +303,14 @@ def _marked(
     if not isinstance(positive, str) or not positive.strip():
         raise ParameterError(
             f"{parameter_name('positive')} is not a text; expected the target's value that counts "
-            "as 1 (for "
-            f"example {usage_hint('positive', 'yes')})"
+            f"as 1 (for example {usage_hint('positive', 'yes')})"
         )
     kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
     why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
     if why:
         raise ParameterError(
             f"{parameter_name('positive')} is given, but {target!r} {why}; expected a target of "
-            "text or "
-            "integers (leave it out)"
+            "text or integers (leave it out)"
         )
     missing = () if declared is None else declared.missing
     return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
@@ -493,8 +489,7 @@ def _check_classes(kind: Any, target: str, level: str, name: str, number: float 
     elif not has_levels(kind):
         raise TableError(
             f"{parameter_name('target')} names {target!r}, which in {name} has type "
-            f"{in_words(kind)}; "
-            "expected text, integers or booleans (use another column)"
+            f"{in_words(kind)}; expected text, integers or booleans (use another column)"
         )
     elif kind == pa.bool_() and level not in _BOOLEANS.values():
         raise _unlike(target, "true or false", "true")

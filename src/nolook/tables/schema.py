@@ -473,8 +473,8 @@ class Schema:
         if given is not None and declared is not None and given != declared:
             raise ParameterError(
                 f"{parameter_name(use)} is {shown(given)}, but the schema's is {declared!r}; "
-                "expected one "
-                f"of them (leave this one out, or change which column has the use {use!r} there)"
+                "expected one of them (leave this one out, or change which column has the use "
+                f"{use!r} there)"
             )
         return declared if given is None else given
 

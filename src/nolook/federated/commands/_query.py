@@ -107,7 +107,7 @@ def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
     from nolook.report.dry_run import print_dry_run
 
     if not quiet:
-        words = f"{batch.kind} by two servers"
+        words = f"two servers' {batch.kind}"
         print_dry_run(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
 
 
