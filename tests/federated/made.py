@@ -68,7 +68,7 @@ def rows_of(listed):
 def left_of(texts, folder):
     """Return those of some random texts of which a file in a folder holds any 16 bytes."""
     files = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    # 16 bytes of a text hold 8 that start at a multiple of 8 in the files: few have to be looked for.
+    # 16 bytes of a text hold 8 that start at a multiple of 8 there: few have to be searched for.
     words = {files[at : at + 8] for at in range(0, len(files), 8)}
 
     def is_held(text, at):
