@@ -408,6 +408,7 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     with sqlite3.connect("v.db") as database:
         database.execute("CREATE TABLE t (age REAL, bought TEXT)")
         database.executemany("INSERT INTO t VALUES (?, ?)", [(1.0, "yes"), (2.5, "no")])
+        database.execute("CREATE VIEW old AS SELECT age FROM t WHERE age > 2")
     database.close()
     (here / "t").mkdir()
     for part, age in enumerate((1.0, 2.5)):

@@ -246,7 +246,7 @@ def test_a_name_is_never_more_than_a_name(made):
         with pytest.raises(NolookError) as caught:
             nolook.read_table(nolook.Database(kept._uri, table=name))
         assert "\n" not in str(caught.value)
-        assert column(kept, "x") == [5]
+    assert column(kept, "x") == [5]
 
 
 def test_a_schema_may_be_named(tmp_path):

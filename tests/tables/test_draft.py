@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from nolook.errors import TableError
 from nolook.tables import draft
 from nolook.tables.draft import draft_schema
 from tests.hostile.harness import CANARY, attempt
+
+ENCODINGS = ["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
 
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -73,7 +76,9 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["A", "B", "unknown"] * 20, {"type": "category", "levels": []}),
     ],
 )
-@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", *(pytest.param(e, marks=pytest.mark.slow) for e in ENCODINGS[1:3])]
+)
 def test_types_of_columns(tmp_path, cells, expected, encoding):
     assert drafted(tmp_path, cells, encoding=encoding)[1] == expected
 
@@ -104,10 +109,20 @@ def test_signs_of_numbers(tmp_path, cells, decimal, thousands):
     assert column == {"type": "number"}
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~"])
-@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("comment", [None, "#", "%"])
-@pytest.mark.parametrize("quote", ['"', "'"])
+DELIMITERS = [",", ";", "\t", "|", "^", "~"]
+#: Every delimiter with every encoding; comments and quotes with each of both.
+FORMS = [
+    (delimiter, encoding, [None, "#", "%"][(i + j) % 3], "\"'"[(i // 3 + j) % 2])
+    for i, delimiter in enumerate(DELIMITERS)
+    for j, encoding in enumerate(ENCODINGS)
+]
+OTHER_FORMS = sorted({*product(DELIMITERS, ENCODINGS, [None, "#", "%"], "\"'")} - {*FORMS}, key=str)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "encoding", "comment", "quote"),
+    [*FORMS, *(pytest.param(*form, marks=pytest.mark.slow) for form in OTHER_FORMS)],
+)
 def test_how_a_file_is_written(tmp_path, delimiter, encoding, comment, quote):
     def cell(text):
         return f"{quote}{text}{quote}"

@@ -232,8 +232,19 @@ BY_SAMPLE = [
 ]
 
 
-@pytest.mark.parametrize("unit", [None, "id"])
-@pytest.mark.parametrize("selector", BY_SAMPLE, ids=repr)
+@pytest.mark.parametrize(
+    ("selector", "unit"),
+    [
+        pytest.param(
+            selector,
+            unit,
+            marks=[pytest.mark.slow] * ((i // 2 + i + j) % 2),
+            id=f"{selector!r}-{unit}",
+        )
+        for i, selector in enumerate(BY_SAMPLE)
+        for j, unit in enumerate([None, "id"])
+    ],
+)
 def test_a_sample_of_rows_that_are_read_elsewhere_finds_the_best_column(selector, unit, path):
     table = read_table(path, "y", features=["c", "a"], categories={"c": ["u", "v"]},
                        missing="drop-row", unit=unit)  # fmt: skip

@@ -208,9 +208,16 @@ def test_parts_of_a_table_have_its_rows_and_their_weights(kind, missing, people)
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+METHODS = ["LinearRegression", "AdaSSPRegressor", "LogisticRegression", "ECDF"]
+
+
 @pytest.mark.parametrize(
-    "method", ["LinearRegression", "AdaSSPRegressor", "LogisticRegression", "ECDF"]
+    ("method", "kind"),
+    [
+        pytest.param(method, kind, marks=[pytest.mark.slow] * ((i + j) % 3 != 1))
+        for i, method in enumerate(METHODS)
+        for j, kind in enumerate(KINDS)
+    ],
 )
 def test_the_number_of_threads_changes_no_bit(method, kind, people):
     made = []
