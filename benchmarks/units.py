@@ -163,7 +163,7 @@ def large_units():
         means.append(values.mean())
         tables.append(pa.table({"x": values, "y": values, "id": np.full(rows, number)}))
     table = nolook.read_table(pa.concat_tables(tables), "y", features=["x"], unit="id")
-    whole = table.unit.whole
+    whole = table.unit.weight_scale
     moments = DesignMoments(1, unit**2, 50 * unit, whole)
 
     def grid_rows(numbers, weights):

@@ -275,11 +275,11 @@ class DPSGDRegressor(PrivateRegressor):
         super().__init__(epsilon, delta, random_state)
         self.n_steps = n_steps
 
-    _purpose = "DP-SGD"
-    _rows_together = True
+    _ledger_label = "DP-SGD"
+    _needs_local_rows = True
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[tuple[NDArray[np.float64], Scaling]]:

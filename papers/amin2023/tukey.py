@@ -42,7 +42,7 @@ RAW_GRID = ModelGrid(2.0**-30, 2**61)
 class _RawTukey(TukeyPlan):
     """The mechanism on models of columns as they are: no scales are found or paid for."""
 
-    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
+    for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
     @property
     def stages(self) -> int:

@@ -29,7 +29,7 @@ class UnscaledBoostedAdaSSP(BoostedAdaSSP):
     residual = 1
     averaged = 0.0
     share = 1.0
-    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
+    for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
     def design(self) -> Release[BoundedDesign]:
         """Say that rows (1, x) are shrunk to norm 1."""

@@ -50,7 +50,7 @@ class PublishedKendallSelection(KendallSelection):
     Guarantee: pure, the sum of the plan's events, when a row is added or removed.
     """
 
-    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
+    for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
     def choose(
         self,

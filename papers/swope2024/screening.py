@@ -51,7 +51,7 @@ def _to_size_one(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 class _PublishedScreening(Screening):
     """One published score for each feature, and then the k best."""
 
-    for_rows = None  # type: ignore[assignment]  # nothing is proved, of units neither
+    for_rows_per_unit = None  # type: ignore[assignment]  # nothing is proved, of units neither
 
     def scores(
         self,

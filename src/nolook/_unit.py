@@ -45,19 +45,19 @@ class Unit:
     rows: RowsPerUnit = field(default="weights", converter=check_rows_per_unit)
 
     @property
-    def whole(self) -> int:
+    def weight_scale(self) -> int:
         """What a unit weighs in exact sums, at most: their values are divided by it after noise."""
         return WHOLE if self.column is not None and self.rows == "weights" else 1
 
     @property
-    def most_rows(self) -> int:
+    def max_rows(self) -> int:
         """How many of a unit's rows count in full, at most; 1 where they have weights."""
         return 1 if self.column is None or self.rows == "weights" else int(self.rows)
 
     @property
     def counted(self) -> str:
         """What numbers of a result count: units, each once, where their rows have weights."""
-        return "row" if self.whole == 1 else "unit"
+        return "row" if self.weight_scale == 1 else "unit"
 
     @property
     def protected(self) -> str:

@@ -231,7 +231,7 @@ def total_of_weights(patch):
     patch.setattr(
         node_counts.Weighing,
         "known_rows",
-        lambda self, cells: sum(each.sum() for each in cells) / self.whole,
+        lambda self, cells: sum(each.sum() for each in cells) / self.weight_scale,
     )
 
 

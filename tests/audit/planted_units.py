@@ -26,7 +26,7 @@ from tests.audit.planted_regression import ExactFault
 def weights_rounded_up(patch):
     def batches(self, part):
         for numbers, _, of_rows in self._of_units(part):
-            yield numbers, -(-self.unit.whole // self.units().counts[of_rows])
+            yield numbers, -(-self.unit.weight_scale // self.units().counts[of_rows])
 
     patch.setattr(Table, "_weighted", batches)
 
@@ -84,7 +84,7 @@ def blocks_of_rows(patch):
 
 def total_of_weights(patch):
     def known_rows(self, cells):
-        return float(sum(each.sum() for each in cells)) / self.whole
+        return float(sum(each.sum() for each in cells)) / self.weight_scale
 
     patch.setattr(node_counts.Weighing, "known_rows", known_rows)
 

@@ -138,19 +138,19 @@ def test_the_number_of_units_does_not_tell_of_their_rows(monkeypatch):
 def test_the_smallest_budget_gives_noise_or_is_refused(unit):
     table = opened(*base(200), **unit)
     release = LinearRelease(SMALLEST_MU)
-    if table.unit.most_rows > 1:
+    if table.unit.max_rows > 1:
         with pytest.raises(ParameterError, match="too small"):
-            release.for_rows(table.unit.most_rows)
+            release.for_rows_per_unit(table.unit.max_rows)
         release = LinearRelease(1_024 * SMALLEST_MU * 1.001)
-    release = release.for_rows(table.unit.most_rows)
-    if table.unit.whole == 1:
-        table = table.sample_rows(table.unit.most_rows, SeededSource(2).words)
+    release = release.for_rows_per_unit(table.unit.max_rows)
+    if table.unit.weight_scale == 1:
+        table = table.sample_rows(table.unit.max_rows, SeededSource(2).words)
     release.run(table, SeededSource(1), lambda _: None)
 
 
 def test_so_many_rows_cost_what_one_does():
     whole = LinearRelease(MU)
     for most in (1, 3, 1_024):
-        parts = whole.for_rows(most).events()
+        parts = whole.for_rows_per_unit(most).events()
         for event, part in zip(whole.events(), parts, strict=True):
             assert part.mu * most == pytest.approx(event.mu)

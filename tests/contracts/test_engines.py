@@ -44,7 +44,7 @@ def opened(source, make, **more):
 def check(make, away, place):
     """Compare a fit elsewhere with one here, or expect its refusal by name."""
     method = make(random_state=3)
-    if method._rows_together:
+    if method._needs_local_rows:
         with pytest.raises(ParameterError, match=f"{type(method).__name__} needs all rows in one"):
             method.fit(away)
         return

@@ -190,7 +190,7 @@ def opened(path, threads, missing="drop-row", **more):
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_a_table_have_its_rows_and_their_weights(kind, missing, people):
     table = opened(people, 2, missing, **KINDS[kind])
-    if table.unit.column is not None and table.unit.whole == 1:
+    if table.unit.column is not None and table.unit.weight_scale == 1:
         table = table.sample_rows(2, SeededSource(1).words)
     view = table.select(np.array([True, False, True, True]))
     assert len(view._parts) == 18

@@ -94,7 +94,7 @@ class AdaSSP:
             return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
         return DesignSearch(self.mu, self._own_events()[1].mu / _NORM_WEIGHT, UNIT)
 
-    def for_rows(self, most: int) -> AdaSSP:
+    def for_rows_per_unit(self, most: int) -> AdaSSP:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 
@@ -105,7 +105,7 @@ class AdaSSP:
         bound = Y_BOUND if self.bounds is None else 1
         announce("moments")
         largest = bound * UNIT
-        size, whole = design.size, table.unit.whole
+        size, whole = design.size, table.unit.weight_scale
         moments = DesignMoments(size, design.squared_radius, largest, whole)
         design.fold(table, Mapped(moments, partial(_whole_targets, bound)))
         factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))

@@ -92,7 +92,7 @@ class BoostedAdaSSP:
     def _each(self) -> float:
         return self.mu * math.sqrt(self.share / (self.rounds + 2))
 
-    def for_rows(self, most: int) -> Self:
+    def for_rows_per_unit(self, most: int) -> Self:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 
@@ -107,7 +107,7 @@ class BoostedAdaSSP:
         announce("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
-        whole, events = table.unit.whole, gram_events(self._each)
+        whole, events = table.unit.weight_scale, gram_events(self._each)
         gram = release_gram(moments.gram, design, events, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
         thetas = self._gradients(kept, gram, design, sensitivity, source, announce)
@@ -141,7 +141,7 @@ class BoostedAdaSSP:
 def _read(
     table: Table, design: BoundedDesign, largest: int
 ) -> tuple[DesignMoments, ResidualProducts]:
-    whole = table.unit.whole
+    whole = table.unit.weight_scale
     moments = DesignMoments(design.size, design.squared_radius, largest, whole)
     kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
     design.fold(table, Together(Mapped(moments, _without_targets), kept))

@@ -107,13 +107,13 @@ class HeldOutRelease:
         """State everything that will be released."""
         return (GaussianEvent("squared errors on held-out rows", self.mu),)
 
-    def for_rows(self, most: int) -> HeldOutRelease:
+    def for_rows_per_unit(self, most: int) -> HeldOutRelease:
         """Return the release that costs a unit of so many rows as much."""
         return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
         """Release the errors of predictions beside targets; centre and scale are of the model."""
-        whole = predicted.unit.whole
+        whole = predicted.unit.weight_scale
         exact = predicted.fold(HeldOutErrors(center, scale, whole)).value
         sensitivity = held_out_sensitivity(whole)
         noisy = gaussian_release(exact, sensitivity, self.mu, source).astype(np.float64)
@@ -159,7 +159,7 @@ class Fitting(Protocol[_Model, _Judged_co]):
     An implementer owes: `fit` releases what `fit_events` state of its table and nothing else, None
     if a private test fails; `judge` what `judge_events` state of its own, for every fixed model.
     Both under add-remove, for a unit where the table names one, and neither is ever raised by a
-    table. `for_rows` returns what costs a unit of so many rows as much.
+    table. `for_rows_per_unit` returns what costs a unit of so many rows as much.
     """
 
     def fit_events(self) -> tuple[Event, ...]:
@@ -168,7 +168,7 @@ class Fitting(Protocol[_Model, _Judged_co]):
     def judge_events(self) -> tuple[Event, ...]:
         """State what one evaluation releases."""
 
-    def for_rows(self, most: int) -> Self:
+    def for_rows_per_unit(self, most: int) -> Self:
         """Return what costs a unit of so many rows as much."""
 
     def fit(self, table: Table, number: int) -> _Model | None:
@@ -212,9 +212,9 @@ class FoldsInSequence(Generic[_Model, _Found]):
         parts = self.of_a_row(self.fitting.fit_events(), self.fitting.judge_events())
         return tuple(event for part in parts for event in part)
 
-    def for_rows(self, most: int) -> FoldsInSequence[_Model, _Found]:
+    def for_rows_per_unit(self, most: int) -> FoldsInSequence[_Model, _Found]:
         """Return the release that costs a unit of so many rows as much."""
-        return evolve(self, fitting=self.fitting.for_rows(most))
+        return evolve(self, fitting=self.fitting.for_rows_per_unit(most))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce

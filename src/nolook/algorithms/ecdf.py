@@ -85,7 +85,7 @@ class EcdfRelease:
         """State everything that will be released."""
         return (self.event,)
 
-    def for_rows(self, most: int) -> EcdfRelease:
+    def for_rows_per_unit(self, most: int) -> EcdfRelease:
         """Return the release that costs a unit of so many rows as much."""
         return evolve(self, event=event_for_rows(self.event, most, self.relation))
 
@@ -119,13 +119,15 @@ def release_counts(
     """Release the distributions of columns from how many of their values each cell holds.
 
     Guarantee: costs the release's event under its relation, each row being in one cell of each
-    column, and those of a unit weighing ``weighing.whole`` together at most. All columns have the
-    same rows: under replacement their number, or that of their units, is public.
+    column, and those of a unit weighing ``weighing.weight_scale`` together at most. All columns
+    have the same rows: under replacement their number, or that of their units, is public.
     """
     noise = noise_kind(release.event)
     levels = sum(best_forest(len(each), noise).levels for each in cells)
     sensitivity = node_counts_sensitivity(levels, release.relation)
-    forests = release_forests(cells, release.event, sensitivity, source, whole=weighing.whole)
+    forests = release_forests(
+        cells, release.event, sensitivity, source, whole=weighing.weight_scale
+    )
     if release.relation == "replace":
         rows, variance = weighing.known_rows(cells[:1]), 0.0
     else:

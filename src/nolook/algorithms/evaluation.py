@@ -94,12 +94,12 @@ class EvaluationRelease:
         """State everything that will be released, in this order."""
         return (*self.curve.events(), *(() if self.groups is None else self.groups[1:]))
 
-    def for_rows(self, most: int) -> EvaluationRelease:
+    def for_rows_per_unit(self, most: int) -> EvaluationRelease:
         """Return the release that costs a unit of so many rows as much."""
         groups = self.groups
         if groups is not None:
             groups = groups[0], event_for_rows(groups[1], most, "add-remove")
-        return EvaluationRelease(self.curve.for_rows(most), groups)
+        return EvaluationRelease(self.curve.for_rows_per_unit(most), groups)
 
     def run(self, table: ScoredTable, source: ByteSource, announce: Announce) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""

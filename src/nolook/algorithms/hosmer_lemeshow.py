@@ -94,10 +94,10 @@ class HosmerLemeshowPlan:
         """How often the table is read."""
         return 2
 
-    def for_rows(self, most: int) -> HosmerLemeshowPlan:
+    def for_rows_per_unit(self, most: int) -> HosmerLemeshowPlan:
         """Return the release that costs a unit of so many rows as much."""
         sums = event_for_rows(self.sums, most, self.borders.relation)
-        return evolve(self, borders=self.borders.for_rows(most), sums=sums)
+        return evolve(self, borders=self.borders.for_rows_per_unit(most), sums=sums)
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
@@ -156,7 +156,7 @@ def release_groups(
     """Lay groups between private quantiles, and release the sums of each.
 
     Guarantee: costs the plan's events under its relation, one score and class a row, the rows of a
-    unit weighing ``weighing.whole`` together at most.
+    unit weighing ``weighing.weight_scale`` together at most.
     """
     announce("borders")
     cells = OnlyScores(rows).fold(CellCounts(PROBABILITIES.points())).value
@@ -181,7 +181,7 @@ def release_sums(
     Guarantee: pure, `epsilon`, when a row is added or removed; twice that when one is replaced.
     Borders are those of :func:`quantile_borders`.
     """
-    whole = weighing.whole
+    whole = weighing.weight_scale
     positives, negatives, excess = rows.fold(GroupSums(borders, whole)).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(epsilon, borders)

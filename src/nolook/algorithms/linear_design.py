@@ -83,7 +83,7 @@ def copy_room(scaling: Scaling, size: int, unit: Unit) -> int:
     then units were counted, and nothing tells how many rows they have.
     """
     rows = scaling.rows.value + _SURELY * scaling.rows.error
-    if unit.whole > 1:
+    if unit.weight_scale > 1:
         return 0
     return COPY_BYTES if rows * RowBlock.bytes_of_a_row(size) <= COPY_BYTES else 0
 
@@ -163,7 +163,7 @@ class Blocks:
     @property
     def whole(self) -> int:
         """What the rows of a unit weigh together; sums of weights are divided by it."""
-        return self._table.unit.whole
+        return self._table.unit.weight_scale
 
     def first(self, statistic: Foldable) -> None:
         """Make the blocks, feed a statistic with them, and keep them while there is room."""

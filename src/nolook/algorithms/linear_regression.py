@@ -163,7 +163,7 @@ class LinearRelease:
     def _mu(self, part: str, draws: int = 1) -> float:
         return self.mu * math.sqrt(SHARES[part] / draws)
 
-    def for_rows(self, most: int) -> LinearRelease:
+    def for_rows_per_unit(self, most: int) -> LinearRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 

@@ -169,7 +169,7 @@ class LogisticRelease:
         """
         return 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
 
-    def for_rows(self, most: int) -> LogisticRelease:
+    def for_rows_per_unit(self, most: int) -> LogisticRelease:
         """Return the release that costs a unit of so many rows as much."""
         return evolve(self, mu=row_share(self.mu, most))
 

@@ -94,7 +94,7 @@ class MomentRelease:
             GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
         )
 
-    def for_rows(self, most: int) -> MomentRelease:
+    def for_rows_per_unit(self, most: int) -> MomentRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 
@@ -109,7 +109,7 @@ class MomentRelease:
             counts, squares, scaling.rows.value, table.n_columns + 1, products.mu
         )
         announce("moments")
-        whole = table.unit.whole
+        whole = table.unit.weight_scale
         moments = MomentMatrix(table.n_columns, squared_radius, whole)
         table.fold(Mapped(moments, partial(_whole_rows, scaling)))
         largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)

@@ -55,19 +55,19 @@ class Weighing(NamedTuple):
 
     Parameters
     ----------
-    whole : int
-        Counts are in units of 1/whole.
+    weight_scale : int
+        Counts are in units of 1/weight_scale.
     units : int or None
         Of privacy, where rows have weights and the number is public; None elsewhere.
     """
 
-    whole: int = 1
+    weight_scale: int = 1
     units: int | None = None
 
     @classmethod
     def of(cls, table: Table, relation: Relation) -> Self:
         """Return how the rows of a table are counted."""
-        whole = table.unit.whole
+        whole = table.unit.weight_scale
         public = relation == "replace" and whole > 1
         return cls(whole, table.count_units() if public else None)
 
@@ -76,7 +76,7 @@ class Weighing(NamedTuple):
 
         It is never a sum of weights, which is below the number by what rounding left over.
         """
-        if self.whole == 1:
+        if self.weight_scale == 1:
             return float(sum(each.sum() for each in cells))
         if self.units is None:
             raise ValueError("rows have weights, and the number of their units is not public")

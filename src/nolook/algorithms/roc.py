@@ -63,7 +63,7 @@ class RocPlan:
         """State everything that will be released, in this order."""
         return (*(self.search or ()), self.counts)
 
-    def for_rows(self, most: int) -> RocPlan:
+    def for_rows_per_unit(self, most: int) -> RocPlan:
         """Return the plan that costs a unit of so many rows as much."""
         search, counts = self.search, event_for_rows(self.counts, most, self.relation)
         if search is not None:
@@ -114,9 +114,9 @@ class RocRelease:
         """State everything that will be released."""
         return self.plan.events()
 
-    def for_rows(self, most: int) -> RocRelease:
+    def for_rows_per_unit(self, most: int) -> RocRelease:
         """Return the release that costs a unit of so many rows as much."""
-        return evolve(self, plan=self.plan.for_rows(most))
+        return evolve(self, plan=self.plan.for_rows_per_unit(most))
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
@@ -124,7 +124,7 @@ class RocRelease:
         """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
-            grid = search_grid(table, self.plan, source, announce, table.unit.whole)
+            grid = search_grid(table, self.plan, source, announce, table.unit.weight_scale)
         announce("counts")
         weighing = Weighing.of(table.table, self.plan.relation)
         found = release_roc(table, grid.points(), self.plan, self.smoothing, source, weighing)
@@ -165,15 +165,15 @@ def release_roc(
     """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
     Guarantee: costs the plan's counts under its relation, the rows of a unit weighing
-    ``weighing.whole`` together at most. `points` are a grid's thresholds: public, or found by
-    :func:`search_grid`.
+    ``weighing.weight_scale`` together at most. `points` are a grid's thresholds: public, or found
+    by :func:`search_grid`.
     """
     cells = rows.fold(ClassCells(points)).value
     # A row is in one class, so in one block of each level of one of the two forests.
     levels = best_forest(len(points), "laplace", shares=True).levels
     sensitivity = node_counts_sensitivity(levels, plan.relation)
     positive, negative = release_forests(
-        cells, plan.counts, sensitivity, source, shares=True, whole=weighing.whole
+        cells, plan.counts, sensitivity, source, shares=True, whole=weighing.weight_scale
     )
     known = weighing.known_rows(cells) if plan.relation == "replace" else None
     return class_scores(points, positive, negative, known, smoothing)

@@ -43,7 +43,7 @@ def rows_bound(
 
 def _count(table: Table) -> int:
     """Count rows, or units where their rows have weights: a row's presence or a unit's counts 1."""
-    if table.unit.whole > 1:
+    if table.unit.weight_scale > 1:
         return table.count_units()
     return int(table.fold(Histograms(row_counts)).value(1)[0, 0])
 

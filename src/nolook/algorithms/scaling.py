@@ -192,7 +192,7 @@ class ScaleSearch:
             for name, share in shares.items()
         }
 
-    def for_rows(self, most: int) -> ScaleSearch:
+    def for_rows_per_unit(self, most: int) -> ScaleSearch:
         """Return the search that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 
@@ -214,11 +214,11 @@ class ScaleSearch:
             table.fold(Together(*histograms))
             exact = [each.value(table.n_columns) for each in histograms]
             if number == 0:
-                rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.whole, source)
+                rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.weight_scale, source)
             for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):
                 mu = costs[number].mu
                 after = costs[number + 1].mu if number + 1 < len(costs) else None
-                noisy = _released(counts, mu, table.unit.whole, source)
+                noisy = _released(counts, mu, table.unit.weight_scale, source)
                 groups[name].read(noisy, mu, rows.value, after)
         return _joined(table, groups["target"], groups["features"], rows)
 
@@ -267,7 +267,7 @@ def release_histograms(
     shape, each row in one bin of each histogram.
     """
     exact = table.fold(Histograms(count)).value(table.n_columns)
-    return _released(exact, mu, table.unit.whole, source)
+    return _released(exact, mu, table.unit.weight_scale, source)
 
 
 def _released(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> Counts:

@@ -181,7 +181,7 @@ def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
 
     `low` and `high`, of shape (columns,), are public, or private and paid for.
     """
-    products = table.fold(CentredProducts(low, high, table.unit.whole))
+    products = table.fold(CentredProducts(low, high, table.unit.weight_scale))
     return Scores(products.value, PRODUCTS_SENSITIVITY)
 
 

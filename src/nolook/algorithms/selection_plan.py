@@ -79,7 +79,7 @@ class SelectionPlan:
         """State everything that will be released, in this order."""
         return (*_before(self.rows, self.scales), self.features)
 
-    def for_rows(self, most: int, *, blocks: bool) -> SelectionPlan:
+    def for_rows_per_unit(self, most: int, *, blocks: bool) -> SelectionPlan:
         """Return the plan that costs a unit of so many rows as much.
 
         Its epsilons and mu add up over rows; those of choices do not if they depend on `blocks`, of
@@ -89,7 +89,7 @@ class SelectionPlan:
         if rows is not None:
             rows = evolve(rows, epsilon=row_share(rows.epsilon, most, 0.0))
         if scales is not None:
-            scales = scales.for_rows(most)
+            scales = scales.for_rows_per_unit(most)
         if not blocks:
             choices = self.k or 1 if isinstance(features, PureEvent) else 1
             share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
@@ -133,9 +133,9 @@ class Selection(ABC):
         """State everything that will be released."""
         return self.plan.events()
 
-    def for_rows(self, most: int) -> Self:
+    def for_rows_per_unit(self, most: int) -> Self:
         """Return the selection that costs a unit of so many rows as much."""
-        return evolve(self, plan=self.plan.for_rows(most, blocks=False))
+        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=False))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Selected:
         """Choose features of a table with a target and more than k features."""

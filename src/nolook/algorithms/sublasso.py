@@ -71,9 +71,9 @@ class LassoSelection(Selection):
     penalty: float
     chances: int | None = SAMPLING_UNIT
 
-    def for_rows(self, most: int) -> LassoSelection:
+    def for_rows_per_unit(self, most: int) -> LassoSelection:
         """Return the selection that costs a unit of so many rows as much: it changes one block."""
-        return evolve(self, plan=self.plan.for_rows(most, blocks=True))
+        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=True))
 
     def choose(
         self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce

@@ -126,7 +126,7 @@ class TukeyPlan:
         mechanism = ApproximateEvent("Tukey mechanism", self.epsilon, self.delta)
         return (*self.basis_release().events(), *rows, mechanism)
 
-    def for_rows(self, most: int) -> TukeyPlan:
+    def for_rows_per_unit(self, most: int) -> TukeyPlan:
         """Return the release that costs a unit of so many rows as much.
 
         They are in one block, so only the costs of basis and rows are divided.
@@ -276,7 +276,9 @@ def fit_models(
     announce("models")
     visible = basis.scaling.visible[:-1]
     table, scaling = table.select(visible), basis.scaling.select(visible)
-    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.whole)
+    sums = BlockMoments(
+        m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.weight_scale
+    )
     standard = Mapped(sums, partial(_standard, scaling))
     if table.engine is not None:
         table.fold(Drawn(standard, m, SAMPLING_UNIT, source))

@@ -26,7 +26,7 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
             found = "no target" if target else f"the target {X.target_name!r}"
             expected = "one (read_table(..., target=NAME))" if target else "none"
             raise ParameterError(f"X is a Table with {found}; expected {expected}")
-        if not estimator._finds_centres:
+        if not estimator._imputes_centres:
             refuse_gaps(X, type(estimator).__name__)
         estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
         _remember(estimator, X)

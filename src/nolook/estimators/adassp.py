@@ -60,10 +60,10 @@ class AdaSSPRegressor(PrivateRegressor):
         self.bound_X = bound_X
         self.bound_y = bound_y
 
-    _purpose = "AdaSSP"
+    _ledger_label = "AdaSSP"
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return self.bound_X is None
 
     def plan(self) -> Plan[BoundedModel]:

@@ -85,16 +85,16 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     n_rows_error_: float | None = None
 
     #: What a ledger calls the release.
-    _purpose: ClassVar[str]
+    _ledger_label: ClassVar[str]
     #: What is withheld where several rows of a unit count in full: they are not independent, and
     #: nothing tells how much less they say.
-    _of_a_sample: ClassVar[tuple[str, ...]] = ()
+    _withheld_when_sampled: ClassVar[tuple[str, ...]] = ()
 
     #: What to use where rows cannot be together.
-    _instead: ClassVar[str] = "a method that needs sums alone"
+    _alternative: ClassVar[str] = "a method that needs sums alone"
 
     @property
-    def _rows_together(self) -> bool:
+    def _needs_local_rows(self) -> bool:
         """Whether all rows must be in one memory, not only what they add up to."""
         return False
 
@@ -172,7 +172,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
             make_release(
                 plan,
                 lambda: self._within_reach(self._rows(X, y)),
-                self._purpose,
+                self._ledger_label,
                 ledger=ledger,
                 progress=progress,
                 store=self._keep,
@@ -188,10 +188,10 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
 
         Parameters alone decide that: how many rows there are is private.
         """
-        if rows.engine is not None and self._rows_together:
+        if rows.engine is not None and self._needs_local_rows:
             raise ParameterError(
                 f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "
-                f"where they are; expected {self._instead} (such as LinearRegression or "
+                f"where they are; expected {self._alternative} (such as LinearRegression or "
                 f"MomentSelector), or a table read without {rows.engine} (or a random part of it)"
             )
         return rows
@@ -199,8 +199,8 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
-        if guarantee.unit.most_rows > 1:
-            for name in self._of_a_sample:
+        if guarantee.unit.max_rows > 1:
+            for name in self._withheld_when_sampled:
                 setattr(self, name, None)
 
     @contextmanager
@@ -229,7 +229,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         """Whether a release has centres to stand for missing values."""
         return False
 
@@ -297,7 +297,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
-    _of_a_sample = ("coef_interval_", "intercept_interval_")
+    _withheld_when_sampled = ("coef_interval_", "intercept_interval_")
 
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None

@@ -58,11 +58,11 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         super().__init__(epsilon, delta, random_state)
         self.n_rounds = n_rounds
 
-    _purpose = "boosted AdaSSP"
-    _rows_together = True
+    _ledger_label = "boosted AdaSSP"
+    _needs_local_rows = True
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[BoundedModel]:

@@ -129,8 +129,8 @@ class HosmerLemeshow(ScoredEstimator):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    _purpose = "calibration"
-    _of_a_sample = ("p_value_",)
+    _ledger_label = "calibration"
+    _withheld_when_sampled = ("p_value_",)
 
     def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:
         """Check the parameters; return what a fit will release and cost."""

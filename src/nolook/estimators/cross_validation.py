@@ -53,16 +53,16 @@ class _Fitting:
     def judge_events(self) -> tuple[Event, ...]:
         return self.release.events()
 
-    def for_rows(self, most: int) -> _Fitting:
+    def for_rows_per_unit(self, most: int) -> _Fitting:
         """Return the same fits, which adapt themselves to the unit; refuse those that cannot."""
-        adapted = getattr(self.estimator.plan().release, "for_rows", None)
+        adapted = getattr(self.estimator.plan().release, "for_rows_per_unit", None)
         if adapted is None:
             raise ParameterError(
                 f"{type(self.estimator).__name__} has no proof for units of several rows; expected "
                 "another method, or no unit"
             )
         adapted(most)  # refuses what is too small before anything is charged
-        return evolve(self, release=self.release.for_rows(most))
+        return evolve(self, release=self.release.for_rows_per_unit(most))
 
     def fit(self, table: Table, number: int) -> Any | None:  # noqa: ANN401
         model = clone(self.estimator)

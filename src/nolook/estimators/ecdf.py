@@ -91,7 +91,7 @@ class ECDF(PrivateFinding):
         self.smoothing = smoothing
         self.random_state = random_state
 
-    _purpose = "distribution"
+    _ledger_label = "distribution"
 
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
         """Check the parameters; return what a fit will release and cost."""

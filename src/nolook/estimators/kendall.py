@@ -60,12 +60,12 @@ class KendallSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _purpose = "Kendall selection"
+    _ledger_label = "Kendall selection"
 
-    _instead = "sample='auto' in Python, a method that needs sums alone"
+    _alternative = "sample='auto' in Python, a method that needs sums alone"
 
     @property
-    def _rows_together(self) -> bool:
+    def _needs_local_rows(self) -> bool:
         return self.sample is None
 
     def __init__(

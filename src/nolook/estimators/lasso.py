@@ -66,12 +66,12 @@ class LassoSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _purpose = "Lasso selection"
+    _ledger_label = "Lasso selection"
 
-    _instead = "sample='auto' in Python, a method that needs sums alone"
+    _alternative = "sample='auto' in Python, a method that needs sums alone"
 
     @property
-    def _rows_together(self) -> bool:
+    def _needs_local_rows(self) -> bool:
         return self.sample is None
 
     def __init__(

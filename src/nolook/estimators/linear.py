@@ -96,7 +96,7 @@ class LinearRegression(PrivateRegressor):
     spread_: Spread | None = None
     chosen_: NDArray[np.intp] | None = None
 
-    _purpose = "linear regression"
+    _ledger_label = "linear regression"
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class LinearRegression(PrivateRegressor):
         self.k = k
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[NoisyRegression | Scaling]:

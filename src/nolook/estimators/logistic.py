@@ -117,8 +117,8 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     auc_interval_: Numbers | None = None
     row_norm_: float = math.inf
 
-    _purpose = "logistic regression"
-    _of_a_sample = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
+    _ledger_label = "logistic regression"
+    _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
     failed_ = False
 
     def __init__(
@@ -132,7 +132,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         self.classes = classes
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[NoisyLogistic]:

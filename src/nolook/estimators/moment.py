@@ -57,7 +57,7 @@ class MomentSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _purpose = "selection from moments"
+    _ledger_label = "selection from moments"
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class MomentSelector(PrivateSelector):
         self.delta = delta
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[NoisyMoments]:

@@ -79,10 +79,10 @@ class _InSequence:
         parts = (self.selector.plan(), self.regressor.plan())
         return tuple(event for part in parts for event in part.guarantee.mechanisms)
 
-    def for_rows(self, most: int) -> _InSequence:
+    def for_rows_per_unit(self, most: int) -> _InSequence:
         """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
         for part in (self.selector, self.regressor):
-            adapted = getattr(part.plan().release, "for_rows", None)
+            adapted = getattr(part.plan().release, "for_rows_per_unit", None)
             if adapted is None:
                 raise ParameterError(
                     f"{type(part).__name__} has no proof for units of several rows; expected "
@@ -208,15 +208,15 @@ class PrivatePipeline(PrivateRegressor):
         self.regressor = regressor
         self.split = split
 
-    _purpose = "feature selection and regression"
+    _ledger_label = "feature selection and regression"
 
     @property
-    def _rows_together(self) -> bool:
-        return self.selector._rows_together or self.regressor._rows_together
+    def _needs_local_rows(self) -> bool:
+        return self.selector._needs_local_rows or self.regressor._needs_local_rows
 
     @property
-    def _finds_centres(self) -> bool:
-        return self.selector._finds_centres and self.regressor._finds_centres
+    def _imputes_centres(self) -> bool:
+        return self.selector._imputes_centres and self.regressor._imputes_centres
 
     def plan(self) -> Plan[Any]:
         """Split the budget between copies of the parts; return what a fit will release and cost."""

@@ -127,7 +127,7 @@ class ROCCurve(ScoredEstimator):
     #: The thresholds that a report shows.
     asked_: tuple[float, ...] = ()
 
-    _purpose = "ROC curve"
+    _ledger_label = "ROC curve"
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost."""

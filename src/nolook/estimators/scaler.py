@@ -49,10 +49,10 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     array([[5.]])
     """
 
-    _purpose = "column scales"
+    _ledger_label = "column scales"
 
     @property
-    def _finds_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:
         return True
 
     def plan(self) -> Plan[Scaling]:

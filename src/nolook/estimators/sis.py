@@ -70,12 +70,12 @@ class SISSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _purpose = "sure independence screening"
+    _ledger_label = "sure independence screening"
 
-    _instead = "sample='auto' in Python, a method that needs sums alone"
+    _alternative = "sample='auto' in Python, a method that needs sums alone"
 
     @property
-    def _rows_together(self) -> bool:
+    def _needs_local_rows(self) -> bool:
         return self.score == "kendall" and self.sample is None
 
     def __init__(

@@ -85,7 +85,7 @@ class TukeyRegressor(PrivateRegressor):
         self.basis = basis
         self.on_failure = on_failure
 
-    _purpose = "Tukey regression"
+    _ledger_label = "Tukey regression"
 
     def plan(self) -> Plan[TukeyResult]:
         """Check the parameters; return what a fit will release and cost."""
@@ -123,7 +123,7 @@ class TukeyRegressor(PrivateRegressor):
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
-        self._counted = "rows" if table.unit.whole == 1 else "units"
+        self._counted = "rows" if table.unit.weight_scale == 1 else "units"
         return table
 
     def _store(self, released: TukeyResult) -> None:

@@ -195,7 +195,7 @@ class _Shape:
     rows: int
     columns: int
     delta: float
-    most_rows: int  # of a unit that count in full
+    max_rows: int  # of a unit that count in full
 
     def expected(self, epsilon: float) -> Expected:
         known = {name: self.measure(name, epsilon) for name in PLANNED[self.method]}
@@ -208,12 +208,12 @@ class _Shape:
         """Return a measure at an epsilon, or None."""
         curve = curve_of(_CURVES.get(self.method, self.method), name)
         # Rows of a unit that count in full are not independent: no interval is given.
-        if curve is None or (self.most_rows > 1 and name in {"interval", "median"}):
+        if curve is None or (self.max_rows > 1 and name in {"interval", "median"}):
             return None
         if self.method in _PURE:
-            shared = self.most_rows * (self.columns if self.method in _SHARED else 1)
+            shared = self.max_rows * (self.columns if self.method in _SHARED else 1)
             return curve.at(**{"epsilon times rows": epsilon * self.rows / shared})
-        mu = gaussian_mu(Budget(epsilon, self.delta)) / self.most_rows
+        mu = gaussian_mu(Budget(epsilon, self.delta)) / self.max_rows
         return curve.at(rows=self.rows, columns=self.columns, mu=mu)
 
 

@@ -33,9 +33,9 @@ class Release(Protocol[_Released_co]):
     returns, and whether it ends before its last stage, depends on the table through these draws
     only. All checks are made when the release is made.
 
-    One that can protect a unit with several rows has a method besides: ``for_rows(most)`` returns
-    the release that costs a unit of so many rows what this one costs a row; its `run` reads rows
-    with their weights.
+    One that can protect a unit with several rows also has a method ``for_rows_per_unit(most)``: it
+    returns the release that costs a unit of at most that number of rows what this one costs a row;
+    its `run` reads rows with their weights.
     """
 
     @property
@@ -56,13 +56,15 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
     """
     if unit.column is None:
         return release
-    adapted: Callable[[int], Release[_Released_co]] | None = getattr(release, "for_rows", None)
+    adapted: Callable[[int], Release[_Released_co]] | None = getattr(
+        release, "for_rows_per_unit", None
+    )
     if adapted is None:
         raise ParameterError(
             f"{parameter_name('unit')} is {unit.column!r}, but this method has no proof for units "
             "of several rows; expected another method, or none (leave it out to protect rows)"
         )
-    return adapted(unit.most_rows)
+    return adapted(unit.max_rows)
 
 
 @frozen

@@ -202,7 +202,7 @@ def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
 def _unit(unit: Unit) -> str:
     if unit.column is None:
         return "a row"
-    counted = "rows have weights" if unit.whole > 1 else f"at most {unit.most_rows} rows"
+    counted = "rows have weights" if unit.weight_scale > 1 else f"at most {unit.max_rows} rows"
     return f"{plain(unit.column)!r} ({counted})"
 
 

@@ -109,7 +109,7 @@ def purpose_in_short(model: PrivateRegressor) -> str:  # noqa: ARG001 -- as of o
 
 def withheld_in_words(model: PrivateRegressor) -> str:
     """Say why intervals are withheld."""
-    if model.privacy_.unit.most_rows > 1:
+    if model.privacy_.unit.max_rows > 1:
         return (
             "No intervals are given where several rows of a unit count in full: they are not "
             "independent of each other, and how alike they are is not known."

@@ -133,10 +133,10 @@ def rows_used(found: Findings) -> str | None:
         return None
     unit = found.origin.guarantee.unit
     about, error = rows_in_words(*found.rows, unit.counted)
-    if unit.whole > 1:
+    if unit.weight_scale > 1:
         about += f" ({one_line(unit.column)})"
     elif unit.column is not None:
-        about += f", at most {unit.most_rows} of each unit ({one_line(unit.column)}),"
+        about += f", at most {unit.max_rows} of each unit ({one_line(unit.column)}),"
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 
@@ -275,5 +275,9 @@ def _unit_settings(unit: Unit) -> tuple[tuple[str, str], ...]:
     """Return the column that names units and how their rows count; nothing where rows are units."""
     if unit.column is None:
         return ()
-    rows = "weights that add up to one" if unit.whole > 1 else f"at most {unit.most_rows}, in full"
+    rows = (
+        "weights that add up to one"
+        if unit.weight_scale > 1
+        else f"at most {unit.max_rows}, in full"
+    )
     return ("A unit is all rows with the same", unit.column), ("Rows of a unit", rows)

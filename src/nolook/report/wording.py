@@ -75,8 +75,8 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     words = (
         "Everything here describes units: each counts once, and its rows share it equally, so that "
         "numbers of units need not be whole."
-        if unit.whole > 1
-        else f"Everything here describes rows: of each unit {unit.most_rows} were used at most, "
+        if unit.weight_scale > 1
+        else f"Everything here describes rows: of each unit {unit.max_rows} were used at most, "
         "drawn at random."
     )
     return (words,)

@@ -376,10 +376,10 @@ class Passes(ABC):
         """Update a statistic that has seen nothing with all rows, in one pass, and return it.
 
         It takes batches of rows, as of :meth:`Table.batches`, cut elsewhere perhaps, and what each
-        row weighs: whole numbers, those of a unit ``unit.whole`` together at most, shared equally
-        and rounded down; or None where every row counts in full. Parts of the table are read by
-        several threads at a time, or by an engine's workers; what it holds is the same, to the last
-        bit, for any number of them.
+        row weighs: whole numbers, those of a unit ``unit.weight_scale`` together at most, shared
+        equally and rounded down; or None where every row counts in full. Parts of the table are
+        read by several threads at a time, or by an engine's workers; what it holds is the same, to
+        the last bit, for any number of them.
         """
         if self._cluster is not None:
             self._fold_elsewhere(statistic, self._cluster)

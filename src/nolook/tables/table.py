@@ -158,7 +158,7 @@ class Table(Passes):
         ndarray of shape (n_columns, rows)
             C-contiguous, at most 65,536 rows, the target last if there is one.
         """
-        if self.unit.whole > 1:
+        if self.unit.weight_scale > 1:
             raise RuntimeError("rows with weights are read as if they had none")
         self.check_here()
         self.finish_first_pass()
@@ -185,14 +185,14 @@ class Table(Passes):
                 yield numbers, None, None
             return
         units = self.units()
-        shares = self.unit.whole // np.maximum(units.counts, 1)
+        shares = self.unit.weight_scale // np.maximum(units.counts, 1)
         start, last = self._between(part)
         for numbers, _ in self._read(drop=True, part=part):
             of_rows = units.between(start, min(start + numbers.shape[1], last))
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
             known = np.ascontiguousarray(numbers[:, : of_rows.size])
-            yield known, shares[of_rows] if self.unit.whole > 1 else None, of_rows
+            yield known, shares[of_rows] if self.unit.weight_scale > 1 else None, of_rows
 
     def units(self) -> Units:
         """Return the units of the rows in use, counted in a pass when first asked for.
