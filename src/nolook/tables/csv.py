@@ -41,6 +41,20 @@ _LONGEST = 1 << 26
 _LONGEST_CELL = 1 << 17
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What to do about bytes that are no text in their encoding: two cells that differ, such as the
+# identifiers of two persons, stay different.
+_KEPT = "nolook.kept"
+
+
+def _kept(error: UnicodeError) -> tuple[str, int]:
+    """Return a lone surrogate for each byte that could not be decoded."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(chr(0xDC00 + byte) for byte in bad), error.end
+
+
+codecs.register_error(_KEPT, _kept)
 
 
 class CsvFile(File):
@@ -99,9 +113,8 @@ class CsvFile(File):
         with uncompressed(self.place) as stream:
             chunks: Iterator[bytes] = iter(partial(stream.read, _BLOCK), b"")
             if self._form.encoding != "utf-8":
-                # What is no text in its encoding becomes U+FFFD.
-                texts = codecs.iterdecode(chunks, self._form.encoding, "replace")
-                chunks = (text.encode("utf-8", "replace") for text in texts)
+                texts = codecs.iterdecode(chunks, self._form.encoding, _KEPT)
+                chunks = (text.encode("utf-8", "surrogatepass") for text in texts)
             yield Rows(chunks, self._form, header)
 
 

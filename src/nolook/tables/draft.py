@@ -27,7 +27,7 @@ from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Listing, is_text, located
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, attempt, in_words
+from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
 from nolook.tables.table import Table
 
 __all__ = ["Draft", "column_hints", "draft_schema"]
@@ -133,7 +133,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
         return _typed(open_typed(source), {})
-    told = {key: _texts([values[key] for values, _ in source.files]) for key in source.keys}
+    told = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
         return _typed(open_typed(source), told)
     _, place = source.files[0]

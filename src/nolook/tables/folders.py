@@ -37,7 +37,7 @@ from nolook.tables.files import (
     place_of,
 )
 from nolook.tables.memory import plain
-from nolook.tables.source import Column, attempt
+from nolook.tables.source import Column, attempt, raw_texts
 
 __all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 
@@ -48,6 +48,8 @@ _Values: TypeAlias = Mapping[str, str | None]
 _MOST_ENTRIES = 20_000
 
 _WILD = re.compile(r"[*?\[]")
+# Bytes that are no UTF-8 stay apart: two values that differ stay different.
+_RAW = "surrogateescape"
 # What writers of folders call the value of a row that has none.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Folders next to files that also hold rows deleted or replaced since, and what Iceberg has there.
@@ -348,7 +350,7 @@ def _told(folders: Iterable[str]) -> _Values:
     """Return the columns that the names of folders give, and their values."""
     pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
     return {
-        plain(unquote(key)): None if value == _NO_VALUE else plain(unquote(value))
+        plain(unquote(key)): None if value == _NO_VALUE else unquote(value, errors=_RAW)
         for key, value in pairs
     }
 
@@ -405,7 +407,7 @@ class Folder:
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
                 columns = [
-                    pa.repeat(pa.scalar(told[name], _TEXT), batch.num_rows)
+                    pa.repeat(raw_texts([told[name]])[0], batch.num_rows)
                     if name in told
                     else _as_declared(batch.column(name), self._kinds[name])
                     for name in names

@@ -17,7 +17,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.source import Column, attempt, in_words, sound
+from nolook.tables.source import Column, attempt, in_words, raw_texts, sound
 
 __all__ = [
     "MemorySource",
@@ -269,13 +269,13 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401
     """Return each cell as text, or null if it is not a text, integer or boolean. Never raises."""
-    return pa.array([as_text(cell) for cell in cells], pa.large_string())
+    return raw_texts([as_text(cell) for cell in cells])
 
 
 def as_text(cell: object) -> str | None:
     """Return a text, integer or boolean as text, and None for anything else."""
     if isinstance(cell, str):
-        return plain(cell)
+        return cell
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()
     # No declared level is larger, and Python refuses to print integers of very many digits.

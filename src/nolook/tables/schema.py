@@ -30,6 +30,7 @@ from nolook.tables.memory import as_text
 
 __all__ = ["Schema"]
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MOST_BYTES = 1 << 22
 
 #: The types of columns, and the settings that only some of them have.
@@ -115,8 +116,8 @@ def _levels(levels: object, name: str, example: str) -> Levels:
 def _level(level: object) -> str | None:
     """Return a level as text, None if no cell could have it."""
     text = as_text(level)
-    # A lone surrogate is in no text that can be stored.
-    return None if isinstance(level, str) and text != level else text
+    # A lone surrogate is in no text that can be stored in a file.
+    return None if text is not None and _SURROGATE.search(text) else text
 
 
 def _column_levels(levels: object, name: str) -> Levels:

@@ -22,6 +22,7 @@ __all__ = [
     "attempt",
     "guarded",
     "in_words",
+    "raw_texts",
     "sound",
 ]
 
@@ -121,6 +122,12 @@ class Held:
     def parts(self) -> Sequence[Source]:
         """Return the source."""
         return (self,)
+
+
+def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
+    """Return texts as an array; two that differ stay different, whatever surrogates they hold."""
+    cells = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
+    return pa.array(cells, pa.large_binary()).view(pa.large_string())
 
 
 def sound(array: Any) -> Any:  # noqa: ANN401
