@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.algorithms.test_count_noise import forest_counts
+from tests.algorithms.test_cumulative_noise import forest_counts
 
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution

@@ -85,13 +85,13 @@ _THETA = 1.0 / np.array([3.0, 5.0, 7.0, 11.0, 13.0, 15.0])
 _MANY = np.repeat(_ROW, 16, axis=0)
 
 
-def blas_residuals(rows, targets, theta, shrink):
+def blas_scores(rows, theta, shrink):
     """Add up as BLAS may: other than the rest, the rows that fill no block of four."""
-    out = np.empty(targets.size)
-    for place in range(targets.size):
+    out = np.empty(rows.shape[1])
+    for place in range(out.size):
         parts = theta * rows[:, place].astype(np.float64)
-        in_block = place < targets.size // 4 * 4
-        out[place] = targets[place] - shrink * sum(parts if in_block else parts[::-1])
+        in_block = place < out.size // 4 * 4
+        out[place] = shrink * sum(parts if in_block else parts[::-1])
     return out
 
 
@@ -99,7 +99,7 @@ def _edge():
     """Return the smaller of both sizes that the row then has: no grid rounds the model."""
     three, four = (np.repeat(_ROW, count, axis=0) for count in (3, 4))
     blocks = map(as_block, (three, four))
-    found = [blas_residuals(b.rows, b.targets, _THETA, 1.0 / UNIT)[0] for b in blocks]
+    found = [(b.targets - blas_scores(b.rows, _THETA, 1.0 / UNIT))[0] for b in blocks]
     sizes = np.sqrt(float(as_block(_ROW).squares[0])) / UNIT * np.abs(found)
     assert sizes[0] != sizes[1]
     return sizes.min(keepdims=True)
@@ -121,7 +121,7 @@ SIZES = Release(
 
 
 def plant_blas(patch):
-    patch.setattr(weighted_rows, "residuals", blas_residuals)
+    patch.setattr(weighted_rows, "scores", blas_scores)
     patch.setattr(residual_products, "grid_model", lambda theta, _: (theta, 1.0))
 
 
