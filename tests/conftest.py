@@ -28,6 +28,10 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("nolook")
+# Numba keeps what it has compiled beside the sources; bytecode is kept there too, also by the many
+# processes that tests start, each of which would compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A ledger that somebody works with is not for tests.
 os.environ.pop("NOLOOK_LEDGER", None)
 
