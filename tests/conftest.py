@@ -21,7 +21,7 @@ from tests.report.command import Result
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 settings.register_profile(
     "nolook",
-    max_examples=1000 if LONG else 50,
+    max_examples=1000 if LONG else 25,
     deadline=None,
     derandomize=not CHOSEN,
     database=None,
