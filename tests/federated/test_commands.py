@@ -19,19 +19,11 @@ from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens
 from nolook.tables.schema import Schema
-from tests.federated.forking import Forks
 from tests.federated.made import KEYS
 from tests.federated.servers import Pair
 from tests.report.command import Result, run
 
 ROWS = 300
-
-
-@pytest.fixture(scope="module")
-def forks():
-    made = Forks()
-    yield made
-    made.close()
 
 
 @pytest.fixture
