@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 import nolook
-from nolook.report.contrasts import contrasts
 from nolook.report.linear_words import purpose_in_short
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
+from nolook.report.reference_levels import contrasts
 
 TABLE = Path(__file__).parent / "data" / "diamonds.parquet"
 # Public knowledge, not read off the table. Each grade is compared with a common one, named first.

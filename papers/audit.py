@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.screening import Scores, screen
-from nolook.audit.case import FEWER_RUNS, Case, Vector, gaussian_case, one_by_one
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, gaussian_case, one_by_one
+from nolook.audit.exact_laws import point_law
 from nolook.audit.findings import audit
-from nolook.audit.laws import point_law
-from nolook.audit.sums import vectors
+from nolook.audit.gaussian_sums import vectors
 from nolook.privacy.noise import ByteSource, SystemEntropy
 from nolook.statistics.residual_products import grid_model
 from nolook.tables import table_from_arrays

@@ -362,7 +362,7 @@ def test_an_unexpected_error_never_shows_its_text(people, cli, replace):
     def broken(*_, **__):
         raise ValueError("Mr. Smith earns 12345")
 
-    replace("nolook.tables.reading", "plan", broken)
+    replace("nolook.tables.read", "plan", broken)
     done = cli("fit", people, "--target", "income", *BUDGET)
     assert done.status == 1
     assert done.out == ""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nolook._language import given, named, offered, speaking
+from nolook._language import is_settable, option_names, parameter_name, usage_hint
 from nolook._validation import check_names, check_positive
 from nolook.errors import ParameterError
 
@@ -20,11 +20,11 @@ OPTIONS = {
 
 
 def test_python_keeps_its_own_words():
-    assert named("features") == "features"
-    assert given("missing", "drop-row") == "missing='drop-row'"
-    assert given("features", ["a", "b"]) == "features=['a', 'b']"
-    assert given("schema", "FILE", "schema=Schema()") == "schema=Schema()"
-    assert offered("anything")
+    assert parameter_name("features") == "features"
+    assert usage_hint("missing", "drop-row") == "missing='drop-row'"
+    assert usage_hint("features", ["a", "b"]) == "features=['a', 'b']"
+    assert usage_hint("schema", "FILE", "schema=Schema()") == "schema=Schema()"
+    assert is_settable("anything")
 
 
 @pytest.mark.parametrize(
@@ -39,28 +39,31 @@ def test_python_keeps_its_own_words():
     ],
 )
 def test_a_command_line_can_be_typed_as_it_is_shown(parameter, value, words):
-    with speaking(OPTIONS | {"replace": "--replace"}):
-        assert shlex.split(given(parameter, value)) == words
-    assert named(parameter) == parameter
+    with option_names(OPTIONS | {"replace": "--replace"}):
+        assert shlex.split(usage_hint(parameter, value)) == words
+    assert parameter_name(parameter) == parameter
 
 
 def test_checks_speak_the_language_of_their_caller():
-    with speaking(OPTIONS), pytest.raises(ParameterError, match=r"-k is 0; .*example -k 1\.0"):
+    with option_names(OPTIONS), pytest.raises(ParameterError, match=r"-k is 0; .*example -k 1\.0"):
         check_positive(0, "k")
-    with speaking(OPTIONS), pytest.raises(ParameterError, match="example --features age,height"):
+    with (
+        option_names(OPTIONS),
+        pytest.raises(ParameterError, match="example --features age,height"),
+    ):
         check_names([], "features")
     with pytest.raises(ParameterError, match=r"k is 0; .*example k=1\.0"):
         check_positive(0, "k")
-    with speaking(OPTIONS):
-        assert not offered("schema")
+    with option_names(OPTIONS):
+        assert not is_settable("schema")
 
 
 def _fail_elsewhere():
-    with speaking(OPTIONS), ThreadPoolExecutor(1) as others:
-        raise ValueError(others.submit(named, "k").result())
+    with option_names(OPTIONS), ThreadPoolExecutor(1) as others:
+        raise ValueError(others.submit(parameter_name, "k").result())
 
 
 def test_another_thread_and_what_follows_an_error_speak_python():
     with pytest.raises(ValueError, match=r"^k$"):
         _fail_elsewhere()
-    assert named("k") == "k"
+    assert parameter_name("k") == "k"

@@ -10,7 +10,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from nolook.algorithms.column_group import ColumnGroup
+from nolook.algorithms.scale_search import ColumnGroup
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.catalogue import METHODS

@@ -20,7 +20,7 @@ from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
-from nolook.tables.scan import KEPT_BYTES
+from nolook.tables.scan import CACHE_BYTES
 from papers.barczewski2024.scores import scored
 from papers.swope2024.tables import synthetic
 from tests.thresholds import LASSO_SPEED, MEAN_AUC_ERROR, TUKEY_R2
@@ -64,7 +64,7 @@ def test_time_and_memory_of_a_fit_from_one_row_group(tmp_path):
         theirs, _ = fit.run(fit.BASELINE, path)
         ours, peak = fit.run(fit.OURS, path)
         ratios.append(ours / theirs)
-        assert peak <= 600 + KEPT_BYTES / 2**20
+        assert peak <= 600 + CACHE_BYTES / 2**20
     assert min(ratios) <= 1.5
 
 

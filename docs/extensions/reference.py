@@ -21,6 +21,7 @@ ROOMS = {
     "estimators": "Models, selections, distributions and what judges them",
     "planning": "What a release can be expected to tell",
     "algorithms": "Grids",
+    "spark": "Tables of Spark",
     "report": "Results",
     "formats": "Files",
     "errors": "Errors",

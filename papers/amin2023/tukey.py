@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice
-from nolook.algorithms.rows_bound import rows_bound
+from nolook.algorithms.row_count_bound import rows_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     Basis,

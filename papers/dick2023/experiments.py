@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.metrics import r2_score
 
 import nolook
-from nolook.algorithms.rows_bound import rows_bound
+from nolook.algorithms.row_count_bound import rows_bound
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.amin2023 import PublishedTukeyRegressor

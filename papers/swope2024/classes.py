@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from nolook.audit.laws import race_law
+from nolook.audit.exact_laws import race_law
 
 __all__ = ["published_law"]
 

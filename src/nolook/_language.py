@@ -13,7 +13,7 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 
 @contextmanager
-def speaking(options: Mapping[str, str]) -> Iterator[None]:
+def option_names(options: Mapping[str, str]) -> Iterator[None]:
     """Have messages name parameters by a command's options, such as "--features" for "features".
 
     Those not named keep the names that they have.
@@ -25,23 +25,23 @@ def speaking(options: Mapping[str, str]) -> Iterator[None]:
         _OPTIONS.reset(before)
 
 
-def named(parameter: str) -> str:
+def parameter_name(parameter: str) -> str:
     """Return what a parameter is called where the caller is."""
     return (_OPTIONS.get() or {}).get(parameter, parameter)
 
 
-def offered(parameter: str) -> bool:
+def is_settable(parameter: str) -> bool:
     """Tell whether the caller can set a parameter: always in Python."""
     options = _OPTIONS.get()
     return options is None or parameter in options
 
 
-def given(parameter: str, value: object, python: str | None = None) -> str:
+def usage_hint(parameter: str, value: object, python: str | None = None) -> str:
     """Return how to give a parameter a value where the caller is.
 
     `python` is how in Python, if it is not as a keyword argument.
     """
-    name = named(parameter)
+    name = parameter_name(parameter)
     if not name.startswith("-"):
         return f"{name}={value!r}" if python is None else python
     return name if value is True else f"{name} {shlex.quote(_as_option(value))}"

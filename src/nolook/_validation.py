@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 
 _LONGEST_SHOWN = 60
@@ -28,7 +28,9 @@ def check_positive(value: object, name: str) -> float:
     """Return `value` as a float if it is finite and above 0."""
     number = _real(value)
     if number is None or not 0.0 < number < math.inf:
-        raise refusal(name, value, "a finite number above 0", f"for example {given(name, 1.0)}")
+        raise refusal(
+            name, value, "a finite number above 0", f"for example {usage_hint(name, 1.0)}"
+        )
     return number
 
 
@@ -40,7 +42,7 @@ def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False)
         return 0.0
     if number is None or not 0.0 < number < 1.0:
         expected = "0 or a number between 0 and 1" if allow_zero else "a number between 0 and 1"
-        raise refusal(name, delta, expected, f"for example {given(name, 1e-6)}")
+        raise refusal(name, delta, expected, f"for example {usage_hint(name, 1e-6)}")
     return number
 
 
@@ -48,7 +50,9 @@ def check_fraction(value: object, name: str) -> float:
     """Return a share or a level as a float if it is strictly between 0 and 1."""
     number = _real(value)
     if number is None or not 0.0 < number < 1.0:
-        raise refusal(name, value, "a number between 0 and 1", f"for example {given(name, 0.5)}")
+        raise refusal(
+            name, value, "a number between 0 and 1", f"for example {usage_hint(name, 0.5)}"
+        )
     return number
 
 
@@ -66,7 +70,7 @@ def check_count(value: object, name: str, most: int) -> int:
     number = _integer(value)
     if number is None or not 1 <= number <= most:
         raise refusal(
-            name, value, f"an integer from 1 to {most}", f"for example {given(name, 100)}"
+            name, value, f"an integer from 1 to {most}", f"for example {usage_hint(name, 100)}"
         )
     return number
 
@@ -106,7 +110,7 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
 
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:
     """Return `value` as a tuple if it holds distinct, non-empty texts, at least one."""
-    advice = f"for example {example or given(name, ['age', 'height'])}"
+    advice = f"for example {example or usage_hint(name, ['age', 'height'])}"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise refusal(name, value, "a list of names", advice)
     names: dict[str, None] = {}
@@ -175,4 +179,6 @@ def shown(value: object) -> str:
 
 def refusal(name: str, value: object, expected: str, advice: str) -> ParameterError:
     """Return the error that a parameter's value is not what was expected."""
-    return ParameterError(f"{named(name)} is {shown(value)}; expected {expected} ({advice})")
+    return ParameterError(
+        f"{parameter_name(name)} is {shown(value)}; expected {expected} ({advice})"
+    )

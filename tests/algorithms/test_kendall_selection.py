@@ -12,8 +12,8 @@ from nolook.algorithms.kendall_selection import (
     bounded_range_kendall,
     kendall_selection,
 )
-from nolook.algorithms.unit_draws import choose_chances
-from nolook.audit.laws import exponential_law, flip_law
+from nolook.algorithms.per_unit_sampling import choose_chances
+from nolook.audit.exact_laws import exponential_law, flip_law
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays

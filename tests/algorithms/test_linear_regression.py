@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from nolook._unit import ROW, Unit
-from nolook.algorithms import weighted_design
+from nolook.algorithms import linear_design
 from nolook.algorithms.linear_regression import (
     CLIPPED_AT,
     GRADIENTS,
@@ -79,7 +79,7 @@ def test_every_stage_is_announced():
 def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
-    monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
+    monkeypatch.setattr(linear_design, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
     for name in ("gram", "thetas", "gradients", "clip_counts", "fit", "score_moments"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
@@ -95,7 +95,7 @@ def passes(monkeypatch, copy_bytes, X, y):
             count.append(1)
         return read(self)
 
-    monkeypatch.setattr(weighted_design, "COPY_BYTES", copy_bytes)
+    monkeypatch.setattr(linear_design, "COPY_BYTES", copy_bytes)
     monkeypatch.setattr(Table, "batches", counted)
     found = run(X, y, 0.5)
     return len(count), found
@@ -109,7 +109,7 @@ def test_the_table_is_read_six_or_eighteen_times(copy_bytes, most, monkeypatch):
 def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
     X, y = data(5_000)
     expected = run(X, y, 0.5)
-    monkeypatch.setattr(weighted_design, "copy_room", lambda *_: 1)
+    monkeypatch.setattr(linear_design, "copy_room", lambda *_: 1)
     monkeypatch.setattr("nolook.algorithms.linear_regression.copy_room", lambda *_: 1)
     found = run(X, y, 0.5)
     np.testing.assert_array_equal(found.gradients, expected.gradients)
@@ -118,12 +118,12 @@ def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
 def test_the_copy_is_decided_from_the_released_number_of_rows():
     scaling = run(*data(2_000), 1.0).scaling
     a_row = 2 * 5 + 12
-    most = weighted_design.COPY_BYTES // a_row
+    most = linear_design.COPY_BYTES // a_row
     for rows, kept in ((most - 100, True), (most - 50, False)):
         counted = Scaling.public(scaling.names, 1.0, 5.0)
         object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
-        assert bool(weighted_design.copy_room(counted, 5, ROW)) is kept
-        assert weighted_design.copy_room(counted, 5, Unit("who")) == 0
+        assert bool(linear_design.copy_room(counted, 5, ROW)) is kept
+        assert linear_design.copy_room(counted, 5, Unit("who")) == 0
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():

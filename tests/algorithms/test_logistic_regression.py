@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Likelihood
 from sklearn.metrics import log_loss
 
-from nolook.algorithms import weighted_design
+from nolook.algorithms import linear_design
 from nolook.algorithms.logistic_regression import SHARES, LogisticRelease
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -174,7 +174,7 @@ def test_gradients_cost_more_where_they_tell_less():
 def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
-    monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
+    monkeypatch.setattr(linear_design, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
     for name in ("gram", "theta", "score_counts"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))

@@ -15,7 +15,7 @@ from sklearn.metrics import (
 import nolook
 from nolook.algorithms import node_counts
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area

@@ -16,7 +16,7 @@ from nolook.algorithms.screening import (
     rank_scores,
     screen,
 )
-from nolook.audit.laws import canonical_law, peeling_law
+from nolook.audit.exact_laws import canonical_law, peeling_law
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY
 from nolook.tables import table_from_arrays

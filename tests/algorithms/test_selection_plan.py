@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 import nolook
 from nolook.algorithms.selection_plan import Beside, choose_k, selection_plan
-from nolook.audit.laws import exponential_law, flip_law
+from nolook.audit.exact_laws import exponential_law, flip_law
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_mu, total_delta
 from nolook.privacy.budgets import with_room

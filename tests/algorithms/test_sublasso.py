@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 import nolook
 from nolook.algorithms import sublasso
 from nolook.algorithms.sublasso import MOST_MODELS, choose_blocks, lasso_selection
-from nolook.audit.laws import peeling_law
+from nolook.audit.exact_laws import peeling_law
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -32,7 +32,7 @@ def fix_blocks(monkeypatch, blocks):
         assert blocks.max(initial=0) < high
         return blocks
 
-    monkeypatch.setattr("nolook.algorithms.unit_draws.uniform_integers", draw)
+    monkeypatch.setattr("nolook.algorithms.per_unit_sampling.uniform_integers", draw)
 
 
 def votes_of(monkeypatch, X, y, blocks, *, m=None, penalty=0.1, k=2):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 
 import nolook
 from nolook.algorithms.moment_regression import MomentRelease
-from nolook.algorithms.rows_bound import rows_bound
+from nolook.algorithms.row_count_bound import rows_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     BASES,

@@ -196,7 +196,7 @@ def test_a_unit_of_which_so_many_rows_count_loses_no_more(name, unit):
     for table in (joined(rest, UNITS[unit]), rest):
         rows = opened(table, name, unit="id", rows_per_unit=5)
         fewer = for_unit(release, rows.unit)
-        limited = rows.limited(5, SeededSource(3).words)
+        limited = rows.sample_rows(5, SeededSource(3).words)
         runs.append(run(fewer, limited, like=runs[0] if runs else None))
     assert stated(fewer) * (25 if "Gaussian" in name else 5) <= stated(release) * (
         1 + Fraction(1, 10**12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import linear_regression, weighted_design
+from nolook.algorithms import linear_design, linear_regression
 from nolook.algorithms.linear_regression import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
@@ -218,12 +218,12 @@ def count_rows_truly(patch):
     patch.setattr(ScaleSearch, "run", run)
 
 
-class BlocksByLength(weighted_design.Blocks):
+class BlocksByLength(linear_design.Blocks):
     """Keeps the rows of a short table."""
 
     def __init__(self, table, design, _):
         fits = rows_of(table) * RowBlock.bytes_of_a_row(design.size)
-        super().__init__(table, design, fits if fits <= weighted_design.COPY_BYTES else 0)
+        super().__init__(table, design, fits if fits <= linear_design.COPY_BYTES else 0)
 
 
 def estimate_from_exact_moments(patch):
@@ -254,17 +254,17 @@ _BEYOND = "beyond the sensitivity"
 EXACT_FAULTS = (
     ExactFault(
         "norms of rows not enforced in integers",
-        lambda patch: patch.setattr(weighted_design, "weighted_rows", rows_rounded),
+        lambda patch: patch.setattr(linear_design, "weighted_rows", rows_rounded),
         _BEYOND,
     ),
     ExactFault(
         "a column that the norm does not count",
-        lambda patch: patch.setattr(weighted_design, "weighted_rows", a_column_more),
+        lambda patch: patch.setattr(linear_design, "weighted_rows", a_column_more),
         _BEYOND,
     ),
     ExactFault(
         "scores that are not clipped",
-        lambda patch: patch.setattr(weighted_design, "clipped_scores", whole_scores),
+        lambda patch: patch.setattr(linear_design, "clipped_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault("separate clips of row and residual", FAULTS[0].plant, _BEYOND),

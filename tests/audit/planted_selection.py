@@ -139,7 +139,7 @@ def equal_parts(patch):
         kept = rows[:, shuffled[: m * size]]
         return arrange([kept], [np.repeat(np.arange(m), size)], m)
 
-    patch.setattr("nolook.algorithms.unit_draws.uniform_integers", order)
+    patch.setattr("nolook.algorithms.per_unit_sampling.uniform_integers", order)
     patch.setattr(sublasso, "arrange_blocks", parts)
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from nolook.algorithms import (
-    class_design,
     linear_regression,
     logistic_descent,
+    logistic_design,
     logistic_regression,
 )
 from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
@@ -34,7 +34,7 @@ from nolook.tables import Table
 
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
-MODULES = (linear_regression, class_design, logistic_descent, logistic_regression)
+MODULES = (linear_regression, logistic_design, logistic_descent, logistic_regression)
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
 ATTRS = NoisyRegression | NoisyLogistic | Gradients | LogisticSteps | Metric | Scaling | Spread
 Kind = type[LinearRelease] | type[LogisticRelease]

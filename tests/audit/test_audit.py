@@ -11,8 +11,8 @@ from attrs import evolve
 from scipy import stats
 
 import nolook
-from nolook.audit import bounds, laws
-from nolook.audit.case import Case
+from nolook.audit import bounds, exact_laws
+from nolook.audit.audit_case import Case
 from nolook.audit.catalogue import catalogue
 from nolook.audit.findings import Finding, audit
 from nolook.privacy.noise import SeededSource
@@ -100,37 +100,39 @@ def test_exact_laws_keep_the_claim_and_come_close_to_it(name, parameter):
     assert first.sum() == pytest.approx(1.0, abs=1e-9)
     assert second.sum() == pytest.approx(1.0, abs=1e-9)
     if case.measure == "mu":
-        exact = laws.exact_mu(first, second)
+        exact = exact_laws.exact_mu(first, second)
     else:
-        exact = laws.exact_epsilon(first, second, case.delta)
+        exact = exact_laws.exact_epsilon(first, second, case.delta)
     assert case.power * case.claim <= exact <= case.claim * (1.0 + 1e-9)
 
 
 def test_exact_epsilon_is_the_smallest_for_its_delta():
     first, second = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    assert laws.exact_epsilon(first, second) == pytest.approx(np.log(2.5))
-    epsilon = laws.exact_epsilon(first, second, 0.1)
-    assert laws.exact_delta(first, second, epsilon) == pytest.approx(0.1)
-    assert laws.exact_epsilon(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5) == np.inf
+    assert exact_laws.exact_epsilon(first, second) == pytest.approx(np.log(2.5))
+    epsilon = exact_laws.exact_epsilon(first, second, 0.1)
+    assert exact_laws.exact_delta(first, second, epsilon) == pytest.approx(0.1)
+    assert exact_laws.exact_epsilon(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5) == np.inf
 
 
 def test_exact_mu_is_that_of_the_best_event():
     # One event: 0.7 on one table, 0.4 on the other.
     first, second = np.array([0.7, 0.3]), np.array([0.4, 0.6])
-    assert laws.exact_mu(first, second) == pytest.approx(stats.norm.ppf(0.7) - stats.norm.ppf(0.4))
-    assert laws.exact_mu(first, second) == laws.exact_mu(second, first)
-    assert laws.exact_mu(first, first) == 0.0
-    assert laws.exact_mu(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == np.inf
+    assert exact_laws.exact_mu(first, second) == pytest.approx(
+        stats.norm.ppf(0.7) - stats.norm.ppf(0.4)
+    )
+    assert exact_laws.exact_mu(first, second) == exact_laws.exact_mu(second, first)
+    assert exact_laws.exact_mu(first, first) == 0.0
+    assert exact_laws.exact_mu(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == np.inf
 
 
 @pytest.mark.parametrize(("sigma", "center"), [(0.3, 1), (2.0, 0), (50.0, -2)])
 def test_exact_mu_of_rounded_gaussian_noise_is_nearly_its_shift(sigma, center):
     limit = int(9 * sigma) + 3
-    first, second = (laws.gaussian_law(sigma, at, limit) for at in (center, center + 1))
+    first, second = (exact_laws.gaussian_law(sigma, at, limit) for at in (center, center + 1))
     assert first.sum() == pytest.approx(1.0)
     mean = first @ np.arange(-limit, limit + 1)
     assert mean == pytest.approx(center)
-    assert 0.8 / sigma < laws.exact_mu(first, second) <= 1 / sigma * (1 + 1e-9)
+    assert 0.8 / sigma < exact_laws.exact_mu(first, second) <= 1 / sigma * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", marked(MECHANISMS))

@@ -9,12 +9,12 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms import (
-    class_design,
+    linear_design,
     logistic_descent,
+    logistic_design,
     logistic_regression,
-    weighted_design,
 )
-from nolook.algorithms.class_design import ClassDesign
+from nolook.algorithms.logistic_design import ClassDesign
 from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.algorithms.logistic_steps import LogisticSteps, Metric, is_noise
 from nolook.kernels import clipped_gradient, weighted_rows
@@ -169,7 +169,7 @@ CLASS_ROWS = ClassDesign.rows
 
 
 def from_exact_moments(patch):
-    combine, release = LogisticSteps.combined, weighted_design.release_gram
+    combine, release = LogisticSteps.combined, linear_design.release_gram
     exact = []
 
     def gram(blocks, mu, source):
@@ -212,7 +212,7 @@ def whitened_off_the_grid(patch):
 
 
 def whitened_by_exact_moments(patch):
-    release = weighted_design.release_gram
+    release = linear_design.release_gram
 
     def gram(blocks, mu, source):
         noisy, sigma = release(blocks, mu, source)
@@ -220,7 +220,7 @@ def whitened_by_exact_moments(patch):
         exact = sum(part @ part.T for part in parts) / blocks.design.unit**2
         return 0.5 * noisy + 0.5 * exact, sigma
 
-    patch.setattr(class_design, "release_gram", gram)
+    patch.setattr(logistic_design, "release_gram", gram)
 
 
 _BEYOND = "beyond the sensitivity"
@@ -256,12 +256,12 @@ FAULTS = (
     ),
     ExactFault(
         "norms of rows not enforced in integers",
-        lambda patch: patch.setattr(class_design, "whitened_rows", rows_rounded),
+        lambda patch: patch.setattr(logistic_design, "whitened_rows", rows_rounded),
         _BEYOND,
     ),
     ExactFault(
         "a constant that the norm does not count",
-        lambda patch: patch.setattr(class_design, "whitened_rows", constant_longer),
+        lambda patch: patch.setattr(logistic_design, "whitened_rows", constant_longer),
         _BEYOND,
     ),
     ExactFault(
@@ -346,7 +346,7 @@ def test_noise_of_a_step_that_is_used_again_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("rows", [0, 1, 10 * ROWS])
 def test_a_table_of_any_length_is_kept_or_not_by_the_released_number(rows, monkeypatch):
-    monkeypatch.setattr(weighted_design, "COPY_BYTES", 20 * ROWS * 2)
+    monkeypatch.setattr(linear_design, "COPY_BYTES", 20 * ROWS * 2)
     first = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease)
     assert first.rooms[1] > 0  # those before are not kept
     replayed(table_from_arrays(*data(rows, seed=1)), MU, first, LogisticRelease)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import weighted_design
+from nolook.algorithms import linear_design
 from nolook.algorithms.noisy_gradients import estimate
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.kernels.weighted_rows import weighted_rows
@@ -131,7 +131,7 @@ def test_neighbours_tell_of(fault, monkeypatch):
 
 
 def recorded_with_room(monkeypatch):
-    monkeypatch.setattr(weighted_design, "COPY_BYTES", 20 * ROWS * 2)
+    monkeypatch.setattr(linear_design, "COPY_BYTES", 20 * ROWS * 2)
     first = recorded(table_from_arrays(*data(ROWS)), MU)
     assert first.rooms[-1] > 0
     return first
@@ -200,6 +200,6 @@ def test_slopes_tell_of_targets_that_are_not_shrunk(monkeypatch):
         rows, squares, factors = weighted_rows(columns, *rest)
         return rows, squares, np.ones_like(factors)
 
-    monkeypatch.setattr(weighted_design, "weighted_rows", plant)
+    monkeypatch.setattr(linear_design, "weighted_rows", plant)
     errors = np.abs(slopes_without_noise(*rows_far_out()) - FLAT)
     assert errors.max() > 0.006

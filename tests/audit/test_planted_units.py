@@ -97,7 +97,7 @@ def test_so_many_rows_of_a_unit_are_within_so_many_times_the_sensitivity(unit, m
     # With the same rows of all other units: which are drawn does not depend on this one.
     table = base()
     pair = [
-        opened(*each, most).limited(most, lambda rows: np.zeros(rows, dtype=np.uint64))
+        opened(*each, most).sample_rows(most, lambda rows: np.zeros(rows, dtype=np.uint64))
         for each in (table, with_unit(*table, *UNITS[unit]))
     ]
     assert max(check_neighbours(*pair, MU / most, rows=most)) <= 1.0
@@ -144,7 +144,7 @@ def test_the_smallest_budget_gives_noise_or_is_refused(unit):
         release = LinearRelease(1_024 * SMALLEST_MU * 1.001)
     release = release.for_rows(table.unit.most_rows)
     if table.unit.whole == 1:
-        table = table.limited(table.unit.most_rows, SeededSource(2).words)
+        table = table.sample_rows(table.unit.most_rows, SeededSource(2).words)
     release.run(table, SeededSource(1), lambda _: None)
 
 

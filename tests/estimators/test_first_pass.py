@@ -11,7 +11,7 @@ import pytest
 
 import nolook
 from nolook import read_table
-from nolook.estimators.making import make_release
+from nolook.estimators.releasing import make_release
 from nolook.kernels.histogram import row_counts
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms.laplace import laplace_release

@@ -8,7 +8,7 @@ from attrs import evolve
 from sklearn.metrics import roc_auc_score
 
 import nolook
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import best_forest
 from nolook.errors import NolookError, ParameterError
 from nolook.federated.answers import Answer, block_variance, calibration, distribution

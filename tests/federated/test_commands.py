@@ -97,10 +97,10 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert out == f"reports of one at both servers: {ROWS}\n"
         fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
         assert not (here / "one.pending").exists()
-        rehearsed = " ".join(fine(cli("query", *analyst, "--freeze", "--dry-run")).split())
-        assert "Dry run: ecdf by two servers of one." in rehearsed
-        assert "within epsilon = 1,000, delta = 0" in rehearsed
-        assert "No server was asked" in rehearsed
+        said = " ".join(fine(cli("query", *analyst, "--freeze", "--dry-run")).split())
+        assert "Dry run: two servers' ecdf of one." in said
+        assert "within epsilon = 1,000, delta = 0" in said
+        assert "No server was asked" in said
         assert "open; freeze it" in refused(cli("query", *analyst))
         assert not (here / "one.distribution.json").exists()
         out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
@@ -400,18 +400,18 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     with sqlite3.connect("v.db") as database:
         database.execute("CREATE TABLE t (age REAL, bought TEXT)")
         database.executemany("INSERT INTO t VALUES (?, ?)", [(1.0, "yes"), (2.5, "no")])
-        database.execute("CREATE VIEW old AS SELECT age FROM t WHERE age > 2")
     database.close()
     (here / "t").mkdir()
     for part, age in enumerate((1.0, 2.5)):
         pq.write_table(pa.table({"age": [age]}), here / "t" / f"{part}.parquet")
-    places = [_place("sqlite:v.db", "t"), _place("t", None), _place("sqlite:v.db", "old")]
-    plain = Schema.from_dict({})
-    submissions = [_Wanted(None, place, (), "age", None, "1", plain) for place in places]
+    database, folder = _place("sqlite:v.db", "t"), _place("t", None)
+    plain, older = Schema.from_dict({}), [("age", ">", "2")]
+    asked = [(database, []), (folder, []), (database, older)]
+    submissions = [_Wanted(None, *each, "age", None, "1", plain) for each in asked]
     found = [each._rows()[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
-    classed = _Wanted(None, places[0], (), "age", "bought", "yes", plain)
+    classed = _Wanted(None, database, [], "age", "bought", "yes", plain)
     assert classed._rows()[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)

@@ -391,7 +391,7 @@ def test_an_interruption_says_nothing_of_the_table(folder, listening, monkeypatc
     def stop(*given, **__):
         for table in given:
             if isinstance(table, Table):
-                table.settle()  # the charge is at the end of the first pass
+                table.finish_first_pass()  # the charge is at the end of the first pass
         raise KeyboardInterrupt
 
     place = {

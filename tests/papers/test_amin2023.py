@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LinearRegression as LeastSquares
 
 import nolook
-from nolook.audit.laws import exact_delta
+from nolook.audit.exact_laws import exact_delta
 from nolook.privacy.guarantee import ApproximateEvent
 from papers.amin2023 import OracleAdaSSPRegressor, PublishedTukeyRegressor, RawTukeyRegressor
 from papers.amin2023.block_models import least_squares_models

@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.screening import covariance_scores
+from nolook.audit.exact_laws import canonical_law, exact_epsilon
 from nolook.audit.findings import audit
-from nolook.audit.laws import canonical_law, exact_epsilon
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import SeededSource
 from papers import audit as published

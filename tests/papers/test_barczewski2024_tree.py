@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import linprog
 
-from nolook.audit import laws as audit_laws
+from nolook.audit import exact_laws as audit_laws
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024 import binary_tree

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaln
 
 from nolook.algorithms.screening import covariance_scores, rank_scores
-from nolook.audit.laws import canonical_law
+from nolook.audit.exact_laws import canonical_law
 from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from nolook.audit.laws import canonical_law, peeling_law
+from nolook.audit.exact_laws import canonical_law, peeling_law
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import SeededSource
 from papers.command import main

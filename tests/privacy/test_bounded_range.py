@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from nolook.audit.laws import exact_delta, exponential_law, flip_law
+from nolook.audit.exact_laws import exact_delta, exponential_law, flip_law
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import (
     choices_epsilon,

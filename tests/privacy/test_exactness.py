@@ -36,7 +36,11 @@ def copy(tmp_path):
     shutil.copytree(PACKAGE / "privacy", target / "privacy")
     for folder in ("algorithms", "estimators", "kernels", "report", "statistics"):
         (target / folder).mkdir()
-    for name in ("algorithms/rows_bound.py", "algorithms/rows_bound.md", "estimators/making.py"):
+    for name in (
+        "algorithms/row_count_bound.py",
+        "algorithms/row_count_bound.md",
+        "estimators/releasing.py",
+    ):
         shutil.copy(PACKAGE / name, target / name)
     return target
 
@@ -132,14 +136,14 @@ def test_what_is_hidden_is_found(exactness, copy, case):
 
 
 def test_a_place_that_is_gone_is_found(exactness, copy):
-    module = copy / "algorithms" / "rows_bound.py"
+    module = copy / "algorithms" / "row_count_bound.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(text.replace("laplace_release(np.array", "print(np.array"), encoding="utf-8")
     assert any("no such place" in problem for problem in exactness.collect(copy).problems)
 
 
 def test_an_argument_is_for_what_is_called_there(exactness, copy):
-    module = copy / "algorithms" / "rows_bound.py"
+    module = copy / "algorithms" / "row_count_bound.py"
     text = module.read_text(encoding="utf-8").replace("laplace_release", "gaussian_release")
     module.write_text(text.replace("mechanisms.laplace", "mechanisms.gaussian"), encoding="utf-8")
     problems = exactness.collect(copy).problems

@@ -570,7 +570,7 @@ class Machine(RuleBasedStateMachine):
         return mine[which % len(mine)] if mine else None
 
     @rule(which=any_number, name=st.sampled_from(["complete", "refund"]))
-    def settle(self, which, name):
+    def finish_first_pass(self, which, name):
         number = self.settleable(which)
         if number is None:
             return

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nolook.audit.laws import exponential_law, flip_law
+from nolook.audit.exact_laws import exponential_law, flip_law
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms._exact import add_exactly, noise_scale, product_up, quotient_up
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip

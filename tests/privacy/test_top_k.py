@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from nolook.audit.laws import (
+from nolook.audit.exact_laws import (
     canonical_law,
     draws_of_a_group,
     loss_of_subset,

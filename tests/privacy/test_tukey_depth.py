@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nolook.audit.laws import all_points, passing_chance, point_law, tukey_depths
+from nolook.audit.exact_laws import all_points, passing_chance, point_law, tukey_depths
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.audit.laws import exact_delta
+from nolook.audit.exact_laws import exact_delta
 from tests.privacy.tukey_versions import SHAPES, SIZES, pairs, unkept, version_for_rows
 
 

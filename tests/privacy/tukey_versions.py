@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nolook.audit.laws import all_points, exact_delta, passing_chance, point_law
+from nolook.audit.exact_laws import all_points, exact_delta, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import distance_scale, passing_threshold
 from nolook.privacy.mechanisms.tukey_depth import (
     TukeyRule,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.report.findings import plain
+from nolook.report.ledger_status import Standing
 from nolook.report.model_conclusion import model_conclusion
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
-from nolook.report.shared import cautions, in_short
-from nolook.report.standing import Standing
+from nolook.report.sections import cautions, in_short
 from nolook.report.wording import estimated, number, with_error
 from tests.report import golden_pages as made
 from tests.report.hand_made import Choosy, choosing, current, dropping, fitted, guarantee, without

@@ -9,7 +9,7 @@ from difflib import unified_diff
 
 import pytest
 
-from nolook.report.shared import sections
+from nolook.report.sections import sections
 from tests.report.golden_pages import FOLDER, LEDGERS, PAGES, WHOLE, content, golden
 
 EVERY = (*PAGES, *LEDGERS)

@@ -21,7 +21,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.results import findings_of
-from nolook.report.shared import sections
+from nolook.report.sections import sections
 from nolook.report.wording import estimated
 from tests.report.golden_pages import NASTY, classified_model
 from tests.report.hand_made import (

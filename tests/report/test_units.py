@@ -14,8 +14,8 @@ from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
+from nolook.report.sections import rows_used
 from nolook.report.selection_findings import selection_findings
-from nolook.report.shared import rows_used
 from tests.report import golden_pages as made
 from tests.report.hand_made import counted, make_constant, not_visible
 from tests.report.pages import Page

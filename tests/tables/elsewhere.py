@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 
 import nolook
-from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
+from nolook.spark.cluster import Engine, PartResult, next_pieces, packed, state_of, unpacked
 from nolook.spark.moving import Pieces
 from nolook.tables.conversion import original
 from nolook.tables.table import Table
@@ -28,7 +28,7 @@ class Elsewhere(Engine):
         self.passes += 1
         parts = [packed(part) for part in self.opened.parts()]
         answers = [
-            Answer(i, nolook.__version__, state_of(task, unpacked(part), i))
+            PartResult(i, nolook.__version__, state_of(task, unpacked(part), i))
             for i, part in enumerate(parts)
         ]
         return self.fault(answers[::-1]), len(parts)
@@ -48,11 +48,11 @@ class Elsewhere(Engine):
         answers = []
         for place, rows in found.items():
             with closing(rows):
-                answers.append(Answer(place, nolook.__version__, state_of(task, rows, place)))
+                answers.append(PartResult(place, nolook.__version__, state_of(task, rows, place)))
         return self.fault(answers), self.PLACES
 
 
 def elsewhere(table, fault=lambda answers: answers, reorder=reversed):
     """Return the table with its rows read elsewhere."""
     away = Elsewhere(original(table._source), fault, reorder)
-    return Table(table.over(away)._source, table._design)
+    return Table(table.with_source(away)._source, table._design)

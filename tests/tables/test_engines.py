@@ -12,17 +12,17 @@ import pytest
 
 import nolook
 from nolook import read_table
-from nolook.algorithms.unit_draws import rows_in_blocks
+from nolook.algorithms.per_unit_sampling import rows_in_blocks
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.spark import moving
-from nolook.spark.cluster import Answer, packed, unpacked
+from nolook.spark.cluster import PartResult, packed, unpacked
 from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.scan import Checksum
+from nolook.tables.scan import RowChecksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 
@@ -78,11 +78,11 @@ def test_states_that_travel_give_the_bits_of_one_process(missing, path):
 def test_every_table_travels_with_its_parts(missing, path):
     center = np.arange(len(opened(path).column_names), dtype=float)
     table = opened(path, missing).filled(center).select(center[:-1] % 2 == 0)
-    bare = pickle.dumps(table.over(None))
+    bare = pickle.dumps(table.with_source(None))
     read = [
         batch
         for part in table._source._source.parts()
-        for batch in pickle.loads(bare).over(pickle.loads(pickle.dumps(part))).batches()
+        for batch in pickle.loads(bare).with_source(pickle.loads(pickle.dumps(part))).batches()
     ]
     np.testing.assert_array_equal(
         np.concatenate(read, axis=1), np.concatenate([*table.batches()], axis=1)
@@ -92,7 +92,7 @@ def test_every_table_travels_with_its_parts(missing, path):
 def test_what_is_sent_has_neither_rows_nor_who_pays(path):
     table = opened(path)
     table._units, table._first_pass.pay = "rows", lambda: None  # no lambda can be pickled
-    sent = pickle.loads(pickle.dumps(table.over(None)))
+    sent = pickle.loads(pickle.dumps(table.with_source(None)))
     assert sent._units is None
     assert sent._source._source is None
 
@@ -135,7 +135,7 @@ def test_a_part_that_is_missing_or_came_twice_is_refused(fault, path):
 
 def test_another_version_is_refused_before_its_state_is_read(path):
     def older(answers):
-        return [*answers[1:], Answer(answers[0].part, "0.0.1", b"not to be read")]
+        return [*answers[1:], PartResult(answers[0].part, "0.0.1", b"not to be read")]
 
     with pytest.raises(TableError, match=r"with nolook 0\.0\.1; expected"):
         elsewhere(opened(path), older).fold(Histograms(row_counts))
@@ -350,7 +350,7 @@ def test_a_unit_cut_in_two_would_be_seen(path, monkeypatch):
 
 
 def kept(table, keys):
-    return collected(table.limited(2, keys))
+    return collected(table.sample_rows(2, keys))
 
 
 def fixed(seed):
@@ -374,7 +374,7 @@ def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
     place = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": value, "y": value, "id": np.repeat(np.arange(units), 10)}), place)
     table = elsewhere(read_table(place, "y", features=["a"], unit="id", rows_per_unit=2))
-    rows = collected(table.limited(2, fixed(3)))
+    rows = collected(table.sample_rows(2, fixed(3)))
     assert rows.shape[1] == 2 * units
     # A fifth of the units keep the odd one.
     assert abs(rows[0].sum() - units / 5) < 5 * np.sqrt(units * 0.2 * 0.8)
@@ -419,9 +419,9 @@ def test_the_checksum_is_of_the_rows_whatever_their_order_and_parts():
     rows[0] = 0.0
 
     def total(numbers, cuts=()):
-        made = Checksum()
+        made = RowChecksum()
         for part in np.split(numbers, cuts, axis=1):
-            own = Checksum()
+            own = RowChecksum()
             own.update(part)
             made.merge(own)
         return made

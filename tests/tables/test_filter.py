@@ -18,7 +18,7 @@ import nolook
 import nolook.cli
 from nolook.errors import NolookError, ParameterError, TableError
 from nolook.tables.filter import check_where, read_condition
-from nolook.tables.table import KeptColumns
+from nolook.tables.table import SourceColumns
 from tests.tables.database_places import DATABASES
 
 ROWS = 60
@@ -181,7 +181,7 @@ def test_units_and_folds_are_those_of_the_rows_in_use():
 
 def test_columns_kept_beside_are_those_of_the_same_rows():
     read = nolook.read_table(TABLE, features=["x"], where=MIXED, missing="drop-row")
-    kept = KeptColumns(read, ["id", "word"])
+    kept = SourceColumns(read, ["id", "word"])
     count = sum(numbers.shape[1] for numbers, _ in read.batches_in_place())
     assert kept.take(count).column("id").to_pylist() == expected(MIXED)
 

@@ -191,7 +191,7 @@ def opened(path, threads, missing="drop-row", **more):
 def test_parts_of_a_table_have_its_rows_and_their_weights(kind, missing, people):
     table = opened(people, 2, missing, **KINDS[kind])
     if table.unit.column is not None and table.unit.whole == 1:
-        table = table.limited(2, SeededSource(1).words)
+        table = table.sample_rows(2, SeededSource(1).words)
     view = table.select(np.array([True, False, True, True]))
     assert len(view._parts) == 18
     batches = view.fold(Collected()).batches

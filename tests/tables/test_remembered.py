@@ -10,7 +10,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.tables.files import ParquetFile
-from nolook.tables.scan import Remembered
+from nolook.tables.scan import BlockCache
 
 ROWS, COLUMNS = 30_000, 4
 
@@ -53,7 +53,7 @@ def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
     assert len(reads) == len({str(part) for part in reads})
     once = len(reads)
     reads.clear()
-    monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 0)
+    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 0)
     again = fitted(path, threads=threads)
     assert len(reads) >= 6 * once
     np.testing.assert_array_equal(model.coef_, again.coef_)
@@ -71,8 +71,8 @@ def test_rows_of_units_are_kept_too(path, reads):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_all_that_is_in_use_is_kept_or_nothing(fits, path, reads, monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", ROWS * (COLUMNS * 8 + 1) - (not fits))
-    table = nolook.read_table(path, "y", missing="drop-row", threads=2)._again()
+    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", ROWS * (COLUMNS * 8 + 1) - (not fits))
+    table = nolook.read_table(path, "y", missing="drop-row", threads=2)._fresh()
     passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
     assert passes[0] == passes[1] == passes[2]
     assert len(reads) == len(table._parts) * (1 if fits else 3)
@@ -94,12 +94,12 @@ def test_what_is_kept_of_a_table_goes_with_the_release(path, reads):
 def test_rows_in_memory_are_not_kept_twice():
     rng = np.random.default_rng(0)
     table = nolook.read_table(pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100)}), "y")
-    assert table._again()._means.kept is None
+    assert table._fresh()._means.kept is None
 
 
 def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
     def kept(source):
-        return nolook.read_table(source, "y")._again()._means.kept is not None
+        return nolook.read_table(source, "y")._fresh()._means.kept is not None
 
     (tmp_path / "more").mkdir()
     held = pq.read_table(path)
@@ -116,7 +116,7 @@ def block(rows):
 
 
 def test_a_pass_that_is_stopped_is_read_again_from_its_start():
-    kept = Remembered(None, None)
+    kept = BlockCache(None, None)
     stopped = kept.through(0, iter([block(100), block(100)]))
     next(stopped)
     stopped.close()
@@ -126,8 +126,8 @@ def test_a_pass_that_is_stopped_is_read_again_from_its_start():
 
 
 def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 10 * 170)
-    kept = Remembered(None, None)
+    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 170)
+    kept = BlockCache(None, None)
     assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
     assert len(list(kept.through(0, iter([])))) == 3
     # The same rows as one part: they no longer fit, and are read each time.
@@ -137,15 +137,15 @@ def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
 
 
 def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.KEPT_BYTES", 10 * 170)
-    kept = Remembered(None, None)
+    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 170)
+    kept = BlockCache(None, None)
     numbers, complete = block(1000)
     list(kept.through(0, iter([(numbers[:, :5], complete[:5])])))
     assert not list(kept.through(0, iter([])))
 
 
 def test_fits_within_a_release_share_what_is_kept(path):
-    table = nolook.read_table(path, "y", missing="drop-row")._again()
+    table = nolook.read_table(path, "y", missing="drop-row")._fresh()
     kept = table._means.kept
-    assert table._again()._means.kept is kept
-    assert table.keeping_infinite()._again()._means.kept is not kept
+    assert table._fresh()._means.kept is kept
+    assert table.keeping_infinite()._fresh()._means.kept is not kept

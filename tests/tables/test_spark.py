@@ -218,7 +218,7 @@ def test_so_many_rows_of_a_unit_are_those_of_any_partitions(folder, frame, sessi
     for kind in (as_files, as_other_partitions):
         source, engine = kind(folder, frame, session)
         table = read_table(source, features=["a", "a.b"], unit="id", **more, **engine)
-        kept = table.limited(2, lambda n: np.arange(n, dtype=np.uint64)).fold(Collected())
+        kept = table.sample_rows(2, lambda n: np.arange(n, dtype=np.uint64)).fold(Collected())
         rows = np.hstack([numbers for numbers, _ in kept.batches])
         found.append(rows[:, np.lexsort(rows)])
     np.testing.assert_array_equal(*found)

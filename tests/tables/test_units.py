@@ -332,7 +332,7 @@ def test_rows_that_were_not_there_when_rows_were_counted_are_left_out():
 def test_some_rows_of_each_unit_are_the_same_in_every_pass():
     table = read_table(STORED, "y", features=["x"], unit="id", rows_per_unit=2)
     keys = np.array([3, 0, 1, 0, 2], dtype=np.uint64)
-    limited = table.limited(2, lambda n: keys[:n])
+    limited = table.sample_rows(2, lambda n: keys[:n])
     assert limited.unit == Unit("id", 2)
     for _ in range(2):
         (numbers, weights, of_rows), *_ = limited.batches_of_units()

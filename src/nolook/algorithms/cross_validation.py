@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.moment_estimates import LEVEL
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -220,7 +220,7 @@ class FoldsInSequence(Generic[_Model, _Found]):
         self, table: Table, source: ByteSource, announce: Announce
     ) -> list[tuple[_Model, _Found] | None]:
         """Return the model of each fold with what was found of it; None where a fit failed."""
-        table.settle()
+        table.finish_first_pass()
         announce("folds")
         released: list[tuple[_Model, _Found] | None] = []
         # Drawn once: another draw for another pass would put a row into several evaluations.

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.scaling import NoisyCount
 

@@ -23,15 +23,15 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook.algorithms.linear_design import TARGET_LIMIT
 from nolook.algorithms.linear_regression import NoisyRegression
-from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.moment_estimates import LEVEL
 from nolook.algorithms.noisy_gradients import (
     CombinedGradients,
     combine_gradients,
     hidden_directions,
 )
 from nolook.algorithms.scaling import Scaling, clipped_share
-from nolook.algorithms.weighted_design import TARGET_LIMIT
 
 __all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
 

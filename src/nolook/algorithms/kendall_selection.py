@@ -26,8 +26,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.per_unit_sampling import choose_chances, one_row_each, sampled_rows
 from nolook.algorithms.selection_plan import Selected, Selection
-from nolook.algorithms.unit_draws import choose_chances, one_row_each, sampled_rows
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip

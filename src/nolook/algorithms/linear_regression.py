@@ -26,12 +26,7 @@ import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.class_design import release_spread, whitened_bound
-from nolook.algorithms.moment_selection import NoisyProducts, select_features
-from nolook.algorithms.noisy_gradients import combine_gradients, estimate
-from nolook.algorithms.norm_bound import likely_counts, smallest_bound
-from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.algorithms.weighted_design import (
+from nolook.algorithms.linear_design import (
     TARGET_LIMIT,
     Blocks,
     WeightedDesign,
@@ -41,6 +36,11 @@ from nolook.algorithms.weighted_design import (
     release_gram,
     release_score_moments,
 )
+from nolook.algorithms.logistic_design import release_spread, whitened_bound
+from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.noisy_gradients import combine_gradients, estimate
+from nolook.algorithms.norm_bound import likely_counts, smallest_bound
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import row_share
@@ -125,7 +125,7 @@ class LinearRelease:
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
     answered with noise. Keeps the rows in memory, two bytes a feature and 14 more a row, where they
-    surely take no more than :data:`nolook.algorithms.weighted_design.COPY_BYTES`.
+    surely take no more than :data:`nolook.algorithms.linear_design.COPY_BYTES`.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.linear_design import Blocks
 from nolook.algorithms.logistic_steps import (
     Curvature,
     Gradients,
@@ -26,7 +27,6 @@ from nolook.algorithms.logistic_steps import (
     is_noise,
 )
 from nolook.algorithms.noisy_gradients import hidden_directions
-from nolook.algorithms.weighted_design import Blocks
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release

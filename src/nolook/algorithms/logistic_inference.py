@@ -21,7 +21,7 @@ from scipy.special import log_expit, ndtri
 from nolook.algorithms.inference import MOST_CLIPPED
 from nolook.algorithms.logistic_regression import NoisyLogistic
 from nolook.algorithms.logistic_steps import Metric, hidden_effect, score_law
-from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.moment_estimates import LEVEL
 from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
 from nolook.algorithms.scaling import Scaling, clipped_share
 

@@ -1,6 +1,6 @@
 """Logistic regression from private scales, one small noisy moment matrix and a few noisy gradients.
 
-Rows (1, x) are whitened by a first moment matrix (:mod:`nolook.algorithms.class_design`) and
+Rows (1, x) are whitened by a first moment matrix (:mod:`nolook.algorithms.logistic_design`) and
 shortened to a norm by x alone, in training and in prediction. Their own moment matrix is
 the metric of the first steps; every gradient of the log-likelihood is a noisy observation of the
 solution (:mod:`nolook.algorithms.logistic_steps`), and what each of them costs is decided on the
@@ -28,8 +28,14 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.class_design import ClassDesign, choose_design, release_spread
+from nolook.algorithms.linear_design import (
+    Blocks,
+    copy_room,
+    limit_for,
+    release_gram,
+)
 from nolook.algorithms.logistic_descent import Descent
+from nolook.algorithms.logistic_design import ClassDesign, choose_design, release_spread
 from nolook.algorithms.logistic_steps import (
     Curvature,
     Gradients,
@@ -38,12 +44,6 @@ from nolook.algorithms.logistic_steps import (
     score_law,
 )
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.algorithms.weighted_design import (
-    Blocks,
-    copy_room,
-    limit_for,
-    release_gram,
-)
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent

@@ -2,7 +2,7 @@
 
 Scales of all columns (:mod:`nolook.algorithms.scaling`), then a bound on the rows' norm, then the
 matrix of all products of the standardised, clipped rows. The rest, in
-:mod:`nolook.algorithms.moment_fit` and :mod:`nolook.algorithms.moment_selection`, is
+:mod:`nolook.algorithms.moment_estimates` and :mod:`nolook.algorithms.moment_selection`, is
 post-processing. The proof is ``moment_regression.md``.
 
 ===============  ========================================================================

@@ -27,7 +27,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.moment_fit import nearest_moments
+from nolook.algorithms.moment_estimates import nearest_moments
 
 __all__ = ["NoisyProducts", "select_features"]
 

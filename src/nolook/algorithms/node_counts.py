@@ -16,8 +16,8 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given, named
-from nolook.algorithms.count_noise import ForestNoise, rising, settled
+from nolook._language import parameter_name, usage_hint
+from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, Noise, best_forest
 from nolook.errors import ParameterError
@@ -94,9 +94,9 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
     """
     if most > 1 and relation == "replace":
         raise ParameterError(
-            f"{named('relation')} is 'replace' and {named('rows_per_unit')} {most}, but how many "
-            "rows are used is then private; expected 'add-remove' (or weights: "
-            f"{given('rows_per_unit', 'weights')})"
+            f"{parameter_name('relation')} is 'replace' and {parameter_name('rows_per_unit')} "
+            f"{most}, but how many rows are used is then private; expected 'add-remove' (or "
+            f"weights: {usage_hint('rows_per_unit', 'weights')})"
         )
     if isinstance(event, GaussianEvent):
         return evolve(event, mu=_part(event.mu, most))

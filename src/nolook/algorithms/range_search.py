@@ -15,9 +15,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.bin_noise import BinNoise
-from nolook.algorithms.linear_reading import read_linear
-from nolook.algorithms.magnitude_shapes import MagnitudeFit, fit_magnitudes
+from nolook.algorithms.histogram_location import read_linear
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance

@@ -21,7 +21,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.count_noise import ForestNoise, settled
+from nolook.algorithms.cumulative_noise import ForestNoise, settled
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import LinearGrid, LogGrid

@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
 

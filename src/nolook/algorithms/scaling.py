@@ -24,7 +24,7 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.column_group import ColumnGroup, ColumnHistogram
+from nolook.algorithms.scale_search import ColumnGroup, ColumnHistogram
 from nolook.kernels.histogram import row_counts
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent

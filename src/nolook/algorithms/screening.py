@@ -14,9 +14,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook.algorithms.per_unit_sampling import Sample, choose_chances, one_row_each, sampled_rows
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Selected, Selection, on_sample, peel
-from nolook.algorithms.unit_draws import Sample, choose_chances, one_row_each, sampled_rows
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling

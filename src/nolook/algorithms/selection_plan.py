@@ -13,7 +13,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.rows_bound import noisy_rows, rows_bound
+from nolook.algorithms.row_count_bound import noisy_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon

@@ -23,8 +23,8 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.per_unit_sampling import choose_chances, rows_in_blocks
 from nolook.algorithms.selection_plan import Choices, Selected, Selection, on_sample, peel
-from nolook.algorithms.unit_draws import choose_chances, rows_in_blocks
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource

@@ -28,12 +28,12 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.moment_fit import nearest_moments
+from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
-from nolook.algorithms.rows_bound import rows_bound, rows_margin
+from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
+from nolook.algorithms.row_count_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
-from nolook.algorithms.unit_draws import Drawn, rows_in_blocks
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from nolook.audit import classes, counts, estimators, keyed, node_counts, selections, sums, tukey
-from nolook.audit.case import Case
+from nolook.audit import (
+    classes,
+    distributions,
+    estimators,
+    gaussian_sums,
+    keyed_noise,
+    node_counts,
+    selections,
+    tukey,
+)
+from nolook.audit.audit_case import Case
 
 __all__ = ["catalogue"]
 
@@ -14,7 +23,7 @@ def catalogue(parameter: float = 1.0) -> dict[str, Case]:
     The parameter is the epsilon of pure mechanisms and the mu of Gaussian ones; whole estimators
     have fixed budgets.
     """
-    modules = (counts, node_counts, keyed, selections, tukey, sums, classes)
+    modules = (distributions, node_counts, keyed_noise, selections, tukey, gaussian_sums, classes)
     mechanisms = (module.cases(parameter) for module in modules)
     whole = (*(case for cases in mechanisms for case in cases), *estimators.cases())
     return {case.name: case for case in whole}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import Case, gaussian_case
-from nolook.audit.sums import matrices, vectors
+from nolook.audit.audit_case import Case, gaussian_case
+from nolook.audit.gaussian_sums import matrices, vectors
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from nolook.algorithms.grids import LinearGrid
-from nolook.audit.case import Case, gaussian_case, one_by_one, pure_case
+from nolook.audit.audit_case import Case, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import METHODS

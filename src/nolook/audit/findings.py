@@ -13,10 +13,10 @@ from zlib import crc32
 import numpy as np
 from attrs import frozen
 
+from nolook.audit.audit_case import Case, Vector
 from nolook.audit.bounds import loss_bound
-from nolook.audit.case import Case, Vector
 from nolook.audit.catalogue import catalogue
-from nolook.audit.laws import exact_epsilon, exact_mu, fit_chance
+from nolook.audit.exact_laws import exact_epsilon, exact_mu, fit_chance
 from nolook.privacy.noise import ByteSource, byte_source
 
 __all__ = ["Finding", "Verdict", "audit", "audit_all"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.node_counts import CountEvent, noise_kind, release_forests
-from nolook.audit.case import (
+from nolook.audit.audit_case import (
     FEWER_RUNS,
     Case,
     Vector,
@@ -24,7 +24,7 @@ from nolook.audit.case import (
     pure_case,
     table_by_table,
 )
-from nolook.audit.laws import gaussian_law, laplace_law
+from nolook.audit.exact_laws import gaussian_law, laplace_law
 from nolook.privacy.guarantee import GaussianEvent, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import node_counts_sensitivity

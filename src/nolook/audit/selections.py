@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import bounded_range_kendall, kendall_selection
+from nolook.algorithms.per_unit_sampling import sampled_rows
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.selection_plan import on_sample
 from nolook.algorithms.sublasso import lasso_selection
-from nolook.algorithms.unit_draws import sampled_rows
-from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
-from nolook.audit.laws import (
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
+from nolook.audit.exact_laws import (
     canonical_law,
     draws_of_a_group,
     exponential_law,

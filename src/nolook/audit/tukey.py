@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
-from nolook.audit.laws import all_points, passing_chance, point_law
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
+from nolook.audit.exact_laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
     passes_test,

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from nolook._language import speaking
+from nolook._language import option_names
 from nolook._version import __version__
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
@@ -75,7 +75,7 @@ def _run(arguments: Sequence[str]) -> int:
     if not debug:
         _silence_libraries()
     try:
-        with speaking(_SPOKEN):
+        with option_names(_SPOKEN):
             status = get_command(app).main(
                 list(arguments), prog_name="nolook", standalone_mode=False
             )

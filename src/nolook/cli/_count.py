@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolook.cli._interruption import explained
-from nolook.cli._release import console, rehearsed
+from nolook.cli._release import console, printed_dry_run
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
@@ -39,7 +39,7 @@ def count_rows(
     dry_run: bool,
     quiet: bool,
 ) -> int | None:
-    """Count rows as the distribution in two cells does; None if it was only rehearsed."""
+    """Count rows as the distribution in two cells does; None in a dry run."""
     from nolook.algorithms.grids import LinearGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.privacy.ledger import Ledger
@@ -51,7 +51,7 @@ def count_rows(
         charged = None if ledger is None else stack.enter_context(Ledger(ledger))
         stack.enter_context(explained(lambda: _STOPPED))
         if dry_run:
-            stack.enter_context(rehearsed(lambda: nullcontext(charged), quiet=quiet))
+            stack.enter_context(printed_dry_run(lambda: nullcontext(charged), quiet=quiet))
         counter.fit(column, ledger=charged)
     if dry_run:
         return None

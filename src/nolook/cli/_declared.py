@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from nolook._language import speaking
+from nolook._language import option_names
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def reads_table(
                 from nolook.tables.schema import Schema
 
                 given["schema"] = Schema.read(given["schema"])
-            with speaking(options):
+            with option_names(options):
                 command(**given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook._language import speaking
+from nolook._language import option_names
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
 from nolook.cli._options import (
     CategoriesOption,
@@ -106,7 +106,7 @@ def fit(
         name, arguments, share = first
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
     # Of a pipeline only the selection's k may be one that the table's columns do not allow.
-    with speaking({} if first is None else {"k": "--select"}):
+    with option_names({} if first is None else {"k": "--select"}):
         release.fit(model, columns)
     release.keep(model)
     if not model.visible_:

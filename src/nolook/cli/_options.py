@@ -11,7 +11,7 @@ import typer
 from attrs import frozen
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._validation import check_choice, check_count, check_names
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
@@ -202,7 +202,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 "expected all its categories in one list"
             )
         option = f"--categories {one_line(column)}"
-        example = given("--categories", {one_line(column): ["Bern", "Basel"]})
+        example = usage_hint("--categories", {one_line(column): ["Bern", "Basel"]})
         named = check_names(_split(values), option, example)
         known[column] = [None if name == OTHERS else name for name in named]
     return options

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nolook.estimators.making import Progress
+    from nolook.estimators.releasing import Progress
 
 
 @contextmanager

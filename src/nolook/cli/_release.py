@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 from attrs import field, frozen
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
 from nolook.cli._declared import SchemaOption, reads_table, target_of
@@ -158,8 +158,8 @@ class Release:
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
-                f"{named('features')} names a column that the schema makes categories of; expected "
-                "numbers (declare another type in a schema for this release)"
+                f"{parameter_name('features')} names a column that the schema makes categories "
+                "of; expected numbers (declare another type in a schema for this release)"
             )
         return table
 
@@ -324,7 +324,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if given.get("positive") == "":
-                raise ParameterError("--positive is empty; expected a value of the target")
+                raise ParameterError("--positive is empty; give a value (--positive yes)")
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:
@@ -333,11 +333,11 @@ def release_command(
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            rehearsal = rehearsed(release.charging, quiet=release.quiet)
+            dry = printed_dry_run(release.charging, quiet=release.quiet)
             with (
                 explained(lambda: str(outcome)),
                 outcome.told(),
-                rehearsal if release.dry_run else nullcontext(),
+                dry if release.dry_run else nullcontext(),
             ):
                 command(release, **given)
 
@@ -356,20 +356,20 @@ def _columns(option: str, given: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def rehearsed(
+def printed_dry_run(
     charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
 ) -> Iterator[None]:
     """End the block before it reads a row, and print what it would release and charge."""
-    from nolook.estimators.making import Rehearsed, rehearsing
-    from nolook.report.dry_run import print_rehearsed
+    from nolook.estimators.releasing import DryRun, dry_running
+    from nolook.report.dry_run import print_dry_run
 
     try:
-        with rehearsing():
+        with dry_running():
             yield
-    except Rehearsed as found:
+    except DryRun as found:
         if not quiet:
             with charging() as ledger:
-                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+                print_dry_run(console(), found.purpose, found.guarantee, ledger)
 
 
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
@@ -387,8 +387,8 @@ def show(
     ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
+    from nolook.report.ledger_status import Standing
     from nolook.report.page import write_page
-    from nolook.report.standing import Standing
     from nolook.report.terminal import print_findings
 
     now = Standing.now(ledger)

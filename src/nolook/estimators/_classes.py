@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Table
@@ -58,9 +58,9 @@ def class_table(
         table = training_table(estimator, X, y)
         if not table.binary[-1]:
             raise ParameterError(
-                f"{named('target')} names {table.target_name!r}, which is not declared to have two "
-                "values; expected a boolean (say which of its values counts as 1: "
-                f"{given('positive', '1')})"
+                f"{parameter_name('target')} names {table.target_name!r}, which is not declared "
+                "to have two values; expected a boolean (say which of its values counts as 1: "
+                f"{usage_hint('positive', '1')})"
             )
         return table, np.array([0, 1])
     if y is None:

@@ -35,7 +35,7 @@ def warn_of_caller() -> None:
     pipelines = {}
     for frame in _callers():
         module = frame.f_globals.get("__name__", "")
-        if module == "nolook.estimators.making":
+        if module == "nolook.estimators.releasing":
             return  # a part of a release, which was told of already
         if module.startswith("sklearn.model_selection"):
             search = frame

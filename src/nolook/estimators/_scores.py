@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.making import Progress
+from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
 from nolook.tables.read import ScoredTable

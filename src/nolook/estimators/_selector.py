@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.errors import ParameterError
@@ -118,12 +118,12 @@ def check_selected(k: int | str, features: int) -> None:
     if isinstance(k, str):
         if features < 2:
             raise ParameterError(
-                f"{named('k')} is 'auto' for {features} feature; expected a table with two or more "
-                "(omit the selection)"
+                f"{parameter_name('k')} is 'auto' for {features} feature; expected a table with "
+                "two or more (omit the selection)"
             )
     elif k >= features:
         raise ParameterError(
-            f"{named('k')} is {k}; expected fewer than the table's {features} features "
+            f"{parameter_name('k')} is {k}; expected fewer than the table's {features} features "
             "(use a smaller k, or omit the selection)"
         )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
@@ -65,8 +65,8 @@ def refuse_gaps(table: Table, method: str) -> None:
     """Refuse a table whose missing values are to be centres, for a method that finds none."""
     if table.has_gaps:
         raise ParameterError(
-            f"{named('missing')} is 'centre', but {method} finds no centres; expected another "
-            f"policy (for example {given('missing', 'drop-row')})"
+            f"{parameter_name('missing')} is 'centre', but {method} finds no centres; expected "
+            f"another policy (for example {usage_hint('missing', 'drop-row')})"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_positive
 from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
@@ -89,7 +89,7 @@ class AdaSSPRegressor(PrivateRegressor):
         for name, bound in bounds.items():
             if bound is None:
                 raise ParameterError(
-                    f"{named(name)} is not given, but the other bound is; expected both or neither "
-                    f"(for example {given(name, 10.0)})"
+                    f"{parameter_name(name)} is not given, but the other bound is; expected both "
+                    f"or neither (for example {usage_hint(name, 10.0)})"
                 )
         return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

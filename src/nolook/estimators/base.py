@@ -20,7 +20,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.making import Progress, Rows, make_release, warn
+from nolook.estimators.releasing import Progress, Rows, make_release, warn
 from nolook.estimators.result import Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products

@@ -19,7 +19,7 @@ from nolook.estimators._model_scores import ModelScores
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
-from nolook.estimators.making import Progress, make_release, warn
+from nolook.estimators.releasing import Progress, make_release, warn
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room

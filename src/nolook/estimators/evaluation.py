@@ -9,7 +9,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
 from nolook.errors import ParameterError
@@ -19,7 +19,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
-from nolook.estimators.making import Progress, make_release
+from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget
@@ -270,7 +270,7 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
     """Say what a reader must know; refuse a model that nothing is promised for."""
     guarantee = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
     private = guarantee is not None and guarantee.private
-    declared = given("other_rows", True)
+    declared = usage_hint("other_rows", True)
     if other_rows:
         return () if private else (_DECLARED,)
     if not private:

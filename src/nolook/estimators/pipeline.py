@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._numerics import undisturbed
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
@@ -29,7 +29,7 @@ from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.estimators.making import Progress
+    from nolook.estimators.releasing import Progress
     from nolook.privacy.guarantee import Event
     from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
@@ -132,9 +132,9 @@ def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor)
     left, wanted = (k if isinstance(k, int | np.integer) else 1 for k in (selector.k, regressor.k))
     if left <= wanted:
         raise ParameterError(
-            f"{named('regressor__k')} is {regressor.k!r} and {named('selector__k')} is "
-            f"{selector.k!r}; expected fewer features in the regression than a given number in the "
-            "selection (or omit one of them)"
+            f"{parameter_name('regressor__k')} is {regressor.k!r} and "
+            f"{parameter_name('selector__k')} is {selector.k!r}; expected fewer features in the "
+            "regression than a given number in the selection (or omit one of them)"
         )
 
 

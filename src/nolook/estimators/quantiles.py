@@ -17,7 +17,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import check_budget
 from nolook.estimators.ecdf import check_grid
-from nolook.estimators.making import Progress, make_release
+from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from nolook._validation import check_choice
-from nolook.algorithms.moment_fit import fit_measures
+from nolook.algorithms.moment_estimates import fit_measures
 from nolook.algorithms.tukey import BASES, TukeyPlan, TukeyResult, rows_needed, tukey_plan
 from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto

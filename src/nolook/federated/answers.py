@@ -13,7 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
 from nolook.algorithms.node_counts import NoisyForest, Smoothing
 from nolook.algorithms.roc import class_scores

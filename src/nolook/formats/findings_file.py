@@ -12,8 +12,8 @@ from attrs import astuple
 from msgspec import Meta
 
 from nolook.algorithms.calibration_table import CalibrationTable
-from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.cross_validation import Estimate
+from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.evaluation import Judged, both_classes
 from nolook.algorithms.forest import forest_of

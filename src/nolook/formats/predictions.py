@@ -17,7 +17,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
-from nolook.tables.table import KeptColumns
+from nolook.tables.table import SourceColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def write_predictions(
     the model needs. The name says whether it is Parquet
     or CSV.
     """
-    beside = KeptColumns(table, kept) if kept else None
+    beside = SourceColumns(table, kept) if kept else None
     fields = [] if beside is None else list(beside.schema)
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]

@@ -258,7 +258,7 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
             most = 0.0
     if not 0.0 < most < math.inf:
         raise ParameterError(
-            f"{named('want')} is {one_line(want)!r}; expected one of {', '.join(names)} and the most "
-            f"it may be (for example '{names[0]} 0.1')"
+            f"{named('want')} is {one_line(want)!r}; expected one of {', '.join(names)} and the "
+            f"most it may be (for example '{names[0]} 0.1')"
         )
     return words[0], most

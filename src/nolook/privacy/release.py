@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeV
 
 from attrs import frozen
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
 from nolook.privacy import accounting
@@ -59,8 +59,8 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
     adapted: Callable[[int], Release[_Released_co]] | None = getattr(release, "for_rows", None)
     if adapted is None:
         raise ParameterError(
-            f"{named('unit')} is {unit.column!r}, but this method has no proof for units of "
-            "several rows; expected another method, or none (leave it out to protect rows)"
+            f"{parameter_name('unit')} is {unit.column!r}, but this method has no proof for units "
+            "of several rows; expected another method, or none (leave it out to protect rows)"
         )
     return adapted(unit.most_rows)
 

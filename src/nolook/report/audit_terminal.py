@@ -11,7 +11,7 @@ from nolook.report.audit_page import cells
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nolook.audit.case import Case
+    from nolook.audit.audit_case import Case
     from nolook.audit.findings import Finding
 
 __all__ = ["print_cases", "print_finding"]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
 from nolook.report import linear_words, logistic_words
-from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import Figure, Name, Section, Table, plain
 from nolook.report.linear_words import (
     chosen_in_words,
@@ -28,6 +27,7 @@ from nolook.report.linear_words import (
 )
 from nolook.report.logistic_words import classifies, odds_ratio
 from nolook.report.picture import Axis, Picture, Point
+from nolook.report.reference_levels import HOW_TO_READ, contrasts
 from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, estimated, number
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.pipeline import regression_of
 from nolook.estimators.result import Summary
 from nolook.report.coefficient_findings import features_used
-from nolook.report.contrasts import contrasts
 from nolook.report.findings import Name, Table, Text, plain, rows_of
 from nolook.report.frames import frame
 from nolook.report.logistic_words import classifies
+from nolook.report.reference_levels import contrasts
 from nolook.report.summary import summary_of
 from nolook.report.terminal import Told, print_told
 from nolook.report.wording import NOT_KNOWN, interval, loss_in_words, number, rows_in_words

@@ -1,4 +1,4 @@
-"""What the command line prints of a release that was only rehearsed."""
+"""What the command line prints of a dry run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
 from nolook.report.findings import in_percent
-from nolook.report.shared import costs
+from nolook.report.sections import costs
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["print_rehearsed"]
+__all__ = ["print_dry_run"]
 
 
-def print_rehearsed(
+def print_dry_run(
     console: Console,
     purpose: str,
     guarantee: PrivacyGuarantee,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nolook.algorithms.inference import HIDDEN_EFFECT, MOST_CLIPPED
-from nolook.algorithms.weighted_design import TARGET_LIMIT
+from nolook.algorithms.linear_design import TARGET_LIMIT
 from nolook.report.wording import CONFIDENCE, count, number
 from nolook.statistics.weighted_rows import LARGEST_ERROR
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from nolook.estimators.pipeline import regression_of, selection_of
 from nolook.report.coefficient_findings import coefficients, knows_intervals
-from nolook.report.contrasts import contrasts
 from nolook.report.findings import Name, listed
 from nolook.report.linear_words import HIDDEN, chosen_of, is_linear
 from nolook.report.logistic_words import classifies
+from nolook.report.reference_levels import contrasts
 from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, estimated, number, percent
 
 if TYPE_CHECKING:

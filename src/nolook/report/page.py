@@ -8,8 +8,8 @@ from pathlib import Path
 from nolook.formats.files import write_text
 from nolook.report._templates import template
 from nolook.report.findings import Findings, plain
-from nolook.report.shared import cards, cautions, in_short, sections, verdict
-from nolook.report.standing import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, Standing
+from nolook.report.sections import cards, cautions, in_short, sections, verdict
 
 __all__ = ["render_page", "write_page"]
 

@@ -31,13 +31,13 @@ from nolook.report.distribution_findings import ecdf_findings, quantiles_finding
 from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.findings import Findings
 from nolook.report.folds_findings import folds_findings
+from nolook.report.ledger_status import UNKNOWN, Standing
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 from nolook.report.plots import draw_on
 from nolook.report.scale_findings import scale_findings
 from nolook.report.score_findings import calibration_findings, calibration_picture, roc_findings
 from nolook.report.selection_findings import selection_findings
-from nolook.report.standing import UNKNOWN, Standing
 from nolook.report.summary import summary_of
 from nolook.report.terminal import told
 

@@ -13,8 +13,8 @@ from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
 from nolook.report.findings import Findings, Table, in_percent, plain
 from nolook.report.findings import Text as Words
-from nolook.report.shared import cautions, rows_used, sections, verdict
-from nolook.report.standing import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, Standing
+from nolook.report.sections import cautions, rows_used, sections, verdict
 
 __all__ = ["Told", "print_findings", "print_table", "print_told", "told"]
 

@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
-from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.moment_estimates import LEVEL
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,16 +19,16 @@ from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
 from nolook.spark.moving import ByUnit
-from nolook.tables.folding import Cluster, Unit
+from nolook.tables.folding import DistributedSource, Unit
 from nolook.tables.source import Source, attempt
 
-__all__ = ["Answer", "Engine", "next_pieces", "packed", "state_of", "unpacked"]
+__all__ = ["Engine", "PartResult", "next_pieces", "packed", "state_of", "unpacked"]
 
 # States are mostly zeros and small numbers: this makes them a tenth, and more costs time.
 _LEVEL = 1
 
 
-class Answer(NamedTuple):
+class PartResult(NamedTuple):
     """What comes back for a part."""
 
     part: int
@@ -36,16 +36,16 @@ class Answer(NamedTuple):
     state: bytes
 
 
-class Engine(Cluster):
+class Engine(DistributedSource):
     """A cluster of which every part, or every place that units are moved to, gives one answer."""
 
     def __init__(self) -> None:
         # What brings a unit's rows together, by its column and the columns read: the same in each
         # pass, so that an engine may keep what was moved.
-        self._cutters: dict[tuple[str, ...], ByUnit] = {}
+        self._shuffles: dict[tuple[str, ...], ByUnit] = {}
 
     @abstractmethod
-    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
+    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[PartResult], int | None]:
         """Have :func:`state_of` called with every part; return its answers and how many are due.
 
         That is None where only the engine knows. `names` are the columns that will be asked for.
@@ -54,13 +54,13 @@ class Engine(Cluster):
     @abstractmethod
     def states_by_unit(
         self, task: bytes, names: Sequence[str], by_unit: ByUnit
-    ) -> tuple[list[Answer], int | None]:
+    ) -> tuple[list[PartResult], int | None]:
         """Have the pieces of every part moved, and :func:`state_of` called with every place.
 
         The places' numbers are those of the answers.
         """
 
-    def gathered(
+    def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
     ) -> Iterator[Any]:
         """Yield what some work returns for every part, as a cluster does."""
@@ -69,7 +69,7 @@ class Engine(Cluster):
         else:
             source, column = unit
             cutter = ByUnit(source, column, names)
-            cutter = self._cutters.setdefault((column, *names), cutter)
+            cutter = self._shuffles.setdefault((column, *names), cutter)
             answers, due = self.states_by_unit(packed(work), names, cutter)
         answers = sorted(answers, key=lambda answer: answer.part)
         expected = range(len(answers) if due is None else due)
@@ -107,7 +107,7 @@ def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, by
             return ByUnit.refusal(str(refused))
 
 
-def _accepted(answer: Answer) -> Any:  # noqa: ANN401
+def _accepted(answer: PartResult) -> Any:  # noqa: ANN401
     made, refused = unpacked(answer.state)
     if refused is not None:
         raise TableError(refused)

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
-from nolook.spark.cluster import Answer, Engine, next_pieces, packed, state_of, unpacked
+from nolook.spark.cluster import Engine, PartResult, next_pieces, packed, state_of, unpacked
 from nolook.spark.moving import ByUnit, Pieces
 from nolook.tables.folders import Folder
 from nolook.tables.read import is_of_spark
@@ -68,8 +68,9 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
         )
     if not isinstance(opened, Folder):
         raise ParameterError(
-            f"{named('engine')} is given, but {opened.name} is not files; expected files that "
-            f"Spark's workers can open, or a table of Spark alone (leave {named('engine')} out)"
+            f"{parameter_name('engine')} is given, but {opened.name} is not files; expected files "
+            "that Spark's workers can open, or a table of Spark alone (leave "
+            f"{parameter_name('engine')} out)"
         )
     return SparkFiles(opened, session)
 
@@ -94,7 +95,7 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
         builder = builder.master(master)
     unreachable = (
         "no session of Spark can be started; expected Java and an address such as local[4] or "
-        f"spark://HOST:7077 ({named('spark_master')}; its own words are above)"
+        f"spark://HOST:7077 ({parameter_name('spark_master')}; its own words are above)"
     )
     return attempt(unreachable, builder.getOrCreate)
 
@@ -108,23 +109,23 @@ class _OnSpark(Engine):
         super().__init__()
         self._moved: dict[ByUnit, tuple[int, Any]] = {}
 
-    def _collect(self, frame: Any, answers: _Answers) -> list[Answer]:  # noqa: ANN401
+    def _collect(self, frame: Any, answers: _Answers) -> list[PartResult]:  # noqa: ANN401
         failed = (
             f"Spark could not finish a pass over {self.name}: a task failed too often, or no "
             f"worker answered; expected workers with nolook {__version__} that can read all of it "
             "(Spark's own log says more, and may quote cells; start again)"
         )
         rows = attempt(failed, lambda: _in_few(frame).mapInArrow(answers, _ANSWER).collect())
-        return [Answer(row["part"], row["version"], bytes(row["state"])) for row in rows]
+        return [PartResult(row["part"], row["version"], bytes(row["state"])) for row in rows]
 
-    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
+    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[PartResult], int | None]:
         """Have the statistic of a task updated in every partition."""
         frame, parts, due = self._divided(names)
         return self._collect(frame, partial(_of_parts, task, parts)), due
 
     def states_by_unit(
         self, task: bytes, names: Sequence[str], by_unit: ByUnit
-    ) -> tuple[list[Answer], int | None]:
+    ) -> tuple[list[PartResult], int | None]:
         """Have rows moved to as many places as Spark makes partitions where it moves rows.
 
         What was moved stays on the workers' disks for the passes to come, as long as this source.
@@ -282,7 +283,7 @@ def without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
 
 def _answer(part: int, state: bytes) -> Any:  # noqa: ANN401
     kinds = (pa.int32(), pa.string(), pa.binary())
-    return _records([(part, __version__, state)], kinds, Answer._fields)
+    return _records([(part, __version__, state)], kinds, PartResult._fields)
 
 
 def _records(rows: Sequence[Any], kinds: Sequence[Any], names: Sequence[str]) -> Any:  # noqa: ANN401

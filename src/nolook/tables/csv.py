@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook.errors import TableError
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
@@ -69,7 +69,7 @@ class CsvFile(File):
         self._wrong = ""  # with its header
         super().__init__(place)
         if self._wrong:
-            where = f"in a schema ({given('schema', 'FILE.toml')})"
+            where = f"in a schema ({usage_hint('schema', 'FILE.toml')})"
             raise TableError(f"{self.name} has {self._wrong} {where}")
 
     def _declared(self) -> tuple[Column, ...]:

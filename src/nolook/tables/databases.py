@@ -12,13 +12,14 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
 import pyarrow as pa
 from attrs import frozen
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.tables.source import Column, attempt, in_words
 from nolook.tables.spool import Spooled
@@ -79,8 +80,9 @@ class Database:
         if table is None or not str(table).strip():
             example = f"nolook.Database('{kind}:...', table='patients')"
             raise ParameterError(
-                f"{named('table')} is {'not given' if table is None else 'empty'}; expected the "
-                f"name of a table or view (for example {given('table', 'patients', example)})"
+                f"{parameter_name('table')} is {'not given' if table is None else 'empty'}; "
+                "expected the name of a table or view (for example "
+                f"{usage_hint('table', 'patients', example)})"
             )
         self.kind, self.table = kind, str(table)
         self._uri, self._place = f"{kind}:{place}", place
@@ -128,7 +130,7 @@ def is_address(source: object) -> TypeGuard[str]:
 
 def _check_installed(kind: str, package: str) -> None:
     try:
-        __import__(package)
+        import_module(package)
     except ImportError:
         raise ParameterError(
             f"databases of kind {kind} need packages that are not installed; expected them "

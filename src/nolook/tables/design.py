@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given, named, offered
+from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
@@ -182,16 +182,16 @@ def plan(
         names = list(check_names(features, "features")) if features else []
         if target in names:
             raise ParameterError(
-                f"{named('features')} names the target {target!r}; expected other columns (leave "
-                "it out)"
+                f"{parameter_name('features')} names the target {target!r}; expected other "
+                "columns (leave it out)"
             )
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
             reason = "is the target" if name == target else "is no feature"
             raise ParameterError(
-                f"{named('categories')} names {name!r}, which {reason}; expected a feature (leave "
-                "it out)"
+                f"{parameter_name('categories')} names {name!r}, which {reason}; expected a "
+                "feature (leave it out)"
             )
     chosen = tuple(
         evolve(
@@ -204,7 +204,7 @@ def plan(
         raise TableError(
             f"{source.name} has no column left that is a number or a boolean; expected at least "
             "one feature beside the target (declare the levels of a text, for example "
-            f"{given('categories', {'city': ['A', 'B']})})"
+            f"{usage_hint('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
         name
@@ -235,10 +235,10 @@ def unknown_column(parameter: str, name: str, source: str, known: Iterable[str])
     close = [alike[each] for each in get_close_matches(name.casefold(), alike, 3, 0.6)]
     hint = f"do you mean {' or '.join(map(repr, close))}?" if close else "check the name"
     if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
-        hint = f"give several as {given(parameter, parts)}"
+        hint = f"give several as {usage_hint(parameter, parts)}"
     hint = delimiter_hint(header) or hint
     return TableError(
-        f"{named(parameter)} names {name!r}, but {source} has no such column ({hint})"
+        f"{parameter_name(parameter)} names {name!r}, but {source} has no such column ({hint})"
     )
 
 
@@ -246,7 +246,7 @@ def delimiter_hint(header: Sequence[str]) -> str:
     """Ask about the delimiter if a header of one name looks like several; else return nothing."""
     for sign, word in _DELIMITERS.items():
         if len(header) == 1 and sign in header[0]:
-            option = given("schema", "FILE.toml", f"schema=nolook.Schema(delimiter={sign!r})")
+            option = usage_hint("schema", "FILE.toml", f"schema=nolook.Schema(delimiter={sign!r})")
             return (
                 f"its header is one name with a {word} in it: is that the delimiter? {option}; "
                 "'nolook schema FILE' drafts one"
@@ -281,8 +281,8 @@ def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
         return Feature(column.name)
     if not has_levels(column.type):
         raise TableError(
-            f"{named('categories')} names {column.name!r}, which in {schema.name} has type "
-            f"{column.declared}; expected text, integers or booleans (use another column)"
+            f"{parameter_name('categories')} names {column.name!r}, which in {schema.name} has "
+            f"type {column.declared}; expected text, integers or booleans (use another column)"
         )
     if pt.is_integer(column.type):
         levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
@@ -318,14 +318,14 @@ def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     advice = "turn it into a number first or use another column"
     if _is_time(column.type):
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
-        advice = f"declare it a date: {given('schema', 'FILE.toml', python)}"
-    elif parameter == "features" and has_levels(column.type) and offered("categories"):
-        levels = given("categories", {column.name: ["A", "B"]})
+        advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
+    elif parameter == "features" and has_levels(column.type) and is_settable("categories"):
+        levels = usage_hint("categories", {column.name: ["A", "B"]})
         advice = f"declare its levels, for example {levels}, or leave it out"
     elif parameter == "target" and has_levels(column.type):
-        advice = f"say which of its values counts as 1, for example {given('positive', 'yes')}"
+        advice = f"say which of its values counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
-        f"{named(parameter)} names {column.name!r}, which in {schema.name} has type "
+        f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
         f"{column.declared}; expected a number or a boolean ({advice})"
     )
 
@@ -336,12 +336,12 @@ def _check_unit(
     if column.name == target or column.name in features:
         used = "the target" if column.name == target else "a feature"
         raise ParameterError(
-            f"{named('unit')} names {column.name!r}, which is {used} too; expected a column of "
-            "identifiers alone (leave it out there)"
+            f"{parameter_name('unit')} names {column.name!r}, which is {used} too; expected a "
+            "column of identifiers alone (leave it out there)"
         )
     if not can_identify(column.type):
         raise TableError(
-            f"{named('unit')} names {column.name!r}, which in {schema.name} has type "
+            f"{parameter_name('unit')} names {column.name!r}, which in {schema.name} has type "
             f"{in_words(column.type)}; expected text or integers, since numbers with a fraction "
             "may be rounded alike (turn it into text first)"
         )

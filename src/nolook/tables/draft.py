@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import TableError
 from nolook.tables.conversion import conversion, original, plain_numbers, trimmed
@@ -368,10 +368,10 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         hints.append(f"Not used: {_listed(shown)}.")
     alone = table.unit.column is None
     if numbers:
-        leave_out = given("exclude", numbers[:_MOST_NAMES], "features=[...]")
+        leave_out = usage_hint("exclude", numbers[:_MOST_NAMES], "features=[...]")
         together = (
             ", and protect all rows of each together if one says whose they are "
-            f"({given('unit', numbers[0])})"
+            f"({usage_hint('unit', numbers[0])})"
         )
         hints.append(
             f"Used as numbers: {_listed(numbers)}. By their names these may be identifiers: if so, "
@@ -381,7 +381,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         hints.append(
             f"Every row is protected by itself. If one of {_listed(units)} says whose row it is, "
             "and somebody may have several, protect all of them together "
-            f"({given('unit', 'NAME')})."
+            f"({usage_hint('unit', 'NAME')})."
         )
     return hints
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import evolve, frozen
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables.design import Columns
 
@@ -86,8 +86,8 @@ def check_where(where: object) -> tuple[Condition, ...]:
     if not isinstance(where, Sequence) or isinstance(where, str | bytes) or len(where) > _FEW:
         what = f"has {len(where)} conditions" if isinstance(where, list | tuple) else _kind(where)
         raise ParameterError(
-            f"{named('where')} {what}; expected a list of at most {_FEW} conditions (for example "
-            f"{given('where', _EXAMPLE, f'where={_LIST}')})"
+            f"{parameter_name('where')} {what}; expected a list of at most {_FEW} conditions (for "
+            f"example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
         )
     return tuple(map(_checked, where))
 
@@ -102,20 +102,22 @@ def _checked(condition: object) -> Condition:
     sign = _SAME.get(str(sign), sign)
     if not isinstance(column, str) or sign not in _SIGNS or not is_one:
         raise ParameterError(
-            f"{named('where')} has a condition that is not a column, a sign and a value; "
-            f"{_EXPECTED} (for example {given('where', _EXAMPLE, f'where={_LIST}')})"
+            f"{parameter_name('where')} has a condition that is not a column, a sign and a value; "
+            f"{_EXPECTED} (for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
         )
     several = sign.endswith("in")
     values = value.tolist() if isinstance(value, np.ndarray) else value
     if several != (isinstance(values, Sequence | set) and not isinstance(values, str | bytes)):
         found = "one value; expected a list" if several else "a list; expected one value (or 'in')"
-        raise ParameterError(f"{named('where')} compares {column!r} by {sign!r} with {found}")
+        raise ParameterError(
+            f"{parameter_name('where')} compares {column!r} by {sign!r} with {found}"
+        )
     listed = [_plain(each) for each in (values if several else (values,))]
     known = tuple(each for each in listed if each is not None)
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
         raise ParameterError(
-            f"{named('where')} compares {column!r} with a missing value, or with no or more than "
-            f"{_MANY} values; expected numbers, texts, dates or booleans"
+            f"{parameter_name('where')} compares {column!r} with a missing value, or with no or "
+            f"more than {_MANY} values; expected numbers, texts, dates or booleans"
         )
     return Condition(column, sign, known)
 
@@ -212,8 +214,8 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
         example = f"{column.name} = {condition.values[0]}"
         raise ParameterError(
-            f"{named('where')} is {str(condition)!r}; expected =, !=, in or not in, since the "
-            f"column holds texts or booleans (for example {example})"
+            f"{parameter_name('where')} is {str(condition)!r}; expected =, !=, in or not in, "
+            f"since the column holds texts or booleans (for example {example})"
         )
     words = ("", *schema.file.missing, *(() if own is None else own.missing))
     missing = words if compared == pa.large_string() else ()
@@ -237,8 +239,8 @@ def _values(
         return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
     if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
         raise ParameterError(
-            f"{named('where')} compares {column.name!r}, which has type {column.declared}; "
-            "expected a column of numbers, texts, dates or booleans"
+            f"{parameter_name('where')} compares {column.name!r}, which has type "
+            f"{column.declared}; expected a column of numbers, texts, dates or booleans"
         )
     numbers = [n for v in condition.values if (n := _number(v)) is not None]
     if len(numbers) < len(condition.values):
@@ -312,6 +314,6 @@ def _number(value: Value) -> int | float | None:
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
     return ParameterError(
-        f"{named('where')} is {str(condition)!r}; expected {expected} (for example "
+        f"{parameter_name('where')} is {str(condition)!r}; expected {expected} (for example "
         f"{condition.column} {condition.sign} {example})"
     )

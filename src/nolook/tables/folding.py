@@ -23,7 +23,7 @@ from nolook.tables.source import Column, Source
 
 __all__ = [
     "Batches",
-    "Cluster",
+    "DistributedSource",
     "Drawing",
     "Foldable",
     "Mapped",
@@ -77,7 +77,7 @@ class Rows(Protocol):
         """Update a statistic that has seen nothing with all rows, in one pass, and return it."""
 
 
-class Cluster(ABC):
+class DistributedSource(ABC):
     """A source whose rows other processes read, and nobody gathers.
 
     Attributes
@@ -92,7 +92,7 @@ class Cluster(ABC):
     columns: tuple[Column, ...]
 
     @abstractmethod
-    def gathered(
+    def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
     ) -> Iterator[Any]:
         """Yield what some work returns for the rows of every part, in the parts' order.
@@ -119,14 +119,14 @@ class Mapped:
     """A statistic of what `turn` makes of batches: for each, any number of other batches."""
 
     def __init__(self, statistic: Foldable, turn: Callable[..., Iterable[tuple[Any, ...]]]) -> None:
-        self._statistic, self._turn = statistic, turn
+        self._statistic, self._transform = statistic, turn
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Mapped:
-        return Mapped(deepcopy(self._statistic, memo), self._turn)
+        return Mapped(deepcopy(self._statistic, memo), self._transform)
 
     def update(self, *batch: Any) -> Self:  # noqa: ANN401
         """Add the rows of a batch."""
-        for turned in self._turn(*batch):
+        for turned in self._transform(*batch):
             self._statistic.update(*turned)
         return self
 

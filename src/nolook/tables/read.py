@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given, named
+from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
@@ -42,7 +42,7 @@ from nolook.tables.memory import (
     join,
     plain,
 )
-from nolook.tables.scan import Means
+from nolook.tables.scan import ExecutionOptions
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -194,7 +194,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     design = evolve(design, schema=declared)
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
-    return Table(opened, design, Means(check_threads(threads)))
+    return Table(opened, design, ExecutionOptions(check_threads(threads)))
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
@@ -231,8 +231,8 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
         return Unit(check_names((unit,), "unit")[0], rows)
     if rows != "weights":
         raise ParameterError(
-            f"{named('rows_per_unit')} is {rows}, but no column names a unit; expected one "
-            f"({given('unit', 'patient_id')})"
+            f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit; expected "
+            f"one ({usage_hint('unit', 'patient_id')})"
         )
     return ROW
 
@@ -252,12 +252,12 @@ def _usual_features(
         return None
     if not declared:
         hint = delimiter_hint([column.name for column in opened.columns]) or (
-            f"for example {given('features', ['age', 'height'])}; or a schema, which 'nolook "
+            f"for example {usage_hint('features', ['age', 'height'])}; or a schema, which 'nolook "
             "schema FILE' drafts"
         )
         raise ParameterError(
-            f"{named('features')} is not given; expected the columns to use, since a CSV file "
-            f"declares no types ({hint})"
+            f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
+            f"file declares no types ({hint})"
         )
     return declared
 
@@ -302,15 +302,15 @@ def _marked(
     """Declare that one value of the target counts as 1."""
     if not isinstance(positive, str) or not positive.strip():
         raise ParameterError(
-            f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
-            f"example {given('positive', 'yes')})"
+            f"{parameter_name('positive')} is not a text; expected the target's value that counts "
+            f"as 1 (for example {usage_hint('positive', 'yes')})"
         )
     kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
     why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
     if why:
         raise ParameterError(
-            f"{named('positive')} is given, but {target!r} {why}; expected a target of text or "
-            "integers (leave it out)"
+            f"{parameter_name('positive')} is given, but {target!r} {why}; expected a target of "
+            "text or integers (leave it out)"
         )
     missing = () if declared is None else declared.missing
     return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
@@ -347,7 +347,7 @@ def _features(X: object) -> MemorySource:
     return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
 
 
-Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+MarkedScores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 
 #: The room of tables of Spark, which is above this one and loaded if one is there.
 _SPARK = "nolook.spark.frames"
@@ -377,9 +377,9 @@ class ScoredTable:
         """What neighbouring tables differ by."""
         return self.table.unit
 
-    def limited(self, most: int, keys: Keys) -> ScoredTable:
-        """Return some rows of each unit, as :meth:`Table.limited`."""
-        return evolve(self, table=self.table.limited(most, keys))
+    def sample_rows(self, most: int, keys: Keys) -> ScoredTable:
+        """Return some rows of each unit, as :meth:`Table.sample_rows`."""
+        return evolve(self, table=self.table.sample_rows(most, keys))
 
     def subject(self) -> Subject:
         """Return what a release is about: both columns."""
@@ -393,13 +393,13 @@ class ScoredTable:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()
 
-    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
-        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
-        return evolve(self, table=self.table.paid_by(pay))
+    def charging(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.charging`."""
+        return evolve(self, table=self.table.charging(pay))
 
-    def settle(self) -> None:
+    def finish_first_pass(self) -> None:
         """Look for missing values if no pass has."""
-        self.table.settle()
+        self.table.finish_first_pass()
 
 
 @frozen
@@ -416,7 +416,7 @@ class OnlyScores:
 
 def _beside_classes(
     positive: float, numbers: NDArray[np.float64], weights: Weights
-) -> Iterator[Marked]:
+) -> Iterator[MarkedScores]:
     scores, targets = numbers
     yield scores, targets == positive, weights
 
@@ -488,8 +488,8 @@ def _check_classes(kind: Any, target: str, level: str, name: str, number: float 
             raise _unlike(target, "a number", "1")
     elif not has_levels(kind):
         raise TableError(
-            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
-            "expected text, integers or booleans (use another column)"
+            f"{parameter_name('target')} names {target!r}, which in {name} has type "
+            f"{in_words(kind)}; expected text, integers or booleans (use another column)"
         )
     elif kind == pa.bool_() and level not in _BOOLEANS.values():
         raise _unlike(target, "true or false", "true")
@@ -536,5 +536,5 @@ def _number(text: str) -> float | None:
 def _unlike(target: str, expected: str, example: str) -> ParameterError:
     return ParameterError(
         f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
-        f"(for example {given('positive', example)})"
+        f"(for example {usage_hint('positive', example)})"
     )

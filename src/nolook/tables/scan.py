@@ -16,26 +16,26 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook._language import given
+from nolook._language import usage_hint
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource, in_place_of, needed, original, unfiltered
 from nolook.tables.design import Design
 from nolook.tables.filter import Filtered
-from nolook.tables.folding import Cluster, Drawing, Foldable, S, fold
+from nolook.tables.folding import DistributedSource, Drawing, Foldable, S, fold
 from nolook.tables.memory import MemorySource
 from nolook.tables.source import Source
 from nolook.tables.units import group_hashes, hashes_of, kept_cells, keyed_hashes, sum_of_rows
 
 __all__ = [
-    "KEPT_BYTES",
+    "CACHE_BYTES",
     "Block",
-    "Checksum",
+    "BlockCache",
+    "ExecutionOptions",
     "FirstPass",
-    "Means",
     "Passes",
-    "Remembered",
+    "RowChecksum",
     "Seen",
     "Weights",
     "blocks",
@@ -66,7 +66,7 @@ class FirstPass:
         self._about = source, design
         self.pay = pay
         self.gaps = False  # whether a missing value was seen
-        self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen
+        self.rows: RowChecksum | None = None  # of an engine's rows, or of those a worker has seen
 
     def noted(self, blocks: Iterator[Block]) -> Iterator[Block]:
         """Yield blocks, counted in the checksum if there is one."""
@@ -75,7 +75,7 @@ class FirstPass:
                 self.rows.update(block[0])
             yield block
 
-    def compare(self, gaps: bool, rows: Checksum) -> None:
+    def compare(self, gaps: bool, rows: RowChecksum) -> None:
         """Take over what a pass by an engine saw; refuse other rows than in the pass before."""
         self.gaps |= gaps
         if self.rows not in (None, rows):
@@ -107,7 +107,7 @@ class Seen(NamedTuple):
             raise TableError(
                 f"{source.name} has a row without a value of {design.unit.column!r}, its unit; "
                 "expected one in every row (or leave such rows out: "
-                f"{given('missing', 'drop-row')})"
+                f"{usage_hint('missing', 'drop-row')})"
             )
         if not self.complete:
             _refuse_gaps(source, design)
@@ -139,8 +139,8 @@ def _refuse_gaps(source: Source, design: Design) -> None:
         raise TableError(
             f"{source.name} has a missing or infinite value in a column in use"
             f"{unlike if declared else ''}; expected none (leave such rows out: "
-            f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
-            f"how cells are written: {given('schema', 'FILE.toml')})"
+            f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
+            f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
         )
 
 
@@ -157,7 +157,7 @@ def may_drop_rows(source: Source, design: Design) -> bool:
     return any(c.may_be_missing for c in source.columns if c.name in needed)
 
 
-class Checksum:
+class RowChecksum:
     """How many rows a pass saw, and what they were, whatever their order: the same in each pass.
 
     It finds rows that changed, not rows that were changed to deceive it.
@@ -170,7 +170,7 @@ class Checksum:
         """Add rows of shape (columns, rows)."""
         self._add(numbers.shape[1], int(sum_of_rows(numbers)))
 
-    def merge(self, other: Checksum) -> None:
+    def merge(self, other: RowChecksum) -> None:
         """Add the rows another one has seen."""
         self._add(other.rows, other.sum)
 
@@ -179,25 +179,25 @@ class Checksum:
         self.sum = (self.sum + added) % 2**64
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Checksum) and (self.rows, self.sum) == (other.rows, other.sum)
+        return isinstance(other, RowChecksum) and (self.rows, self.sum) == (other.rows, other.sum)
 
     __hash__ = None  # type: ignore[assignment]
 
 
 #: What may be kept of a table.
-KEPT_BYTES = 256 * 2**20
+CACHE_BYTES = 256 * 2**20
 
 #: Numbers of shape (columns, rows), and which rows have all they need.
 Block: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
-class Remembered:
+class BlockCache:
     """Blocks of a table's parts. Whoever is given some must leave their numbers as they are."""
 
     def __init__(self, source: Source, design: Design) -> None:
         self._about = source, design
         self._parts: dict[int | None, list[Block]] = {}
-        self._room = KEPT_BYTES
+        self._room = CACHE_BYTES
 
     def is_of(self, source: Source, design: Design) -> bool:
         """Tell whether the blocks are of a source, and were read in the same way."""
@@ -320,21 +320,21 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
 
 
 @frozen
-class Means:
+class ExecutionOptions:
     """How rows are read: no bit of what they give depends on it."""
 
     threads: Threads = "auto"
-    kept: Remembered | None = None
+    kept: BlockCache | None = None
 
-    def keeping(self, source: Source, design: Design) -> Means:
+    def keeping(self, source: Source, design: Design) -> ExecutionOptions:
         """Return means that keep the rows of a source, if it tells that all their numbers fit."""
         if self.kept is not None and self.kept.is_of(source, design):
             return self
         found = original(source)
         rows = getattr(found, "rows", None)
-        fits = rows is not None and rows * (8 * design.binary.size + 1) <= KEPT_BYTES
+        fits = rows is not None and rows * (8 * design.binary.size + 1) <= CACHE_BYTES
         fits = fits and not isinstance(found, MemorySource)
-        return evolve(self, kept=Remembered(source, design) if fits else None)
+        return evolve(self, kept=BlockCache(source, design) if fits else None)
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
@@ -348,7 +348,7 @@ Weights: TypeAlias = NDArray[np.int64] | None
 class Passes(ABC):
     """Rows that are passed over as often as wanted; who reads them is the source's affair."""
 
-    def __init__(self, source: Source, design: Design, means: Means) -> None:
+    def __init__(self, source: Source, design: Design, means: ExecutionOptions) -> None:
         self._source = source
         self._design = design
         self._means = means
@@ -390,16 +390,16 @@ class Passes(ABC):
         self._first_pass.end()
         return statistic
 
-    def _fold_elsewhere(self, statistic: Foldable, cluster: Cluster) -> None:
-        gaps, rows = False, Checksum()
-        for state, with_gaps, checksum in self._gathered(partial(_state, statistic), cluster):
+    def _fold_elsewhere(self, statistic: Foldable, cluster: DistributedSource) -> None:
+        gaps, rows = False, RowChecksum()
+        for state, with_gaps, checksum in self._collect(partial(_state, statistic), cluster):
             statistic.merge(state)
             rows.merge(checksum)
             gaps |= with_gaps
         self._first_pass.compare(gaps, rows)
 
-    def _gathered(
-        self, work: Callable[[Any, int], Any], cluster: Cluster, *, alone: bool = False
+    def _collect(
+        self, work: Callable[[Any, int], Any], cluster: DistributedSource, *, alone: bool = False
     ) -> Iterator[Any]:
         """Yield what some work returns for the rows of every part, in the parts' order.
 
@@ -409,7 +409,7 @@ class Passes(ABC):
         unit = None
         if self.unit.column is not None and not alone:
             unit = in_place_of(unfiltered(self._source), None), self.unit.column
-        return cluster.gathered(partial(_over, self.over(None), work), names, unit)
+        return cluster.collect(partial(_over, self.with_source(None), work), names, unit)
 
     @property
     def threads(self) -> int:
@@ -417,9 +417,9 @@ class Passes(ABC):
         return worker_threads(self._means.threads)
 
     @property
-    def _cluster(self) -> Cluster | None:
+    def _cluster(self) -> DistributedSource | None:
         found = original(self._source)
-        return found if isinstance(found, Cluster) else None
+        return found if isinstance(found, DistributedSource) else None
 
     @property
     def engine(self) -> str | None:
@@ -431,7 +431,7 @@ class Passes(ABC):
         if self._cluster is not None:
             self._cluster.batches(())
 
-    def over(self, source: Source | None) -> Self:
+    def with_source(self, source: Source | None) -> Self:
         """Return the table of another source with the same columns, fit to be pickled.
 
         With None it has no rows: it is what other processes are sent, to read theirs with.
@@ -442,7 +442,7 @@ class Passes(ABC):
         table._first_pass = FirstPass(table._source, self._design)
         return table
 
-    def paid_by(self, pay: Callable[[], object]) -> Self:
+    def charging(self, pay: Callable[[], object]) -> Self:
         """Return the same table; it calls `pay` before it hands on anything it reads.
 
         That is at the end of its first pass, if no row is refused there (:meth:`check_complete`).
@@ -450,17 +450,17 @@ class Passes(ABC):
         if self.unit.column is not None:
             self.check_complete()  # the pass that groups units looks at nothing else
             pay()
-            return self._again()
-        return self._again(pay)
+            return self._fresh()
+        return self._fresh(pay)
 
-    def _again(self, pay: Callable[[], object] | None = None) -> Self:
+    def _fresh(self, pay: Callable[[], object] | None = None) -> Self:
         """Return a copy whose first pass is still to come, and keeps the rows if they fit."""
         table = copy(self)
         table._means = self._means.keeping(self._source, self._design)
         table._first_pass = FirstPass(self._source, self._design, pay)
         return table
 
-    def settle(self) -> None:
+    def finish_first_pass(self) -> None:
         """Look for missing values in a pass of its own, and pay, if no pass has."""
         if self._first_pass.pay is not None:
             self.check_complete()
@@ -480,20 +480,20 @@ class Passes(ABC):
         if self._cluster is None:
             seen = look(source, design)
         else:
-            found = [*self._gathered(_looked, self._cluster, alone=True)]
+            found = [*self._collect(_looked, self._cluster, alone=True)]
             seen = Seen(*(all(each) for each in zip(Seen(True, True), *found, strict=True)))
         seen.check(source, design)
 
 
 def _over(table: Passes, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
     """Do some work with a table that was sent without its rows, where these are."""
-    return work(table.over(source), part)
+    return work(table.with_source(source), part)
 
 
-def _state(statistic: S, table: Passes, part: int) -> tuple[S, bool, Checksum]:
+def _state(statistic: S, table: Passes, part: int) -> tuple[S, bool, RowChecksum]:
     """Update a statistic with all rows; return whether a value was missing, and a checksum."""
     first = table._first_pass
-    first.rows = Checksum()
+    first.rows = RowChecksum()
     batches: Iterator[tuple[Any, ...]] = table._weighted(None)
     if isinstance(statistic, Drawing):
         statistic.start(part, None if table.unit.column is None else table.count_units())

@@ -22,8 +22,8 @@ from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 import numpy as np
 from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 
-from nolook._language import given as written
-from nolook._language import named
+from nolook._language import parameter_name
+from nolook._language import usage_hint as written
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
 from nolook.tables.memory import as_text
@@ -472,8 +472,9 @@ class Schema:
         (declared,) = self.used_as(use) or (None,)
         if given is not None and declared is not None and given != declared:
             raise ParameterError(
-                f"{named(use)} is {shown(given)}, but the schema's is {declared!r}; expected one "
-                f"of them (leave this one out, or change which column has the use {use!r} there)"
+                f"{parameter_name(use)} is {shown(given)}, but the schema's is {declared!r}; "
+                "expected one of them (leave this one out, or change which column has the use "
+                f"{use!r} there)"
             )
         return declared if given is None else given
 

@@ -17,17 +17,25 @@ from nolook.errors import TableError
 from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Columns, Design
 from nolook.tables.filter import Filtered
-from nolook.tables.scan import Means, Passes, Weights, blocks, identifiers, may_drop_rows, row_keys
+from nolook.tables.scan import (
+    ExecutionOptions,
+    Passes,
+    Weights,
+    blocks,
+    identifiers,
+    may_drop_rows,
+    row_keys,
+)
 from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Held, Source
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = [
-    "KeptColumns",
-    "Marked",
     "Numbers",
+    "SourceColumns",
     "Subject",
+    "Subset",
     "Table",
     "View",
     "Weights",
@@ -85,10 +93,10 @@ def recipe_of(design: Design) -> dict[str, Any]:
 
 
 #: Turns numbers of shape (columns, rows) into those of a view.
-Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Transform: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-_USUAL = Means()
+_USUAL = ExecutionOptions()
 
 
 class Table(Passes):
@@ -110,7 +118,7 @@ class Table(Passes):
         What neighbouring tables differ by.
     """
 
-    def __init__(self, source: Source, design: Design, means: Means = _USUAL) -> None:
+    def __init__(self, source: Source, design: Design, means: ExecutionOptions = _USUAL) -> None:
         super().__init__(source, design, means)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
@@ -153,7 +161,7 @@ class Table(Passes):
         if self.unit.whole > 1:
             raise RuntimeError("rows with weights are read as if they had none")
         self.check_here()
-        self.settle()
+        self.finish_first_pass()
         for numbers, _ in self._read(drop=True):
             yield numbers
 
@@ -167,7 +175,7 @@ class Table(Passes):
         That is None where a row is a unit of its own.
         """
         self.check_here()
-        self.settle()
+        self.finish_first_pass()
         return self._of_units(None)
 
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
@@ -198,7 +206,7 @@ class Table(Passes):
     def count_units(self) -> int:
         """Return how many units there are; as confidential as the table."""
         if self._cluster is not None:
-            return sum(self._gathered(_units_counted, self._cluster))
+            return sum(self._collect(_units_counted, self._cluster))
         return int(np.count_nonzero(self.units().counts))
 
     def _identifiers(self) -> Iterator[Any]:
@@ -223,21 +231,21 @@ class Table(Passes):
         """
         return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
 
-    def over(self, source: Source | None) -> Self:
+    def with_source(self, source: Source | None) -> Self:
         """Return the table of another source with the same columns, fit to be pickled."""
-        table = super().over(source)
+        table = super().with_source(source)
         table.__dict__.pop("_parts", None)
         table._units = None
         return table
 
-    def limited(self, most: int, keys: Keys) -> Table:
+    def sample_rows(self, most: int, keys: Keys) -> Table:
         """Return the table with `most` rows of each unit, drawn once for all passes.
 
         `keys` gives so many secret random numbers.
         """
         if self._cluster is not None:
             return _LimitedElsewhere(self, most, keys(2).tobytes())
-        table = Marked(self, self.units().chosen(most, keys))
+        table = Subset(self, self.units().chosen(most, keys))
         table.unit = evolve(self.unit, rows=most)
         return table
 
@@ -330,12 +338,12 @@ class View(Table):
         whole: Table,
         features: tuple[str, ...],
         target: str | None,
-        turn: Turn,
+        transform: Transform,
         binary: NDArray[np.bool_],
     ) -> None:
         super().__init__(whole._source, whole._design, whole._means)
         self._first_pass = whole._first_pass
-        self._whole, self._turn = whole, turn
+        self._whole, self._transform = whole, transform
         self.unit = whole.unit
         self.feature_names, self.target_name, self.binary = features, target, binary
 
@@ -353,20 +361,20 @@ class View(Table):
             self._whole.keeping_infinite(),
             self.feature_names,
             self.target_name,
-            self._turn,
+            self._transform,
             self.binary,
         )
 
-    def over(self, source: Source | None) -> Self:
+    def with_source(self, source: Source | None) -> Self:
         """Return the same view of the table of another source."""
-        view = super().over(source)
-        view._whole = self._whole.over(source)
+        view = super().with_source(source)
+        view._whole = self._whole.with_source(source)
         view._first_pass = view._whole._first_pass
         return view
 
-    def _again(self, pay: Callable[[], object] | None = None) -> Self:
+    def _fresh(self, pay: Callable[[], object] | None = None) -> Self:
         view = copy(self)
-        view._whole = self._whole._again(pay)
+        view._whole = self._whole._fresh(pay)
         view._first_pass = view._whole._first_pass
         return view
 
@@ -381,10 +389,10 @@ class View(Table):
         self, *, drop: bool, part: int | None = None
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         for numbers, complete in self._whole._read(drop=drop, part=part):
-            yield self._turn(numbers), complete
+            yield self._transform(numbers), complete
 
 
-class Marked(View):
+class Subset(View):
     """Another table with only some of its rows, marked by their places, which it has counted."""
 
     def __init__(self, whole: Table, kept: NDArray[np.bool_]) -> None:
@@ -430,13 +438,13 @@ class _LimitedElsewhere(View):
         self._most, self._secret = most, secret
         self.unit = evolve(whole.unit, rows=most)
 
-    def over(self, source: Source | None) -> Self:
+    def with_source(self, source: Source | None) -> Self:
         """Return the same rows of the table of another source."""
-        view = super().over(source)
+        view = super().with_source(source)
         if source is None:
             return view
         keys = partial(row_keys, self._secret, view._source, view._design)
-        return cast("Self", view._whole.limited(self._most, keys))
+        return cast("Self", view._whole.sample_rows(self._most, keys))
 
 
 def _units_counted(table: Table, _: int) -> int:
@@ -469,10 +477,10 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         of_rows = draw(units.counts.size)[units.between(0, rows)]
     for number in range(folds):
         inside = of_rows == number
-        yield Marked(table, ~inside), Marked(table, inside)
+        yield Subset(table, ~inside), Subset(table, inside)
 
 
-class KeptColumns:
+class SourceColumns:
     """Some columns of a table's source, all rows in order: of their types, in CSV as texts.
 
     Nothing of them is private: they are the cells. Raises TableError if a column is unknown or

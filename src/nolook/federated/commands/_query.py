@@ -72,7 +72,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     check_files(file, report, servers.files, force=force)
     with explained(lambda: _AGAIN), servers.clients(batch) as both:
         if dry_run:
-            _rehearse(batch, quiet=quiet)
+            _print_dry_run(batch, quiet=quiet)
             return
         agreed = close(batch, both) if freeze else None
         findings = _released(batch, ask(batch, both), chosen, groups, file)
@@ -102,13 +102,13 @@ def _released(
     return roc_findings(found, found.scored_)
 
 
-def _rehearse(batch: Batch, *, quiet: bool) -> None:
+def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
     """Show what the answers to a batch would be and cost; asks no server."""
-    from nolook.report.dry_run import print_rehearsed
+    from nolook.report.dry_run import print_dry_run
 
     if not quiet:
-        words = f"{batch.kind} by two servers"
-        print_rehearsed(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
+        words = f"two servers' {batch.kind}"
+        print_dry_run(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
 
 
 def _tell(batch: Batch, found: Frozen) -> None:

@@ -1,7 +1,7 @@
 """A private lower bound on the number of rows (Dick et al. 2023, section 4).
 
 Once it is paid for, decisions may rest on this bound, and never on the number itself. The proof is
-``rows_bound.md``.
+``row_count_bound.md``.
 """
 
 from __future__ import annotations

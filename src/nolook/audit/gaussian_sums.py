@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook._unit import WHOLE
-from nolook.audit.case import Case, Draws, gaussian_case, one_by_one, projected
+from nolook.audit.audit_case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release

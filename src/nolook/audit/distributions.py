@@ -7,8 +7,8 @@ from functools import cache, partial
 import numpy as np
 
 from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.rows_bound import rows_bound
-from nolook.audit.case import (
+from nolook.algorithms.row_count_bound import rows_bound
+from nolook.audit.audit_case import (
     Case,
     Vector,
     ignore,
@@ -18,7 +18,7 @@ from nolook.audit.case import (
     pure_case,
     table_by_table,
 )
-from nolook.audit.laws import laplace_law
+from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity

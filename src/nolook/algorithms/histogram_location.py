@@ -17,8 +17,8 @@ from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from nolook.algorithms.bin_noise import BinNoise
-from nolook.algorithms.magnitude_shapes import tail_bins
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.magnitude_fit import tail_bins
 
 __all__ = ["LinearReading", "joined", "read_linear"]
 

@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import (
     PureEvent,
 )
 from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
-from nolook.report.standing import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, Standing
 from nolook.report.wording import (
     count,
     number,

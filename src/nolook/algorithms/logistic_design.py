@@ -13,9 +13,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.linear_design import Blocks, WeightedDesign, choose_unit, release_gram
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound, whitened_norm_counts
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.weighted_design import Blocks, WeightedDesign, choose_unit, release_gram
 from nolook.algorithms.whitening import Spread, spread_of
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import whitened_rows

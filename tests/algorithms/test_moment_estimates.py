@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms.moment_fit import fit_measures, nearest_moments
+from nolook.algorithms.moment_estimates import fit_measures, nearest_moments
 from nolook.algorithms.moment_regression import (
     MomentRelease,
     NoisyMoments,

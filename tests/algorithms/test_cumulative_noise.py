@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.algorithms.count_noise import ForestNoise, rising, settled
+from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.forest import Forest
 from tests.algorithms.test_forest import FORESTS, covariance
 

@@ -179,4 +179,4 @@ def one_row_each(table: Table, source: ByteSource) -> Table:
 
     So adding or removing a unit adds or removes a row. Which rows are drawn must not reach a user.
     """
-    return table if table.unit.whole == 1 else table.limited(1, source.words)
+    return table if table.unit.whole == 1 else table.sample_rows(1, source.words)

@@ -11,9 +11,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.bin_noise import BinNoise
-from nolook.algorithms.linear_reading import joined, read_linear
-from nolook.algorithms.magnitude_shapes import fit_magnitudes
+from nolook.algorithms.histogram_location import joined, read_linear
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.statistics.histograms import histograms_sensitivity
 

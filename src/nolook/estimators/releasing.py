@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import define, evolve
 
-from nolook._language import named
+from nolook._language import parameter_name
 from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
 from nolook.errors import ParameterError, WeakPrivacyWarning
@@ -25,7 +25,7 @@ from nolook.tables.read import ScoredTable
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "Rehearsed", "Rows", "make_release", "rehearsing", "warn"]
+__all__ = ["DryRun", "Progress", "Rows", "dry_running", "make_release", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -39,20 +39,20 @@ _Stored = TypeVar("_Stored")
 #: What a release reads: a table, or one whose columns are a score and a class.
 Rows: TypeAlias = Table | ScoredTable
 
-_REHEARSING: ContextVar[bool] = ContextVar("rehearsing", default=False)
+_REHEARSING: ContextVar[bool] = ContextVar("dry_running", default=False)
 
 
 @define
-class Rehearsed(Exception):  # noqa: N818 -- somebody's wish, no error
-    """What a release would be charged for: raised in its place by a rehearsal."""
+class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
+    """What a release would be charged for: raised in its place by a dry run."""
 
     purpose: str
     guarantee: PrivacyGuarantee
 
 
 @contextmanager
-def rehearsing() -> Iterator[None]:
-    """Let every release of the block end, as `Rehearsed`, before it reads a row or is charged."""
+def dry_running() -> Iterator[None]:
+    """Let every release of the block end, as `DryRun`, before it reads a row or is charged."""
     before = _REHEARSING.set(True)
     try:
         yield
@@ -74,7 +74,7 @@ def make_release(
     Too small a budget is refused before the data are read. The first pass finds missing values, an
     error outside the guarantee; then comes the charge, and only then the release gets what was
     read. `open_rows` checks against the declared columns only; `store` is post-processing. A
-    rehearsal ends after all that is checked without a row. Relation "replace" is refused where rows
+    dry run ends after all that is checked without a row. Relation "replace" is refused where rows
     may be left out.
     """
     require(ledger, plan.guarantee)
@@ -84,9 +84,9 @@ def make_release(
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                f"{named('relation')} is 'replace', but the table may leave out rows with missing "
-                "values, whose number is private; expected 'add-remove' (or leave missing values "
-                "an error)"
+                f"{parameter_name('relation')} is 'replace', but the table may leave out rows "
+                "with missing values, whose number is private; expected 'add-remove' (or leave "
+                "missing values an error)"
             )
         about = rows.subject()
         guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)
@@ -95,7 +95,7 @@ def make_release(
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _REHEARSING.get():
-            raise Rehearsed(purpose, guarantee)
+            raise DryRun(purpose, guarantee)
         announce("missing values")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)
@@ -103,13 +103,13 @@ def make_release(
         with ExitStack() as charged:
             charged.callback(_RUNNING.reset, _RUNNING.set(True))
             payment = charge(ledger, guarantee, purpose, details)
-            rows = rows.paid_by(partial(charged.enter_context, payment))
+            rows = rows.charging(partial(charged.enter_context, payment))
             if rows.unit.column is not None and rows.unit.whole == 1:
                 # From a source of its own, so that noise does not depend on how many there are.
                 keys = byte_source(plan.random_state).words
-                rows = rows.limited(rows.unit.most_rows, keys)
+                rows = rows.sample_rows(rows.unit.most_rows, keys)
             released = release.run(rows, source, announce)
-            rows.settle()
+            rows.finish_first_pass()
         announce("results")
         return store(released, guarantee)
 

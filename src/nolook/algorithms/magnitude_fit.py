@@ -27,7 +27,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.bin_noise import BinNoise
+from nolook.algorithms.histogram_noise import BinNoise
 from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_edges
 
 __all__ = ["TAIL", "MagnitudeFit", "fit_magnitudes", "tail_bins"]

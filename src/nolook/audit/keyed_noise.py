@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, gaussian_case, on_both, one_by_one, pure_case
-from nolook.audit.laws import laplace_law
+from nolook.audit.audit_case import FEWER_RUNS, Case, gaussian_case, on_both, one_by_one, pure_case
+from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.noise import ByteSource
 

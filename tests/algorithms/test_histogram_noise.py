@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from nolook.algorithms.bin_noise import BinNoise
+from nolook.algorithms.histogram_noise import BinNoise
 
 BINS = np.array([1, 2, 5, 12, 40])
 

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 import nolook
-from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
+from nolook.report.reference_levels import HOW_TO_READ, contrasts
 from tests.report.hand_made import choosing, current, fitted
 from tests.report.pages import Page
 
