@@ -247,8 +247,8 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
     names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
     if not names:
         raise ParameterError(
-            f"{parameter_name('want')} is given, but nothing is known of {method}; expected another "
-            "method (or none)"
+            f"{parameter_name('want')} is given, but nothing is known of {method}; expected "
+            "another method (or none)"
         )
     most = 0.0
     if len(words) == 2 and words[0] in names:
