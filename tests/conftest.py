@@ -21,13 +21,17 @@ from tests.report.command import Result
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 settings.register_profile(
     "nolook",
-    max_examples=1000 if LONG else 50,
+    max_examples=1000 if LONG else 25,
     deadline=None,
     derandomize=not CHOSEN,
     database=None,
     print_blob=True,
 )
 settings.load_profile("nolook")
+# Numba keeps what it has compiled beside the sources; bytecode is kept there too, also by the many
+# processes that tests start, each of which would compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A ledger that somebody works with is not for tests.
 os.environ.pop("NOLOOK_LEDGER", None)
 

@@ -90,6 +90,14 @@ def shown(done: Result, folder: Path, privacy: dict) -> Page:
     return page
 
 
+@pytest.mark.parametrize("release", [ecdf, roc])
+@pytest.mark.parametrize(("smoothing", "stored"), [("isotonic", "isotonic"), ("none", None)])
+def test_a_smoothing_is_chosen_by_name(here, cli, release, smoothing, stored):
+    done = cli(*release("--grid", "0:120:1", "--smoothing", smoothing, "--output", "o.json"))
+    assert done.status == 0, done.err
+    assert read(here / "o.json")["smoothing"] == stored
+
+
 def test_a_distribution_is_printed_written_and_charged(here, cli):
     done = cli(*ecdf("--grid", "0:120:1", "--ledger", "a.ledger", "--report", "r.html"))
     assert names_in(here) == {"people.age.distribution.json", "r.html"}

@@ -49,12 +49,10 @@ RELEASES = {
     "groups": lambda r: hosmer_lemeshow_plan(1.5, 10, r),
     "an evaluation": lambda _: evaluation_release(1.5, 10),
 }
-releases = pytest.mark.parametrize("name", RELEASES)
-under_relations = pytest.mark.parametrize(
-    ("name", "relation"),
-    [(name, "add-remove") for name in RELEASES]
-    + [(name, "replace") for name in RELEASES if name != "an evaluation"],
-)
+UNDER_RELATIONS = [(name, "add-remove") for name in RELEASES] + [
+    (name, "replace") for name in RELEASES if name != "an evaluation"
+]
+under_relations = pytest.mark.parametrize(("name", "relation"), UNDER_RELATIONS)
 
 
 @dataclass
@@ -154,8 +152,19 @@ def stated(release):
     )
 
 
-@under_relations
-@pytest.mark.parametrize("unit", UNITS)
+#: A unit of equal rows, which loses most, every day; the others of each release in turn.
+OF_UNITS = [
+    pytest.param(
+        *case,
+        unit,
+        marks=[pytest.mark.slow] * (unit != "equal rows" and (i + j) % len(UNITS) % 2),
+    )
+    for i, case in enumerate(UNDER_RELATIONS)
+    for j, unit in enumerate(UNITS)
+]
+
+
+@pytest.mark.parametrize(("name", "relation", "unit"), OF_UNITS)
 def test_a_unit_with_any_rows_loses_what_a_row_may(name, relation, unit):
     release, rest = RELEASES[name](relation), panel(30)
     other = joined(rest, OTHER) if relation == "replace" else rest
@@ -172,8 +181,15 @@ def test_a_unit_with_any_rows_loses_what_a_row_may(name, relation, unit):
     assert lost > ((0.4 if relation == "replace" else 0.99) if alike else 0)
 
 
-@releases
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        pytest.param(name, unit, marks=case.marks)
+        for case in OF_UNITS
+        for name, relation, unit in [case.values]
+        if relation == "add-remove"
+    ],
+)
 def test_a_unit_of_which_so_many_rows_count_loses_no_more(name, unit):
     release, rest = RELEASES[name]("add-remove"), panel(30)
     runs = []

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
-__all__ = ["COLUMNS", "column"]
+import numpy as np
+import pytest
+
+__all__ = ["COLUMNS", "column", "with_columns"]
 
 COLUMNS = (
     "constant", "zero", "minus zero", "mostly zero", "mostly one value", "tiny", "huge", "largest",
     "subnormal", "symmetric", "near 2^53", "years", "one outlier", "heavy tail",
 )  # fmt: skip
+
+
+def with_columns(rows: Mapping[str, object]) -> pytest.MarkDecorator:
+    """Pair rows with columns: every day each with half of the others."""
+    pairs = [
+        pytest.param(row, name, id=f"{kind}-{name}", marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, (kind, row) in enumerate(rows.items())
+        for j, name in enumerate(COLUMNS)
+    ]
+    return pytest.mark.parametrize(("row", "name"), pairs)
 
 
 def column(name: str, rows: int, seed: int = 1) -> np.ndarray:

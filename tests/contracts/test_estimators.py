@@ -15,7 +15,7 @@ import nolook
 from nolook.estimators.base import ESTIMATES
 from nolook.report.model_findings import model_findings
 from tests.contracts import estimators
-from tests.contracts.columns import COLUMNS, column
+from tests.contracts.columns import column, with_columns
 from tests.contracts.estimators import ESTIMATORS, FAILURES, REGRESSORS, results
 from tests.contracts.releases import published
 from tests.contracts.releases import regression as data
@@ -67,8 +67,7 @@ def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
     assert np.isfinite(published(fitted)).all()
 
 
-@every_estimator
-@pytest.mark.parametrize("name", COLUMNS)
+@with_columns(ESTIMATORS)
 def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
     X, y = data()
     X[:, 1] = column(name, ROWS)
@@ -123,8 +122,7 @@ def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@every_regressor
-@pytest.mark.parametrize("name", COLUMNS)
+@with_columns(REGRESSORS)
 def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(2 * ROWS, 3))
@@ -134,8 +132,7 @@ def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
     assert fitted.score(X, y) > 0.4
 
 
-@every_regressor
-@pytest.mark.parametrize("name", COLUMNS)
+@with_columns(REGRESSORS)
 def test_a_degenerate_target_gets_an_ordinary_answer(row, name):
     X, _ = data()
     fitted = row.make(random_state=0).fit(X, column(name, ROWS))

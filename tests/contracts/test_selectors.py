@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import nolook
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.privacy.accounting import total_delta
-from tests.contracts.columns import COLUMNS, column
+from tests.contracts.columns import column, with_columns
 from tests.contracts.releases import choices as data
 from tests.contracts.selectors import FAILURES, SELECTORS
 
@@ -73,8 +73,7 @@ def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
     assert row.make(3).fit(X, y).support_.sum() == 3
 
 
-@every_selector
-@pytest.mark.parametrize("name", COLUMNS)
+@with_columns(SELECTORS)
 def test_degenerate_features_and_targets_get_an_ordinary_answer(row, name):
     X, y = data()
     X[:, 0] = column(name, ROWS)

@@ -19,19 +19,11 @@ from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens
 from nolook.tables.schema import Schema
-from tests.federated.forking import Forks
 from tests.federated.made import KEYS
 from tests.federated.servers import Pair
 from tests.report.command import Result, run
 
 ROWS = 300
-
-
-@pytest.fixture(scope="module")
-def forks():
-    made = Forks()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -408,7 +400,6 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     with sqlite3.connect("v.db") as database:
         database.execute("CREATE TABLE t (age REAL, bought TEXT)")
         database.executemany("INSERT INTO t VALUES (?, ?)", [(1.0, "yes"), (2.5, "no")])
-        database.execute("CREATE VIEW old AS SELECT age FROM t WHERE age > 2")
     database.close()
     (here / "t").mkdir()
     for part, age in enumerate((1.0, 2.5)):

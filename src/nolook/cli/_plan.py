@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})
 
 
-@reads_table({"features": "--features"})
+@reads_table({"features": "--features", "want": "--want"})
 def plan(
     table: Annotated[
         str | None,

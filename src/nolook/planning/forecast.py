@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from nolook._language import parameter_name
 from nolook._unit import RowsPerUnit, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
 from nolook.errors import ParameterError
@@ -246,7 +247,8 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
     names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
     if not names:
         raise ParameterError(
-            f"want is given, but nothing is known of {method}; expected another method (or none)"
+            f"{parameter_name('want')} is given, but nothing is known of {method}; expected "
+            "another method (or none)"
         )
     most = 0.0
     if len(words) == 2 and words[0] in names:
@@ -256,7 +258,7 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
             most = 0.0
     if not 0.0 < most < math.inf:
         raise ParameterError(
-            f"want is {one_line(want)!r}; expected one of {', '.join(names)} and the most it may "
-            f"be (for example '{names[0]} 0.1')"
+            f"{parameter_name('want')} is {one_line(want)!r}; expected one of {', '.join(names)} "
+            f"and the most it may be (for example '{names[0]} 0.1')"
         )
     return words[0], most
