@@ -136,7 +136,7 @@ def of_case(case):
     return pytest.param(case, id=name, marks=[pytest.mark.slow] * slow)
 
 
-@pytest.mark.parametrize("case", map(of_case, CASES))
+@pytest.mark.parametrize("case", [of_case(case) for case in CASES])
 def test_a_second_implementation_agrees_with_the_vectors(case):
     levels, stops, cell = case["levels"], tuple(case["stops"]), case["cell"]
     context = bytes.fromhex(case["context"])
