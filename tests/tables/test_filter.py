@@ -157,6 +157,24 @@ def test_dates_and_long_integers_are_compared_as_they_are():
     assert chosen(pa.table({"id": [0, 1], "k": broken}), [("k", "!=", "a")]) == [0, 1]
 
 
+def test_cells_of_every_kind_of_column_can_be_left_out():
+    """Also views, which Arrow cannot choose among, and texts that are not UTF-8."""
+    words = [b"a", b"\xff", b"c"]
+    kinds = {
+        "view": pa.array(["a", "b", "c"]).cast(pa.string_view()),
+        "coded": pa.array(["a", "b", "a"]).dictionary_encode(),
+        "coded view": pa.DictionaryArray.from_arrays(
+            pa.array([0, 1, 0], pa.int8()), pa.array(["a", "b"]).cast(pa.string_view())
+        ),
+        "raw": pa.array(words).view(pa.string()),
+    }
+    for cells in kinds.values():
+        table = pa.table({"x": [0.0, 1.0, 2.0], "who": cells, "k": [1, 2, 1]})
+        read = nolook.read_table(table, features=["x"], unit="who", where=[("k", "=", 1)])
+        assert [batch.tolist() for batch, *_ in read.batches_of_units()] == [[[0.0, 2.0]]]
+        assert chosen(table.rename_columns(["id", "who", "k"]), [("who", "!=", "b")])
+
+
 def test_a_missing_value_in_another_row_is_no_error():
     table = pa.table({"id": [0.0, None, 2.0], "k": [1, 2, 1]})
     assert chosen(table, [("k", "=", 1)]) == [0, 2]
@@ -184,6 +202,9 @@ def test_columns_kept_beside_are_those_of_the_same_rows():
     kept = SourceColumns(read, ["id", "word"])
     count = sum(numbers.shape[1] for numbers, _ in read.batches_in_place())
     assert kept.take(count).column("id").to_pylist() == expected(MIXED)
+    views = pa.table({"x": [1.0, 2.0], "who": pa.array(["a", "b"]).cast(pa.string_view())})
+    read = nolook.read_table(views, features=["x"], where=[("x", ">", 1)])
+    assert SourceColumns(read, ["who"]).take(1).column("who").to_pylist() == ["b"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 from nolook.tables.conversion import in_place_of
-from nolook.tables.source import Column, Held, Source
+from nolook.tables.source import Column, Held, Source, movable
 from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
 __all__ = ["ByUnit", "Pieces"]
@@ -30,8 +30,6 @@ _NUMBERS = 1 << 22
 _SPOOLED = 1 << 24
 # How a piece begins that is words instead of rows; no stream of Arrow's does.
 _REFUSED = b"\0"
-
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 class ByUnit:
@@ -65,7 +63,7 @@ class ByUnit:
     def _cut(self, batch: Any, places: int) -> list[tuple[int, bytes]]:  # noqa: ANN401
         place = self._places(batch, places)
         order = pa.array(np.argsort(place, kind="stable"))
-        columns = [_movable(column).take(order) for column in batch.columns]
+        columns = [movable(column).take(order) for column in batch.columns]
         ends = np.cumsum(np.bincount(place, minlength=places))
         pieces = []
         for at, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
@@ -143,13 +141,6 @@ def _joined(batches: Iterable[Any], numbers: int) -> Iterator[Any]:
 
 def _numbers(batch: Any) -> int:  # noqa: ANN401
     return batch.num_rows * batch.num_columns  # type: ignore[no-any-return]
-
-
-def _movable(cells: Any) -> Any:  # noqa: ANN401
-    """Return cells that Arrow can put into another order."""
-    if pt.is_dictionary(cells.type):
-        return pa.DictionaryArray.from_arrays(cells.indices, _movable(cells.dictionary))
-    return cells.cast(_VIEWS[cells.type]) if cells.type in _VIEWS else cells
 
 
 def _own_words(cells: Any) -> Any:  # noqa: ANN401

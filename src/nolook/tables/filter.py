@@ -23,6 +23,7 @@ from attrs import evolve, frozen
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables.design import Columns
+from nolook.tables.source import movable
 
 if TYPE_CHECKING:
     from nolook.tables.schema import ColumnSchema, Schema
@@ -34,6 +35,7 @@ __all__ = [
     "Where",
     "are_numbers",
     "check_where",
+    "chosen",
     "read_condition",
     "rows_where",
 ]
@@ -183,7 +185,7 @@ class Filtered:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches holding the named columns."""
         for batch in self._source.batches(list(dict.fromkeys((*names, *self.names)))):
-            yield batch.select(list(names)).filter(self.met(batch))
+            yield chosen(batch, names, self.met(batch))
 
     def met(self, batch: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
         """Mark the rows of a batch that meet all conditions."""
@@ -204,12 +206,18 @@ class Filtered:
         return other
 
 
+def chosen(batch: Any, names: Sequence[str], met: Any) -> Any:  # noqa: ANN401
+    """Return the named columns of the rows that are marked; texts that are views as large texts."""
+    cells = [movable(batch.column(name)) for name in names]
+    return pa.RecordBatch.from_arrays(cells, names=list(names)).filter(met)
+
+
 def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
     """Return what marks the cells of a column that meet a condition; no cell makes it fail."""
     kind, own = column.type, schema.columns.get(column.name)
     if kind is not None and pt.is_dictionary(kind):
         inner = _test(condition, evolve(column, type=kind.value_type), schema)
-        return lambda cells: inner(cells.dictionary_decode())
+        return lambda cells: inner(movable(cells).dictionary_decode())
     values, compared = _values(condition, column, own)
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
         example = f"{column.name} = {condition.values[0]}"

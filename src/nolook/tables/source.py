@@ -22,6 +22,7 @@ __all__ = [
     "attempt",
     "guarded",
     "in_words",
+    "movable",
     "raw_texts",
     "sound",
 ]
@@ -29,6 +30,7 @@ __all__ = [
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
     pa.string(): pa.binary(),
@@ -128,6 +130,13 @@ def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
     """Return texts as an array; two that differ stay different, whatever surrogates they hold."""
     cells = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
     return pa.array(cells, pa.large_binary()).view(pa.large_string())
+
+
+def movable(cells: Any) -> Any:  # noqa: ANN401
+    """Return cells that Arrow can put into another order."""
+    if pt.is_dictionary(cells.type):
+        return pa.DictionaryArray.from_arrays(cells.indices, movable(cells.dictionary))
+    return cells.cast(_VIEWS[cells.type]) if cells.type in _VIEWS else cells
 
 
 def sound(array: Any) -> Any:  # noqa: ANN401

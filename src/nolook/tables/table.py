@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Columns, Design
-from nolook.tables.filter import Filtered
+from nolook.tables.filter import Filtered, chosen
 from nolook.tables.scan import (
     ExecutionOptions,
     Passes,
@@ -27,7 +27,7 @@ from nolook.tables.scan import (
     row_keys,
 )
 from nolook.tables.schema import recipe_levels
-from nolook.tables.source import Held, Source
+from nolook.tables.source import Held, Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
@@ -491,7 +491,10 @@ class SourceColumns:
         source = original(table._source)
         declared = Columns(source)
         columns = [declared.find(name, "--keep") for name in names]
-        self.schema = pa.schema([(column.name, column.type) for column in columns])
+        kinds = [column.type for column in columns]
+        if isinstance(table._source, Filtered):
+            kinds = [movable(pa.array([], kind)).type for kind in kinds]
+        self.schema = pa.schema(list(zip(names, kinds, strict=True)))
         self._changed = f"{source.name} was changed or removed while it was in use; start again"
         if isinstance(source, Spooled):
             source.use(names)
@@ -523,4 +526,4 @@ def _cells(source: Source, names: Sequence[str]) -> Iterator[Any]:
     for batch in original(source).batches(list(dict.fromkeys((*names, *judged)))):
         held = cast("Source", in_place_of(unfiltered(source), Held(batch)))
         (declared,) = held.batches(source.names)
-        yield batch.select(list(names)).filter(source.met(declared))
+        yield chosen(batch, names, source.met(declared))
