@@ -37,7 +37,6 @@ __all__ = [
     "check_where",
     "chosen",
     "read_condition",
-    "rows_where",
 ]
 
 Value: TypeAlias = str | int | float | bool | dt.date
@@ -74,11 +73,6 @@ class Condition:
 
     def __str__(self) -> str:
         return f"{self.column} {self.sign} {', '.join(map(str, self.values))}"
-
-    def plain(self) -> list[Any]:
-        """Return the condition as :func:`nolook.read_table` takes it, fit for JSON."""
-        values = [str(v) if isinstance(v, dt.date) else v for v in self.values]
-        return [self.column, self.sign, values if self.sign.endswith("in") else values[0]]
 
 
 def check_where(where: object) -> tuple[Condition, ...]:
@@ -153,11 +147,6 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
-def rows_where(conditions: Sequence[Condition]) -> str:
-    """Return conditions in words."""
-    return " and ".join(map(str, conditions))
-
-
 def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
     """Whether all that a column is compared with are numbers, as far as parameters tell."""
     values = [v for each in conditions if each.column == column for v in each.values]
@@ -173,7 +162,7 @@ class Filtered:
 
     def __init__(self, source: Source, conditions: Sequence[Condition], schema: Schema) -> None:
         self.name, self._source = source.name, source
-        self.where = rows_where(conditions)
+        self.where = " and ".join(map(str, conditions))
         columns = Columns(source)
         self._tests = [
             (each.column, _test(each, columns.find(each.column, "where"), schema))
