@@ -42,9 +42,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 import nolook
 from benchmarks import harness
 from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main
-from nolook.algorithms.linear_design import limit_for
-from nolook.algorithms.logistic_design import choose_design, release_spread
-from nolook.algorithms.logistic_regression import SHARES, LogisticRelease
+from nolook.algorithms.glm.designs import limit_for
+from nolook.algorithms.glm.designs import choose_design, release_spread
+from nolook.algorithms.glm.logistic import SHARES, LogisticRelease
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.accounting import gaussian_mu

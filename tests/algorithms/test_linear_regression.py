@@ -7,14 +7,14 @@ import pytest
 from attrs import evolve
 
 from nolook._unit import ROW, Unit
-from nolook.algorithms import linear_design
-from nolook.algorithms.linear_regression import (
+from nolook.algorithms.glm import designs
+from nolook.algorithms.glm.linear import (
     CLIPPED_AT,
     GRADIENTS,
     LinearRelease,
     NoisyRegression,
 )
-from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.noise import SeededSource
@@ -110,7 +110,7 @@ def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
     X, y = data(5_000)
     expected = run(X, y, 0.5)
     monkeypatch.setattr(linear_design, "copy_room", lambda *_: 1)
-    monkeypatch.setattr("nolook.algorithms.linear_regression.copy_room", lambda *_: 1)
+    monkeypatch.setattr("nolook.algorithms.glm.linear.copy_room", lambda *_: 1)
     found = run(X, y, 0.5)
     np.testing.assert_array_equal(found.gradients, expected.gradients)
 

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nolook.algorithms.logistic_steps import (
+from nolook.algorithms.glm.steps import (
     Gradients,
     LogisticSteps,
     Metric,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms.noisy_gradients import combine_gradients, estimate
+from nolook.algorithms.glm.estimate import combine_gradients, estimate
 
 
 def observations(rows=20_000, features=6, gram_sigma=1e-6, gradient_sigma=1e-6, seed=0):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import linear_design, linear_regression
-from nolook.algorithms.linear_regression import LinearRelease
+from nolook.algorithms.glm import designs, linear_regression
+from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT as MOMENT_UNIT

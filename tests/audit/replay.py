@@ -23,9 +23,9 @@ from nolook.algorithms import (
     logistic_design,
     logistic_regression,
 )
-from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
-from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
-from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric
+from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
+from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
+from nolook.algorithms.glm.steps import Gradients, LogisticSteps, Metric
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release

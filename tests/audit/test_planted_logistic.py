@@ -14,9 +14,9 @@ from nolook.algorithms import (
     logistic_design,
     logistic_regression,
 )
-from nolook.algorithms.logistic_design import ClassDesign
-from nolook.algorithms.logistic_regression import LogisticRelease
-from nolook.algorithms.logistic_steps import LogisticSteps, Metric, is_noise
+from nolook.algorithms.glm.designs import ClassDesign
+from nolook.algorithms.glm.logistic import LogisticRelease
+from nolook.algorithms.glm.steps import LogisticSteps, Metric, is_noise
 from nolook.kernels import clipped_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import whitened_rows

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import linear_design
-from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.glm import designs
+from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.privacy.budgets import SMALLEST_MU

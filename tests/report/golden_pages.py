@@ -24,7 +24,7 @@ from rich.console import Console
 import nolook
 from nolook._unit import Unit
 from nolook.algorithms.cross_validation import Estimate
-from nolook.algorithms.logistic_regression import LogisticRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._scores import Scored

@@ -12,12 +12,10 @@ from nolook.audit.gaussian_sums import matrices, vectors
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,
-    ClassDispersion,
     ClassGradient,
     ScoreCounts,
     balance_sensitivity,
     class_curvature_sensitivity,
-    class_dispersion_sensitivity,
     class_gradient_sensitivity,
 )
 from nolook.statistics.histograms import histograms_sensitivity
@@ -39,11 +37,10 @@ def cases(mu: float) -> tuple[Case, ...]:
     case = gaussian_case(mu)
     gradient = class_gradient_sensitivity(_RADIUS)
     curvature = class_curvature_sensitivity(_RADIUS)
-    dispersion = class_dispersion_sensitivity(_RADIUS)
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
     unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
-    edge = np.array([float(scored.residuals(_ROW[:, None], np.zeros(1))[0]) * -1.0])
+    edge = scored.log_odds(_ROW[:, None], np.ones(1))
     return (
         case(
             name="class-balance",
@@ -64,12 +61,6 @@ def cases(mu: float) -> tuple[Case, ...]:
             draw=matrices(mu, curvature, *(_of(ClassCurvature(even), n, _SHORT) for n in (1, 0))),
         ),
         case(
-            name="class-dispersion",
-            neighbours="a row of the largest norm and of a class that the model rules out",
-            covers=("gaussian_release", "class_dispersion_sensitivity"),
-            draw=vectors(mu, dispersion, *(_of(ClassDispersion(unlikely), n) for n in (1, 0))),
-        ),
-        case(
             name="class-scores",
             neighbours="the first of many equal rows on the edge of a bin",
             covers=("gaussian_release", "histograms_sensitivity"),
@@ -87,11 +78,11 @@ def _model(theta: NDArray[np.float64]) -> GridModel:
 
 
 def _of(
-    statistic: ClassBalance | ClassGradient | ClassCurvature | ClassDispersion | ScoreCounts,
+    statistic: ClassBalance | ClassGradient | ClassCurvature | ScoreCounts,
     rows: int,
     row: NDArray[np.int16] = _ROW,
 ) -> NDArray[Any]:
     """Return a statistic of equal rows of class 1."""
     squares = np.full(rows, 4 * _UNIT**2, dtype=np.int32)
-    block = RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, np.ones(rows))
+    block = RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, *np.ones((2, rows)))
     return np.asarray(statistic.update(*block).value)

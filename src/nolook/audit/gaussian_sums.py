@@ -255,7 +255,7 @@ def _block(rows: int, target: float, whole: int = 1) -> RowBlock:
     row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
     squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
     whole_rows = np.repeat(row[:, np.newaxis], rows, axis=1)
-    return RowBlock(whole_rows, squares, np.full(rows, target), weights)
+    return RowBlock(whole_rows, squares, np.full(rows, target), np.ones(rows), weights)
 
 
 def _model(theta: Matrix) -> GridModel:
@@ -269,7 +269,7 @@ def _products(rows: int, whole: int = 1) -> NDArray[np.object_]:
 
 def _scores(rows: int) -> NDArray[np.object_]:
     block = _block(rows, 1e9)
-    scores = clipped_scores(_model(np.zeros(6)), 1.0, block.rows, block.squares, block.targets)
+    scores = clipped_scores(_model(np.zeros(6)), 1.0, *block[:4])
     return DesignMoments(6, SCORE_RADIUS, 0).update(scores).gram
 
 
@@ -277,7 +277,7 @@ def _sizes(rows: int) -> Integers:
     model = _model(1.0 / np.arange(3.0, 9.0))
     block = _block(rows, 1.0)
     row = _block(1, 1.0)
-    edge = 2.0 * np.abs(model.residuals(row.rows, row.targets))  # u_0 is 1, |u_x| no more
+    edge = 2.0 * np.abs(model.scores(row.rows) - row.targets)  # u_0 is 1, |u_x| no more
     return ProductSizes(model, edge).update(*block).value
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.inference import linear_model
-from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
+from nolook.algorithms.glm.linear_inference import linear_model
+from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._selector import check_selected, known_k
@@ -27,7 +27,7 @@ class LinearRegression(PrivateRegressor):
     clipped, and weighted so that none is longer than a private norm. The matrix of their products
     is released once, roughly, and steers eight noisy, clipped gradients. All of these together
     give the model: weighted least squares, pulled towards 0 where noise hides the answer. Proof:
-    ``algorithms/linear_regression.md``.
+    ``algorithms/glm/linear.md``.
 
     Guarantee
     ---------

@@ -12,8 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
-from nolook.algorithms.logistic_inference import LogisticModel, logistic_model
-from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
+from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
+from nolook.algorithms.glm.logistic_inference import LogisticModel, logistic_model
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
 from nolook.estimators._outside import warn_of_score
@@ -37,7 +37,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     released roughly, steers noisy gradients: cheap ones, until they tell no more than their noise;
     most of the budget is for the last one and for the likelihood's curvature there. All of these
     together give the model, pulled towards the base rate where noise hides the answer.
-    Proof: ``algorithms/logistic_regression.md``.
+    Proof: ``algorithms/glm/logistic.md``.
 
     Guarantee
     ---------
@@ -115,7 +115,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     pseudo_r2_interval_: Numbers | None = None
     auc_: float | None = None
     auc_interval_: Numbers | None = None
-    row_norm_: float = math.inf
+    weight_norm_: float = math.inf
 
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
@@ -146,7 +146,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         return table
 
     def _store(self, released: NoisyLogistic) -> None:
-        self.visible_, self.row_norm_ = released.visible, released.norm
+        self.visible_, self.weight_norm_ = released.visible, released.norm
         self.spread_ = released.spread.among(released.kept)
         self._keep_model(logistic_model(released), released.scaling)
 
@@ -242,18 +242,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     def _log_odds(self, rows: Numbers) -> Numbers:
         """Return log-odds for rows of the fit's columns, shape (rows, features)."""
         scaling = self.scaling_
-        center, scale = scaling.center[:-1], scaling.scale[:-1]
-        rows = np.where(np.isnan(rows), center, rows)
-        standard = (rows.clip(scaling.low[:-1], scaling.high[:-1]) - center) / scale
-        slopes = np.nan_to_num(self.coef_ * scale)
-        log_odds = self.intercept_ + float(row_products(center[:, None], self.coef_)[0])
-        if self.row_norm_ == math.inf:
-            return log_odds + row_products(standard.T, slopes)
-        log_odds += float(slopes @ self.spread_.center)
-        moved = (standard - self.spread_.center).T
-        squares = sum(row_products(moved, way) ** 2 for way in self.spread_.map)
-        shares = np.minimum(1.0, self.row_norm_ / np.sqrt(np.maximum(squares, 1e-300)))
-        return log_odds + row_products(moved, slopes) * shares
+        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        return self.intercept_ + row_products(clipped.T, self.coef_)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say that there are two classes."""

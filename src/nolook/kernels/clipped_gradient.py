@@ -107,10 +107,10 @@ def add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
-def _probabilities(products, shrink):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Replace products by 1 / (1 + exp(-shrink product)), always from 0 to 1."""
-    for i in range(products.size):
-        score = products[i] * shrink
+def _probabilities(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Replace log-odds by 1 / (1 + exp(-log-odds)), always from 0 to 1."""
+    for i in range(scores.size):
+        score = scores[i]
         size = min(abs(score), _FARTHEST)
         halvings = np.floor(size / _LOG2 + 0.5)
         rest = halvings * _LOG2 - size
@@ -119,21 +119,25 @@ def _probabilities(products, shrink):  # type: ignore[no-untyped-def] # noqa: AN
             value = value * rest + term
         value *= _POWERS[int(halvings)]
         larger = 1.0 / (1.0 + value)
-        products[i] = larger if score >= 0.0 else value * larger
+        scores[i] = larger if score >= 0.0 else value * larger
 
 
 @njit(nogil=True, cache=True)
-def _gradient(rows, targets, theta, shrink, grid, bound, weights, logistic, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+def _gradient(rows, targets, factors, theta, shrink, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
     buffer = np.empty(block)
     for start in range(0, targets.size, block):
         part = buffer[: min(block, targets.size - start)]
         project(rows, theta, start, part)
-        factor = shrink
-        if logistic:
-            _probabilities(part, shrink)
-            factor = 1.0
         for i in range(part.size):
-            residual = (targets[start + i] - part[i] * factor) * grid
+            part[i] *= shrink
+            if factors is not None:
+                part[i] /= factors[start + i]
+        if factors is not None:
+            _probabilities(part)
+        for i in range(part.size):
+            residual = (targets[start + i] - part[i]) * grid
+            if factors is not None:
+                residual *= factors[start + i]
             part[i] = np.trunc(min(max(residual, -bound), bound))
         add_weighted_products(rows, part, weights, start, out)
 
@@ -150,7 +154,7 @@ def _scores(rows, theta, shrink, block, out):  # type: ignore[no-untyped-def] # 
 def probabilities(log_odds: Vector) -> Vector:
     """Return the logistic function of finite numbers, to about 2^-40, from 0 to 1."""
     out = log_odds.copy()
-    _probabilities(out, 1.0)
+    _probabilities(out)
     return out
 
 
@@ -173,19 +177,20 @@ def clipped_gradient(
     grid: float,
     bound: int,
     weights: Weights,
-    *,
-    logistic: bool = False,
+    factors: Vector | None = None,
 ) -> NDArray[np.object_]:
-    """Return ``sum of w u trunc(grid clip(y - g(shrink theta'u)))`` over rows u, Python ints.
+    """Return ``sum of w u trunc(grid clip(y - shrink theta'u))`` over rows u, Python ints.
 
-    g is the identity, or the logistic function of :func:`probabilities`. Targets y are finite;
+    With factors f, above 0 and at most 1, by which rows were shortened, a residual is that of a
+    logistic model at the whole row, times f: ``f (y - p(shrink theta'u / f))``, p the function of
+    :func:`probabilities`. Targets y are finite;
     columns of `rows` after the last one hold no rows. Residuals are clipped to `bound` units of
     1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without weights; then there
     are at most 2^20 rows, and the bound is at most 2^20. Otherwise sums must stay within 2^53.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
     block = block_size(rows, weights)
-    _gradient(rows, targets, theta, shrink, grid, bound, weights, logistic, block, out)
+    _gradient(rows, targets, factors, theta, shrink, grid, bound, weights, block, out)
     return joined(*out)
 
 

@@ -22,7 +22,6 @@ __all__ = [
     "Whitening",
     "squared_lengths",
     "weighted_rows",
-    "whitened_rows",
 ]
 
 Array = NDArray[np.float64]
@@ -130,7 +129,7 @@ def _whitened(
 
 
 def squared_lengths(columns: Array, standard: Standard, whitening: Whitening | None) -> Array:
-    """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened.
+    """Return ``|x|^2`` of every row of :func:`weighted_rows` before it is shortened.
 
     Without a whitening x is the row of `integer_rows` in ``moments.py``.
     """
@@ -140,42 +139,22 @@ def squared_lengths(columns: Array, standard: Standard, whitening: Whitening | N
     return out
 
 
-def whitened_rows(
-    columns: Array, standard: Standard, whitening: Whitening, squared_radius: int, unit: int
-) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """Standardise, whiten, shorten each row to a norm, and put a 1 before it that stays as it is.
-
-    The standard rows x, multiples of 1/UNIT, are those of `integer_rows` in ``moments.py``. R is
-    ``sqrt(squared_radius) / unit``, `unit` a power of two with ``unit max(1, R) < 2^15``; rows are
-    multiplied by ``min(1, R / |x|)``. Returns whole multiples of 1/`unit`, truncated toward zero,
-    shape (columns + 1, rows), the squares of all but the first adding up to at most
-    `squared_radius` a row, in integers; and these squares, shape (rows,).
-    """
-    rows, squares, _ = _empty(columns)
-    for part, whole in _whitened(columns, standard, whitening):
-        squares[part], _ = _shorten(whole[1:], squared_radius, unit)
-        rows[:, part] = whole
-    rows[0] = unit
-    return rows, squares
-
-
 def weighted_rows(
     columns: Array, standard: Standard, whitening: Whitening, squared_radius: int, unit: int
 ) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
     """Standardise, whiten, put a 1 before each row and multiply it by ``f = min(1, B / |(1, x)|)``.
 
-    As :func:`whitened_rows`, but the squares of the 1 are among those that add up to at most
-    `squared_radius`, and f is returned, too, shape (rows,).
+    The standard rows, multiples of 1/UNIT, are those of `integer_rows` in ``moments.py``. B is
+    ``sqrt(squared_radius) / unit``, `unit` a power of two with ``unit B < 2^15``. Returns whole
+    multiples of 1/`unit`, truncated toward zero, shape (columns + 1, rows), whose squares add up to
+    at most `squared_radius` a row, in integers; the squares of all but the first, shape (rows,);
+    and f, above 0, shape (rows,).
     """
-    rows, squares, factors = _empty(columns)
+    size, count = columns.shape
+    rows = np.empty((size + 1, count), dtype=np.int16)
+    squares, factors = np.empty(count, dtype=np.int32), np.empty(count)
     for part, whole in _whitened(columns, standard, whitening):
         squares[part], factors[part] = _shorten(whole, squared_radius, unit)
         rows[:, part] = whole
     squares -= rows[0].astype(np.int32) ** 2
     return rows, squares, factors
-
-
-def _empty(columns: Array) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
-    size, count = columns.shape
-    rows = np.empty((size + 1, count), dtype=np.int16)
-    return rows, np.empty(count, dtype=np.int32), np.empty(count)

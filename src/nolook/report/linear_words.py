@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.algorithms.inference import HIDDEN_EFFECT, MOST_CLIPPED
-from nolook.algorithms.linear_design import TARGET_LIMIT
+from nolook.algorithms.glm.designs import TARGET_LIMIT
+from nolook.algorithms.glm.inference import MOST_CLIPPED
+from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
 from nolook.report.wording import CONFIDENCE, count, number
 from nolook.statistics.weighted_rows import LARGEST_ERROR
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from nolook.algorithms.logistic_steps import HIDDEN_EFFECT
+from nolook.algorithms.glm.steps import HIDDEN_EFFECT
 from nolook.estimators.catalogue import CLASSIFIERS, name_of
 from nolook.report.findings import Name, Section, Table
 from nolook.report.linear_words import HIDDEN

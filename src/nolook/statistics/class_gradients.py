@@ -1,13 +1,15 @@
-"""Exact sums over rows of two classes: balance, gradients of the likelihood, scores, dispersion.
+"""Exact sums over rows of two classes: balance, weighted gradients of the likelihood, log-odds.
 
-Rows are those of :class:`nolook.statistics.weighted_rows.RowBlock`, made by
-:func:`nolook.kernels.weighted_rows.whitened_rows`; their targets are 0 and 1. A model is on the
-grid that :func:`nolook.statistics.residual_products.grid_model` makes, so ``theta'u`` is exact and
-a row's probability depends on that row alone, to the last bit.
+Rows are those of :class:`nolook.statistics.weighted_rows.RowBlock`: u is f times the whole row,
+whose class y is 1 where its target is positive, else 0. A model is on the grid that
+:func:`nolook.statistics.residual_products.grid_model` makes, so ``theta'u`` is exact, and the
+probability p of the whole row, at log-odds ``theta'u / f``, depends on that row alone, to the last
+bit.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Self
 
 import numpy as np
@@ -15,38 +17,41 @@ from numpy.typing import NDArray
 
 from nolook.kernels.clipped_gradient import clipped_gradient, probabilities
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.weights import weight_parts, weighted_sums
-from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
+from nolook.kernels.weights import weighted_sums
+from nolook.statistics import Statistic, WeightedTotal
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
-from nolook.statistics.weighted_rows import GridModel
+from nolook.statistics.weighted_rows import SCORE_UNIT, GridModel
 
 __all__ = [
     "CURVATURE_UNIT",
     "PROBABILITY_UNIT",
     "ClassBalance",
     "ClassCurvature",
-    "ClassDispersion",
     "ClassGradient",
     "ScoreCounts",
     "balance_sensitivity",
     "class_curvature_sensitivity",
-    "class_dispersion_sensitivity",
     "class_gradient_sensitivity",
+    "class_scores",
 ]
 
 Array = NDArray[np.float64]
 
 #: A class less its probability is a whole multiple of 1/PROBABILITY_UNIT.
 PROBABILITY_UNIT = 2**14
-#: A row's p (1 - p), and its (y - p)^2 less that, are whole multiples of 1/CURVATURE_UNIT.
+#: A row's p (1 - p) is a whole multiple of 1/CURVATURE_UNIT.
 CURVATURE_UNIT = 2**12
 
 # Rows of a curvature at a time: their products add up to at most 2^12 2^10 2^30 < 2^53. With
 # weights in parts of 5 bits each row's are larger by so many.
 _PART_ROWS = 4096
 _WEIGHT_BITS, _WEIGHTED_ROWS = 5, 256
-# Of a dispersion: 2^17 rows of at most 2^12 2^30 2^3 add up to less than 2^63.
-_DISPERSION_BITS = 3
+# Room for the rounding of a norm and of three products.
+_ROOM = 1.0 - 2.0**-40
+
+
+def _classes(targets: Array) -> Array:
+    return (targets > 0.0).astype(np.float64)
 
 
 def balance_sensitivity() -> int:
@@ -65,6 +70,7 @@ class ClassBalance(Statistic):
         rows: NDArray[np.int16],  # noqa: ARG002 -- a part of a block
         squares: NDArray[np.int32],  # noqa: ARG002
         targets: Array,
+        factors: Array,  # noqa: ARG002
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Count a block's rows."""
@@ -82,14 +88,14 @@ def class_gradient_sensitivity(squared_radius: int, size: int = 0, whole: int = 
     """L2 sensitivity of :class:`ClassGradient` under add-remove, rounded up.
 
     A row adds ``u q`` with ``|u|^2 <= squared_radius`` and ``|q| <= PROBABILITY_UNIT``: a class
-    can be all but 1 away from its probability. With weights, which need the `size` of a row,
-    rounding adds its root.
+    can be all but 1 away from its probability, and f is 1 at most. With weights, which need the
+    `size` of a row, rounding adds its root.
     """
     return product_sensitivity(squared_radius, PROBABILITY_UNIT, size, whole)
 
 
 class ClassGradient(WeightedTotal, Statistic):
-    """The sum of ``u q``, q the class less its probability: the log-likelihood's gradient.
+    """The sum of ``u q``, q a row's ``f (y - p)``: the log-likelihood's gradient, weighted by f^2.
 
     In whole multiples of ``1 / (unit PROBABILITY_UNIT)``.
     """
@@ -103,6 +109,7 @@ class ClassGradient(WeightedTotal, Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
         targets: Array,
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS 2^15 PROBABILITY_UNIT < 2^53."""
@@ -110,7 +117,7 @@ class ClassGradient(WeightedTotal, Statistic):
         # A class is at most 1 away from its probability: nothing is clipped.
         grid = bound = PROBABILITY_UNIT
         self._total = self._total + clipped_gradient(
-            rows, targets, model.whole, shrink, grid, bound, weights, logistic=True
+            rows, _classes(targets), model.whole, shrink, grid, bound, weights, factors
         )
         return self
 
@@ -125,7 +132,7 @@ def class_curvature_sensitivity(squared_radius: int, size: int = 0, whole: int =
 
 
 class ClassCurvature(WeightedTotal, Statistic):
-    """The sum of ``c u u'``, c a row's p (1 - p): what the log-likelihood curves downwards.
+    """The sum of ``c u u'``, c a row's p (1 - p): what the weighted likelihood curves downwards.
 
     In whole multiples of ``1 / (unit^2 CURVATURE_UNIT)``, shape (size, size).
     """
@@ -139,10 +146,11 @@ class ClassCurvature(WeightedTotal, Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
         targets: Array,  # noqa: ARG002
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows."""
-        p = probabilities(self._model.scores(rows))
+        p = probabilities(self._model.log_odds(rows, factors))
         curved = np.trunc(p * (1.0 - p) * CURVATURE_UNIT)
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
@@ -157,41 +165,22 @@ class ClassCurvature(WeightedTotal, Statistic):
         return self
 
 
-def class_dispersion_sensitivity(squared_radius: int, whole: int = 1) -> int:
-    """Sensitivity of :class:`ClassDispersion` under add-remove.
+def class_scores(
+    model: GridModel,
+    squared_radius: int,
+    rows: NDArray[np.int16],
+    squares: NDArray[np.int32],  # noqa: ARG001 -- a part of a block
+    targets: Array,
+    factors: Array,
+) -> Array:
+    """Return ``u f (y - p)`` of every row, its part of the gradient.
 
-    A row adds ``e |u|^2`` with ``|u|^2 <= squared_radius`` and e from -1/4 to 1.
+    In units of ``B / SCORE_UNIT`` for rows of a norm up to B, truncated: whole numbers, shape
+    (size, rows), whose squares add up to at most ``SCORE_UNIT^2`` a row.
     """
-    return CURVATURE_UNIT * squared_radius + rounding_sensitivity(1, whole)
-
-
-class ClassDispersion(WeightedTotal, Statistic):
-    """The sum of ``((y - p)^2 - p (1 - p)) |u|^2``: how residuals vary beside what p expects.
-
-    In whole multiples of ``1 / (unit^2 CURVATURE_UNIT)``, shape (1,). Its mean is 0 if p is the
-    probability of every row's class, whatever the rows.
-    """
-
-    def __init__(self, model: GridModel, whole: int = 1) -> None:
-        super().__init__(1, whole)
-        self._model = model
-
-    def update(
-        self,
-        rows: NDArray[np.int16],
-        squares: NDArray[np.int32],
-        targets: Array,
-        weights: NDArray[np.int64] | None = None,
-    ) -> Self:
-        """Add a block's rows."""
-        p = probabilities(self._model.scores(rows))
-        apart = targets - p
-        excess = np.trunc((apart * apart - p * (1.0 - p)) * CURVATURE_UNIT).astype(np.int64)
-        products = excess * (squares + np.int64(self._model.unit**2))
-        for factor, part in weight_parts(weights, _DISPERSION_BITS):
-            sums = products if isinstance(part, float) else products * part.astype(np.int64)
-            self._total = self._total + factor * int(sums.sum())
-        return self
+    apart = (_classes(targets) - probabilities(model.log_odds(rows, factors))) * factors
+    scores = rows * (apart * (_ROOM * SCORE_UNIT / math.sqrt(squared_radius)))
+    return np.trunc(scores, out=scores)
 
 
 class ScoreCounts(Statistic):
@@ -210,13 +199,14 @@ class ScoreCounts(Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
         targets: Array,
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Count a block's rows."""
-        found = self._model.scores(rows)
+        found = self._model.log_odds(rows, factors)
         for place in (0, 1):
             part = slice(place * (self._edges.size + 1), (place + 1) * (self._edges.size + 1))
-            own = targets == place
+            own = (targets > 0) == place
             weighed = None if weights is None else weights[own]
             self.value[part] += threshold_counts(found[own], self._edges, weighed)
         return self

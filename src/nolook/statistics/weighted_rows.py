@@ -1,9 +1,10 @@
 """Rows of weighted least squares, kept in few bytes or made anew, and exact sums over them.
 
 A row is an integer vector ``u = (u_0, u_x)`` of 16-bit numbers with ``|u|^2 <= squared_radius``,
-made by :func:`nolook.kernels.weighted_rows.weighted_rows`, and its target v. For a model theta on a
-grid that :func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is exact, so the
-residual ``rho = v - theta'u`` depends on its own row alone, to the last bit.
+made by :func:`nolook.kernels.weighted_rows.weighted_rows`, f the factor that made it of the whole
+row, and y its target. For a model theta on a grid that
+:func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is exact, so the residual
+``rho = f y - theta'u`` depends on its own row alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class RowBlock(NamedTuple):
 
     rows: NDArray[np.int16]  # shape (size, rows), at most MOST_ROWS of them
     squares: NDArray[np.int32]  # |u_x|^2
-    targets: Array
+    targets: Array  # standardised; a class is positive or not
+    factors: Array  # by which the row was shortened: above 0, at most 1
     weights: NDArray[np.int64] | None = None  # whole numbers up to 2^30; None: 1
 
     @property
@@ -76,7 +78,7 @@ class RowBlock(NamedTuple):
     @staticmethod
     def bytes_of_a_row(size: int) -> int:
         """Return what a row of `size` numbers takes without a weight."""
-        return 2 * size + 4 + 8
+        return 2 * size + 4 + 8 + 8
 
 
 class GridModel(NamedTuple):
@@ -87,12 +89,16 @@ class GridModel(NamedTuple):
     unit: int  # of the rows' grid, a power of two
 
     def scores(self, rows: NDArray[np.int16]) -> Array:
-        """Return ``theta'u`` of every row: its prediction, or log-odds."""
+        """Return ``theta'u`` of every row."""
         return scores(rows, self.whole, self.spacing / self.unit)
 
-    def residuals(self, rows: NDArray[np.int16], targets: Array) -> Array:
-        """Return ``v - theta'u`` of every row."""
-        return targets - self.scores(rows)
+    def log_odds(self, rows: NDArray[np.int16], factors: Array) -> Array:
+        """Return ``theta'u / f`` of every row: that of the whole row."""
+        return self.scores(rows) / factors
+
+    def residuals(self, rows: NDArray[np.int16], targets: Array, factors: Array) -> Array:
+        """Return ``f y - theta'u`` of every row."""
+        return targets * factors - self.scores(rows)
 
 
 class ProductSizes(Statistic):
@@ -112,13 +118,14 @@ class ProductSizes(Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],
         targets: Array,
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Count a block's rows, each as often as its weight says."""
         longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
         sizes = np.sqrt(longest.astype(np.float64))
         sizes /= self._model.unit
-        sizes *= np.abs(self._model.residuals(rows, targets))
+        sizes *= np.abs(self._model.residuals(rows, targets, factors))
         self.value += threshold_counts(sizes, self._edges, weights)
         return self
 
@@ -146,17 +153,17 @@ def clipped_scores(
     rows: NDArray[np.int16],
     squares: NDArray[np.int32],
     targets: Array,
+    factors: Array,
 ) -> Array:
     """Return ``(u_0 q_0, u_x q_x)`` of every row in units of ``clip / SCORE_UNIT``, truncated.
 
     Whole numbers, shape (size, rows): of the features at most SCORE_UNIT long, the constant at most
     half of it. `clip`, above 0, is in scales, as is that of :class:`ClippedProducts`.
     """
-    residuals = model.residuals(rows, targets) / (clip * model.unit)
+    residuals = model.residuals(rows, targets, factors) / (clip * model.unit)
     sizes, most = np.abs(residuals), _ROOM * SCORE_UNIT
     longest = np.sqrt(np.maximum(squares, 1).astype(np.float64))
-    factors = most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals)
-    scores = rows * factors
+    scores = rows * (most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals))
     twice = 2.0 * np.maximum(rows[0], 0.5)
     scores[0] = rows[0] * (most * np.copysign(np.minimum(sizes, 1.0 / twice), residuals))
     return np.trunc(scores, out=scores)
@@ -178,12 +185,21 @@ class ClippedProducts(WeightedTotal, Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],
         targets: Array,
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53 without weights."""
         shrink = self._model.spacing / self._model.unit
         self._total = self._total + clipped_products(
-            rows, squares, targets, self._model.whole, shrink, PRODUCT_UNIT, self._most, weights
+            rows,
+            squares,
+            targets,
+            factors,
+            self._model.whole,
+            shrink,
+            PRODUCT_UNIT,
+            self._most,
+            weights,
         )
         return self
 
@@ -196,8 +212,7 @@ def errors_sensitivity(whole: int = 1) -> int:
 class ModelErrors(WeightedTotal, Statistic):
     """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - theta'x|, 4)^2``, in squares of 1/ERROR_UNIT.
 
-    They are of the rows before they were shrunk, as far as the grid tells: a row whose factor is
-    truncated to 0 counts as far off.
+    They are of the rows before they were shortened.
     """
 
     def __init__(self, model: GridModel, constant: float, whole: int = 1) -> None:
@@ -209,17 +224,15 @@ class ModelErrors(WeightedTotal, Statistic):
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
         targets: Array,
+        factors: Array,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows."""
-        factor = rows[0] / self._model.unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            errors = np.stack([targets, self._model.residuals(rows, targets)]) / factor
-        errors[0] -= self._constant
+        constant = targets - self._constant
+        errors = np.stack([constant, self._model.residuals(rows, targets, factors) / factors])
         np.abs(errors, out=errors)
         errors *= ERROR_UNIT
-        # fmin makes NaN, from 0 / 0, the largest error.
-        squared = np.fmin(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
+        squared = np.minimum(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
         for factor, part in weight_parts(weights, _WEIGHT_BITS):
             # At most 2^17 rows of 2^28.
             sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)

@@ -2,7 +2,7 @@
 
 All of it is post-processing. The gradient of the log-likelihood at ``theta_t`` is about
 ``H (theta - theta_t)``, so that every gradient is a noisy observation of the solution, as in
-:mod:`nolook.algorithms.noisy_gradients`. H, though, is the curvature between the two models only
+:mod:`nolook.algorithms.glm.estimate`. H, though, is the curvature between the two models only
 roughly: the farther away a model, the more its gradient misleads, and gradients that were taken on
 one side of the solution mislead alike. They are weighed accordingly, and by their noise.
 
@@ -28,7 +28,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nolook.algorithms.noisy_gradients import CombinedGradients, likeliest_prior
+from nolook.algorithms.glm.estimate import CombinedGradients, likeliest_prior
 
 __all__ = [
     "HIDDEN_EFFECT",

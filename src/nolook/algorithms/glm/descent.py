@@ -17,8 +17,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.linear_design import Blocks
-from nolook.algorithms.logistic_steps import (
+from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.glm.estimate import hidden_directions
+from nolook.algorithms.glm.steps import (
     Curvature,
     Gradients,
     LogisticSteps,
@@ -26,7 +27,6 @@ from nolook.algorithms.logistic_steps import (
     hidden_effect,
     is_noise,
 )
-from nolook.algorithms.noisy_gradients import hidden_directions
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -40,7 +40,6 @@ from nolook.statistics.class_gradients import (
     class_curvature_sensitivity,
     class_gradient_sensitivity,
 )
-from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import GridModel
 
 __all__ = ["Descended", "Descent"]
@@ -131,8 +130,7 @@ class Descent:
 
     def _at(self, theta: Vector, blocks: Blocks) -> tuple[GridModel, Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
-        design = blocks.design
-        model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+        model = blocks.design.on_grid(theta)
         rounded = model.spacing * model.whole
         metric = Metric.of_moments(self.gram, self.gram_sigma, rounded, safe=True)
         return model, rounded, metric

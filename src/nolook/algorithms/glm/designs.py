@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._unit import Unit
+from nolook.algorithms.norm_bound import likely_counts, smallest_bound, whitened_norm_counts
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.whitening import Spread
+from nolook.algorithms.whitening import Spread, spread_of
 from nolook.kernels.bounded_rows import bounded_targets
-from nolook.kernels.weighted_rows import Standard, weighted_rows
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import weighted_rows
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import (
-    SCORE_RADIUS,
-    SCORE_UNIT,
-    GridModel,
-    RowBlock,
-    clipped_scores,
-)
+from nolook.statistics.weighted_rows import SCORE_RADIUS, GridModel, RowBlock
 from nolook.tables import Table
 from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
 from nolook.tables.table import Weights
@@ -36,15 +32,20 @@ __all__ = [
     "COPY_BYTES",
     "TARGET_LIMIT",
     "Blocks",
+    "RowScores",
     "WeightedDesign",
     "choose_unit",
     "copy_room",
     "limit_for",
     "release_gram",
     "release_score_moments",
+    "release_spread",
+    "whitened_bound",
 ]
 
 Vector = NDArray[np.float64]
+#: Gives the scores, shape (size, rows), of rows, their squares, targets and factors.
+RowScores: TypeAlias = Callable[[NDArray[np.int16], NDArray[np.int32], Vector, Vector], Vector]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
@@ -107,21 +108,19 @@ class WeightedDesign:
         """B, in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
-    @property
-    def _standard(self) -> Standard:
-        """How features are standardised."""
-        low, high = self.scaling.limits
-        return self.scaling.center[:-1], self.scaling.scale[:-1], low[:-1], high[:-1]
+    def on_grid(self, theta: Vector) -> GridModel:
+        """Round a model to a grid on which its products with rows are exact."""
+        return GridModel(*grid_model(theta, self.squared_radius), self.unit)
 
     def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
         """Make the weighted rows of a batch of these features and the target."""
         center, scale = self.scaling.center[-1], self.scaling.scale[-1]
+        low, high = self.scaling.limits
+        standard = self.scaling.center[:-1], self.scaling.scale[:-1], low[:-1], high[:-1]
         bound = self.squared_radius, self.unit
-        rows, squares, factors = weighted_rows(
-            batch[:-1], self._standard, self.spread.whitening, *bound
-        )
-        factors *= bounded_targets(batch[-1], float(center), float(scale), TARGET_LIMIT)
-        yield RowBlock(rows, squares, factors, weights)
+        rows, squares, factors = weighted_rows(batch[:-1], standard, self.spread.whitening, *bound)
+        targets = bounded_targets(batch[-1], float(center), float(scale), TARGET_LIMIT)
+        yield RowBlock(rows, squares, targets, factors, weights)
 
 
 class _Kept(Statistic):
@@ -199,40 +198,72 @@ def release_gram(
 
 
 def release_score_moments(
-    blocks: Blocks, theta: Vector, clip: float, mu: float, source: ByteSource
+    blocks: Blocks, scored: RowScores, unit: float, mu: float, source: ByteSource
 ) -> tuple[NDArray[np.float64], float]:
-    """Release the sum of s s' over the rows, s the row's part of a model's gradient, clipped.
+    """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
-    Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It is what the
-    gradient varies by from sample to sample, whatever the residuals do.
+    `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
+    SCORE_RADIUS. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It
+    is what the gradient varies by from sample to sample, whatever the residuals do.
     """
     design, whole = blocks.design, blocks.whole
-    model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
     moments = DesignMoments(design.size, SCORE_RADIUS, 0, whole)
-    blocks.fold(Mapped(moments, partial(_scores_in_parts, model, clip)))
+    blocks.fold(Mapped(moments, partial(_scores_in_parts, scored)))
     sensitivity = gram_sensitivity(SCORE_RADIUS, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
-    unit = (clip / SCORE_UNIT) ** 2
-    return noisy.astype(np.float64) * unit, sensitivity / mu * unit
+    return noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2
+
+
+def release_spread(table: Table, scaling: Scaling, mu: float, source: ByteSource) -> Spread:
+    """Release the rows' moments, and return what whitens them.
+
+    Rows are shortened to what they measure on average, before anything else is known of them.
+    Guarantee: ``mu``-GDP when a row is added or removed.
+    """
+    size = table.n_columns
+    unit = choose_unit(math.sqrt(size))
+    design = WeightedDesign(scaling, size * unit**2, unit, Spread.standard(size - 1))
+    low, high = (end[:-1] for end in scaling.limits)
+    # Rows are made anew: those that are kept are whitened.
+    gram, sigma = release_gram(Blocks(table, design, 0), mu, source)
+    return spread_of(gram, sigma, max(float(gram[0, 0]), 1.0), (low, high))
+
+
+def whitened_bound(
+    table: Table, scaling: Scaling, spread: Spread, few: float, mu: float, source: ByteSource
+) -> int:
+    """Choose a bound on the squared norm of whitened features, in squares of 1/UNIT.
+
+    The noise grows with it, and rows beyond it, about `few`, lose weight.
+    Guarantee: ``mu``-GDP when a row is added or removed.
+    """
+    counts, squares = whitened_norm_counts(table, scaling, spread.whitening, mu, source)
+    usual = UNIT**2 * (table.n_columns - 0.5)
+    counts = likely_counts(counts, squares, 1 / mu, scaling.rows.value, usual)
+    return int(smallest_bound(counts, squares, few))
 
 
 def _rows_alone(
-    rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Vector, weights: Weights
+    rows: NDArray[np.int16],
+    squares: NDArray[np.int32],
+    targets: Vector,
+    factors: Vector,
+    weights: Weights,
 ) -> Iterator[tuple[NDArray[np.int16], None, Weights]]:
-    del squares, targets
+    del squares, targets, factors
     yield rows, None, weights
 
 
 def _scores_in_parts(
-    model: GridModel,
-    clip: float,
+    scored: RowScores,
     rows: NDArray[np.int16],
     squares: NDArray[np.int32],
     targets: Vector,
+    factors: Vector,
     weights: Weights,
-) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
+) -> Iterator[tuple[Vector, None, Weights]]:
     """Yield the rows' scores, few at a time."""
     for start in range(0, rows.shape[1], _PART_ROWS):
         part = slice(start, start + _PART_ROWS)
-        some = np.ascontiguousarray(rows[:, part]), squares[part], targets[part]
-        yield clipped_scores(model, clip, *some), None, None if weights is None else weights[part]
+        some = np.ascontiguousarray(rows[:, part]), squares[part], targets[part], factors[part]
+        yield scored(*some), None, None if weights is None else weights[part]

@@ -2,11 +2,6 @@
 
 All of it is post-processing. Intervals lie around the model, which is pulled towards the base rate
 where noise hides; what they cover, and how that was tried, is in ``logistic_regression.md``.
-
-The curvature's eigenvectors are directions in which the model is known more or less well. Where it
-is told apart from noise the variance has four parts: the gradients' noise; the curvature's noise
-times what hidden directions may hold; sampling, as large as the residuals show where they vary more
-than the model expects; and how far the likeliest model is from where the last gradient was taken.
 """
 
 from __future__ import annotations
@@ -14,20 +9,23 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import log_expit, ndtri
 
-from nolook.algorithms.inference import MOST_CLIPPED
-from nolook.algorithms.logistic_regression import NoisyLogistic
-from nolook.algorithms.logistic_steps import Metric, hidden_effect, score_law
-from nolook.algorithms.moment_estimates import LEVEL
-from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
-from nolook.algorithms.scaling import Scaling, clipped_share
+from nolook.algorithms.glm.estimate import hidden_directions
+from nolook.algorithms.glm.inference import (
+    MOST_CLIPPED,
+    QUANTILE,
+    Knowledge,
+    clipped_shares,
+    original_intervals,
+)
+from nolook.algorithms.glm.logistic import NoisyLogistic
+from nolook.algorithms.glm.steps import Metric, hidden_effect, score_law
 
 __all__ = ["Estimate", "LogisticModel", "logistic_model"]
 
-_QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in log-odds a scale, says nothing.
 _WIDEST = 2.0
 # Share of a slope's squared loading on hidden directions. A population may have many times the
@@ -73,91 +71,58 @@ def logistic_model(release: NoisyLogistic) -> LogisticModel:
     columns = np.append(True, release.kept)
     theta, margin = np.zeros(columns.size), np.full(columns.size, np.nan)
     theta[columns] = release.spread.model(release.theta)
-    clipped, errors = _clipped_shares(scaling)
+    clipped, errors = (each[:-1] for each in clipped_shares(scaling))
     pseudo_r2 = auc = None
-    if release.visible:
-        margin[columns] = _margins(release)
+    if release.score_moments is not None:
+        margin[columns] = _margins(release, release.score_moments)
         margin[1:][clipped - errors > MOST_CLIPPED] = np.nan
         pseudo_r2, auc = _pseudo_r2(release), _auc(release)
     coef, intercept = scaling.original_units(theta)
-    sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
-    with np.errstate(over="ignore"):
-        widths = margin[1:] / scaling.scale[:-1]
-        slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
-        constant = (intercept + margin[0] * sides).clip(-largest, largest)
+    slopes, constant = original_intervals(scaling, coef, intercept, margin)
     rate = _base_rate(release)
     return LogisticModel(coef, intercept, slopes, constant, rate, pseudo_r2, auc, clipped)
 
 
-def _margins(release: NoisyLogistic) -> Vector:
+def _margins(release: NoisyLogistic, score_moments: Matrix) -> Vector:
     """Half widths of the intervals of (log-odds at the columns' origin, slopes), standardised."""
-    scaling, kept = release.scaling, release.kept
-    contrasts = np.eye(len(release.gram))
-    contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
-    lengths = (contrasts**2).sum(axis=1)
     if not release.arrived:
-        return np.full(len(lengths), np.nan)
-    vectors, hidden, variances = _known(release)
-    contrasts, along = release.spread.centred(contrasts), release.spread.along(vectors)
-    margin = _QUANTILE * np.sqrt((contrasts @ along) ** 2 @ variances)
-    ways, _ = np.linalg.qr(along[:, hidden])
-    margin[((contrasts @ ways) ** 2).sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
-    margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
-    return margin
+        return np.full(len(release.gram), np.nan)
+    known, last = _known(release, score_moments)
+    return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
 
 
-def _known(release: NoisyLogistic) -> tuple[Matrix, NDArray[np.bool_], Vector]:
-    """Return directions, which of them are hidden, and the variance of the model's error there.
+def _known(release: NoisyLogistic, score_moments: Matrix) -> tuple[Knowledge, Vector]:
+    """Return what is known of the model, and how far it is from the last gradient, squared.
 
     Where classes are far apart the curvature is less and less the steeper a model: it is taken half
     way from the last gradient's model to the steepest one that is likely, and a direction that
     noise would hide at the likeliest is hidden, too.
     """
     base, start = release.steps.base, release.seen.thetas[-1]
-    metric = release.metric(start)
-    for _ in range(_CORRECTIONS):
+    effect = hidden_effect(release.theta, release.gram)
+
+    def known(metric: Metric) -> Knowledge:
         combined = release.steps.combined(metric, release.seen)
         hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-        told = np.where(hidden, 0.0, _variances(release, metric, combined, hidden))
-        way, vectors = combined.theta, combined.vectors
+        moments = score_moments, release.score_moments_sigma
+        return Knowledge(release, combined, hidden, metric.sigma, effect, *moments)
+
+    def last(found: Knowledge) -> Vector:
+        away: Vector = base + found.combined.theta - start
+        return (away @ found.combined.vectors) ** 2
+
+    metric = release.metric(start)
+    for _ in range(_CORRECTIONS):
+        found = known(metric)
+        way, vectors = found.combined.theta, found.combined.vectors
+        told = found.variances(np.eye(len(way))) + last(found)
+        told[found.hidden] = 0.0
         error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
-        steepest = base + (1.0 + _QUANTILE * error) * way
-        metric = release.metric(0.5 * (start + steepest))
+        metric = release.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
     there = release.metric(base + way)
-    hidden |= hidden_directions(((vectors.T @ there.matrix) * vectors.T).sum(axis=1), there.sigma)
-    return vectors, hidden, _variances(release, metric, combined, hidden)
-
-
-def _variances(
-    release: NoisyLogistic, metric: Metric, combined: CombinedGradients, hidden: NDArray[np.bool_]
-) -> Vector:
-    """Variance of the model's error along each eigenvector of the curvature."""
-    sigma, effect = metric.sigma, hidden_effect(release.theta, release.gram)
-    effects = release.spread.hidden_variances(combined.vectors, effect)
-    seen = np.where(hidden, sigma, combined.eigenvalues)
-    count = np.count_nonzero(hidden)
-    # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
-    seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
-    gradients = combined.variance + 0.5 * sigma**2 * float(effects[hidden].sum())
-    likely = release.steps.base + combined.theta
-    last = ((likely - release.seen.thetas[-1]) @ combined.vectors) ** 2
-    return np.where(hidden, effects, gradients / seen**2 + _dispersion(release) / seen + last)
-
-
-def _dispersion(release: NoisyLogistic) -> float:
-    """How many times the variance that the model expects the residuals have, but at least 1."""
-    expected = float(np.trace(release.metric(release.theta).matrix))
-    return 1.0 + max(release.excess, 0.0) / max(expected, _TINY)
-
-
-def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
-    """At most which share of each feature's rows was clipped, one error up; and the error."""
-    shares, errors = np.zeros((2, len(scaling.names) - 1))
-    for column, histogram in enumerate(scaling.histograms[:-1]):
-        if histogram is not None:
-            ends = float(scaling.low[column]), float(scaling.high[column])
-            shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
-    return shares, errors
+    again = hidden_directions(((vectors.T @ there.matrix) * vectors.T).sum(axis=1), there.sigma)
+    found = evolve(found, hidden=found.hidden | again)
+    return found, last(found)
 
 
 def _base_rate(release: NoisyLogistic) -> Estimate:
@@ -167,7 +132,7 @@ def _base_rate(release: NoisyLogistic) -> Estimate:
     rate = min(max(share, 0.0), 1.0)
     variance = (0.5 * release.balance_sigma / rows.value) ** 2
     variance += ((share - 0.5) * rows.error / rows.value) ** 2 + rate * (1.0 - rate) / rows.value
-    interval = share + _QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
+    interval = share + QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
     return Estimate(rate, interval.clip(0.0, 1.0))
 
 
@@ -216,7 +181,7 @@ def _estimate(
     value: float, error: float, low: float, high: float, widest: float
 ) -> Estimate | None:
     """Return a number with its interval, None if that is too wide to say much."""
-    margin = _QUANTILE * error
+    margin = QUANTILE * error
     if not 2.0 * margin <= widest:
         return None
     interval = np.array([value - margin, value + margin]).clip(low, high)

@@ -1,80 +1,53 @@
-"""Least squares from private scales, one small noisy Gram matrix and a few noisy gradients.
+"""Least squares by noisy gradients, clipped.
 
-Rows u = f (1, x), whitened, and targets v = f y are shrunk together, so the model is that of
-weighted least squares. The Gram matrix only steers; what is left of its noise after eight steps is
-small, and every gradient is a noisy observation of the solution
-(:mod:`nolook.algorithms.noisy_gradients`). The proof is ``linear_regression.md``.
-
-==============  =========================================================================
-name here       meaning
-==============  =========================================================================
-``mu``          mu-GDP parameter of the whole, split by :data:`SHARES`
-``n~``          ``scaling.rows.value``, the released number of rows
-``limit``       L, features are clipped to so many scales
-``norm``        B, bound on the norm of a row
-``unit``        U, grid units in a scale
-``clip``        K, bound on a row's ``|u_x rho|`` in a gradient, and on ``|2 u_0 rho|``
-``size``        d, the number of features in the design plus one
-==============  =========================================================================
+A row adds ``u rho`` to the gradient, ``rho = f (y - theta'x)``, clipped. The Gram matrix only
+steers; what is left of its noise after eight steps is small, and every gradient is a noisy
+observation of the solution (:mod:`nolook.algorithms.glm.estimate`). The proof is ``linear.md``;
+names are those of :mod:`nolook.algorithms.glm.frame`, and ``clip`` is K, the bound on a row's
+``|u_x rho|`` in a gradient, and on ``|2 u_0 rho|``.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.linear_design import (
+from nolook.algorithms.glm.designs import (
     TARGET_LIMIT,
     Blocks,
     WeightedDesign,
-    choose_unit,
-    copy_room,
-    limit_for,
-    release_gram,
     release_score_moments,
 )
-from nolook.algorithms.logistic_design import release_spread, whitened_bound
+from nolook.algorithms.glm.estimate import combine_gradients, estimate
+from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
-from nolook.algorithms.noisy_gradients import combine_gradients, estimate
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
-from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.algorithms.whitening import Spread
-from nolook.kernels.moments import UNIT
-from nolook.privacy.budgets import row_share
-from nolook.privacy.guarantee import GaussianEvent
+from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.histograms import histograms_sensitivity
-from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
+    SCORE_UNIT,
     ClippedProducts,
     GridModel,
     ModelErrors,
     ProductSizes,
     clipped_products_sensitivity,
+    clipped_scores,
     errors_sensitivity,
 )
 from nolook.tables import Table
 
 __all__ = ["LinearRelease", "NoisyRegression"]
 
-#: Shares of mu^2. The scales' part counts the rows, too.
-SHARES = {
-    "scales": 0.28,
-    "spread": 0.06,
-    "norms": 0.02,
-    "gram": 0.10,
-    "clips": 0.08,
-    "gradients": 0.40,
-    "fit": 0.03,
-    "scores": 0.03,
-}
 #: Gradients, and before which of them a histogram of their sizes bounds them anew.
 GRADIENTS = 8
 CLIPPED_AT = (0, 2)
@@ -102,15 +75,9 @@ class NoisySteps:
 
 
 @frozen(eq=False, kw_only=True)
-class NoisyRegression(NoisySteps):
+class NoisyRegression(NoisySteps, NoisyFrame):
     """What is released of a table, in standardised units: all later results follow from it."""
 
-    scaling: Scaling  # of all columns, the target last
-    kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
-    spread: Spread  # what rows are whitened by
-    norm: float  # B; rows (1, x) and targets are multiplied by f = min(1, B / |(1, x)|)
-    gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
-    gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
     theta: Vector  # the estimate, the constant first, shape (d,)
     chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
     score_moments: Matrix  # noisy sum of s s', s a row's part of the gradient at theta, clipped
@@ -120,12 +87,12 @@ class NoisyRegression(NoisySteps):
 
 
 @frozen
-class LinearRelease:
+class LinearRelease(Frame):
     """Scales, norms, second moments, gradients, errors and scores of a table.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
-    answered with noise. Keeps the rows in memory, two bytes a feature and 14 more a row, where they
-    surely take no more than :data:`nolook.algorithms.linear_design.COPY_BYTES`.
+    answered with noise. Keeps the rows in memory, two bytes a feature and 22 more a row, where they
+    surely take no more than :data:`nolook.algorithms.glm.designs.COPY_BYTES`.
 
     Parameters
     ----------
@@ -135,37 +102,25 @@ class LinearRelease:
         Number of features with a slope, chosen from what was released; None keeps all.
     """
 
-    mu: float
     k: int | str | None = None
 
-    @property
-    def stages(self) -> int:
-        """How many stages `run` announces, if the target is visible."""
-        return self._scales().stages + 3 + len(CLIPPED_AT) + GRADIENTS + 2
-
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
-        names = {
-            "spread": "second moments of the features",
-            "norms": "histogram of the whitened rows' norms",
-            "gram": "second moments of the whitened features",
-            "clips": "histograms of the gradients' sizes",
-            "gradients": f"gradients of {GRADIENTS} rounds",
-            "fit": "squared errors",
-            "scores": "second moments of the rows' gradients",
-        }
-        own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
-        return (*self._scales().events(), *own)
-
-    def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self._mu("scales"))
-
-    def _mu(self, part: str, draws: int = 1) -> float:
-        return self.mu * math.sqrt(SHARES[part] / draws)
-
-    def for_rows_per_unit(self, most: int) -> LinearRelease:
-        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return evolve(self, mu=row_share(self.mu, most))
+    SHARES: ClassVar = {
+        "scales": 0.28,
+        "spread": 0.06,
+        "norms": 0.02,
+        "gram": 0.10,
+        "clips": 0.08,
+        "gradients": 0.40,
+        "fit": 0.03,
+        "scores": 0.03,
+    }
+    CALLED: ClassVar = {
+        "clips": "histograms of the gradients' sizes",
+        "gradients": f"gradients of {GRADIENTS} rounds",
+        "fit": "squared errors",
+        "scores": "second moments of the rows' gradients",
+    }
+    OWN_STAGES: ClassVar = len(CLIPPED_AT) + GRADIENTS + 2
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce
@@ -175,32 +130,22 @@ class LinearRelease:
         If the target is not visible, that is its scaling, with the mean that the gradients of a
         model without features find as the target's centre.
         """
-        scaling = self._scales().run(table, source, announce)
-        table = table.filled(scaling.center)
-        scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
-        kept = scaling.visible[:-1] & scaling.visible[-1]
-        table = table.select(kept)
-        design = self._design(table, scaling.select(kept), source, announce)
-        announce("moments")
-        blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
-        gram, gram_sigma = self._gram(blocks, source)
-        steps = self._descend(blocks, gram, gram_sigma, source, announce)
-        theta, chosen = self._estimate(gram, gram_sigma, steps, design)
-        if not scaling.visible[-1]:
-            return _recentred(scaling, float(theta[0]))
+        found, blocks = self._begun(table, source, announce)
+        steps = self._descend(blocks, found.gram, found.gram_sigma, source, announce)
+        theta, chosen = self._estimate(found.gram, found.gram_sigma, steps, blocks.design)
+        if not found.scaling.visible[-1]:
+            return _recentred(found.scaling, float(theta[0]))
         announce("fit")
-        fit = self._fit(blocks, theta, gram, source)
+        fit = self._fit(blocks, theta, found.gram, source)
         announce("scores")
         clip = float(steps.clips[-1])
-        scores = release_score_moments(blocks, theta, clip, self._mu("scores"), source)
+        scored = partial(clipped_scores, blocks.design.on_grid(theta), clip)
+        scores = release_score_moments(
+            blocks, scored, clip / SCORE_UNIT, self._mu("scores"), source
+        )
         return NoisyRegression(
+            **asdict(found, recurse=False),
             **asdict(steps, recurse=False),
-            scaling=scaling,
-            kept=kept,
-            norm=design.norm,
-            spread=design.spread,
-            gram=gram,
-            gram_sigma=gram_sigma,
             theta=theta,
             chosen=chosen,
             score_moments=scores[0],
@@ -208,23 +153,6 @@ class LinearRelease:
             fit=fit,
             fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
-
-    def _design(
-        self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce
-    ) -> WeightedDesign:
-        """Find what rows are whitened by, and B: the noise grows with its square."""
-        announce("spread")
-        spread = release_spread(table, scaling, self._mu("spread"), source)
-        announce("norms")
-        size, mu = table.n_columns, self._mu("norms")
-        few = min(size * math.sqrt(2 * size) / self._mu("gram"), 0.75 * scaling.rows.value)
-        squared = UNIT**2 + whitened_bound(table, scaling, spread, few, mu, source)
-        unit = choose_unit(math.sqrt(squared) / UNIT)
-        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit, spread)
-
-    def _gram(self, blocks: Blocks, source: ByteSource) -> tuple[Matrix, float]:
-        """Release the sum of u u', and return its noise's deviation on the diagonal."""
-        return release_gram(blocks, self._mu("gram"), source)
 
     def _descend(
         self,
@@ -246,7 +174,7 @@ class LinearRelease:
         counts: list[Vector] = []
         thetas, gradients, sigmas, bounds = [], [], [], []
         for number in range(GRADIENTS):
-            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+            model = design.on_grid(theta)
             if number in CLIPPED_AT:
                 announce(f"sizes {len(counts) + 1}")
                 counts.append(_release_sizes(blocks, model, edges, clip_mu, source))
@@ -305,8 +233,7 @@ class LinearRelease:
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
         """Release the squared errors of the model's mean, and of the model."""
-        design = blocks.design
-        model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+        model = blocks.design.on_grid(theta)
         mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
         exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
         sensitivity = errors_sensitivity(blocks.whole)

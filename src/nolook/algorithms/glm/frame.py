@@ -1,0 +1,154 @@
+"""What all regressions release alike: scales, spread, a bound on rows, and their Gram matrix.
+
+A row is x = (1, z), z its columns standardised, clipped and whitened. It becomes u = f x with
+f = min(1, B / |x|), and adds ``u f (y - m(theta'x))`` to the gradient: the mean m is that of the
+whole row, and its weight is f^2. So whatever B is, the solution is the model of the population
+where that model is true, and ``u u'`` is what the gradient's curvature is made of.
+
+==============  =========================================================================
+name here       meaning
+==============  =========================================================================
+``mu``          mu-GDP parameter of the whole, split by ``SHARES``
+``n~``          ``scaling.rows.value``, the released number of rows
+``limit``       L, features are clipped to so many scales
+``norm``        B, bound on the norm of a row
+``unit``        U, grid units in a scale
+``size``        d, the number of features in the design plus one
+==============  =========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.designs import (
+    Blocks,
+    WeightedDesign,
+    choose_unit,
+    copy_room,
+    limit_for,
+    release_gram,
+    release_spread,
+    whitened_bound,
+)
+from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.whitening import Spread
+from nolook.kernels.moments import UNIT
+from nolook.privacy.budgets import row_share
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.tables import Table
+
+__all__ = ["Frame", "NoisyFrame"]
+
+# Share of the rows that may be longer than B.
+_MOST_SHORTENED = 0.75
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False, kw_only=True)
+class NoisyFrame:
+    """What every regression releases of a table, in standardised units."""
+
+    scaling: Scaling  # of all columns, the target last
+    kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
+    spread: Spread  # what rows are whitened by
+    norm: float  # B; rows (1, x) have the weight f^2, f = min(1, B / |(1, x)|)
+    gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
+    gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
+
+
+@frozen
+class Frame:
+    """The common part of a regression's release.
+
+    A family states in `SHARES` what each part costs, in `CALLED` what its own parts are called, and
+    releases them in `run`, after `_begun`.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    mu: float
+
+    #: Shares of mu^2. The scales' part counts the rows, too.
+    SHARES: ClassVar[dict[str, float]]
+    #: What a family's own parts are called.
+    CALLED: ClassVar[dict[str, str]]
+    #: Whether the target's centre and scale are searched for.
+    SEARCHES_TARGET: ClassVar[bool] = True
+    #: How many stages a family's own parts announce, at most.
+    OWN_STAGES: ClassVar[int]
+
+    @property
+    def stages(self) -> int:
+        """How many stages `run` announces, at most."""
+        return self._scales().stages + 3 + self.OWN_STAGES
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
+        names = {
+            "spread": "second moments of the features",
+            "norms": "histogram of the whitened rows' norms",
+            "gram": "second moments of the whitened features",
+            **self.CALLED,
+        }
+        own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
+        return (*self._scales().events(), *own)
+
+    def for_rows_per_unit(self, most: int) -> Self:
+        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return evolve(self, mu=row_share(self.mu, most))
+
+    def _scales(self) -> ScaleSearch:
+        return ScaleSearch(self._mu("scales"), target=self.SEARCHES_TARGET)
+
+    def _mu(self, part: str, draws: int = 1) -> float:
+        return self.mu * math.sqrt(self.SHARES[part] / draws)
+
+    def _begun(
+        self, table: Table, source: ByteSource, announce: Announce
+    ) -> tuple[NoisyFrame, Blocks]:
+        """Release the common part; return it and the rows that all else is made of."""
+        scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
+        scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
+        kept = scaling.visible[:-1] & (scaling.visible[-1] | (not self.SEARCHES_TARGET))
+        table = table.select(kept)
+        design = self._design(table, scaling.select(kept), source, announce)
+        announce("moments")
+        blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
+        gram, sigma = release_gram(blocks, self._mu("gram"), source)
+        found = NoisyFrame(
+            scaling=scaling,
+            kept=kept,
+            spread=design.spread,
+            norm=design.norm,
+            gram=gram,
+            gram_sigma=sigma,
+        )
+        return found, blocks
+
+    def _design(
+        self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce
+    ) -> WeightedDesign:
+        """Find what rows are whitened by, and B: the noise grows with its square."""
+        announce("spread")
+        spread = release_spread(table, scaling, self._mu("spread"), source)
+        announce("norms")
+        size, rows = table.n_columns, scaling.rows.value
+        few = min(size * math.sqrt(2 * size) / self._mu("gram"), _MOST_SHORTENED * rows)
+        bound = whitened_bound(table, scaling, spread, few, self._mu("norms"), source)
+        squared = UNIT**2 + bound
+        unit = choose_unit(math.sqrt(squared) / UNIT)
+        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit, spread)

@@ -1,0 +1,141 @@
+"""How well the coefficients of a released regression are known. All of it is post-processing.
+
+The eigenvectors of the released curvature are directions in which a model is known more or less
+well:
+
+* told apart from noise: the variance has three parts. The gradients' noise; the matrix's noise
+  times what the hidden directions may hold; and sampling, by the second moments of the rows' parts
+  of the gradient, one deviation of their noise up;
+* hidden: the eigenvalue is no larger than noise alone would make it. Nothing is known of the model
+  there, and the interval allows for effects of a usual size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nolook.algorithms.glm.designs import TARGET_LIMIT
+from nolook.algorithms.glm.estimate import CombinedGradients
+from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.moment_estimates import LEVEL
+from nolook.algorithms.scaling import Scaling, clipped_share
+
+__all__ = ["MOST_CLIPPED", "QUANTILE", "Knowledge", "clipped_shares", "original_intervals"]
+
+#: Share of a column's rows that were clipped beyond which its slope is about another column.
+MOST_CLIPPED = 0.1
+#: Half widths of intervals, in standard deviations.
+QUANTILE = float(ndtri((1 + LEVEL) / 2))
+
+_NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Knowledge:
+    """What is known of a model along the eigenvectors of its curvature."""
+
+    frame: NoisyFrame
+    combined: CombinedGradients
+    hidden: NDArray[np.bool_]
+    sigma: float  # deviation of the noise on the curvature's diagonal
+    effect: float  # deviation of what a scale may do along hidden directions
+    score_moments: Matrix
+    score_sigma: float
+
+    @property
+    def seen(self) -> Vector:
+        """The curvature along each direction, less what noise makes of it."""
+        seen = np.where(self.hidden, self.sigma, self.combined.eigenvalues)
+        # Noise of hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
+        pushed = 2.0 * self.sigma**2 * np.count_nonzero(self.hidden)
+        return 0.5 * (seen + np.sqrt(np.maximum(seen**2 - pushed, 0.0)))
+
+    def variances(self, moved: Matrix, residuals: float = 0.0) -> Vector:
+        """Variance of the errors of contrasts, which move by so much along each direction.
+
+        `residuals` is their variance if they vary alike in all rows: sampling's is no less.
+        """
+        seen, hidden = self.seen, self.hidden
+        effects = self.frame.spread.hidden_variances(self.combined.vectors, self.effect)[hidden]
+        gradients = self.combined.variance + 0.5 * self.sigma**2 * float(effects.sum())
+        response = np.where(hidden, 0.0, moved / seen)
+        lengths = (response**2).sum(axis=1)
+        # Where residuals are larger in rows that matter more, sampling varies more than usual.
+        ways = response @ self.combined.vectors.T
+        sampling = ((ways @ self.score_moments) * ways).sum(axis=1) + self.score_sigma * lengths
+        sampling = np.maximum(sampling, response**2 @ (residuals * seen))
+        variance: Vector = moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling
+        return variance
+
+    def margins(
+        self, most_hidden: float, widest: float, extra: Vector | float = 0.0, residuals: float = 0.0
+    ) -> Vector:
+        """Half widths of the intervals of (value at the columns' origin, slopes), standardised.
+
+        NaN where more than a share of a contrast's squared loading is on hidden directions, or
+        where the interval says nothing. `extra` is a variance along each direction.
+        """
+        frame, vectors = self.frame, self.combined.vectors
+        contrasts = np.eye(len(frame.gram))
+        center, scale = frame.scaling.center[:-1], frame.scaling.scale[:-1]
+        contrasts[0, 1:] = -(center / scale)[frame.kept]
+        lengths = (contrasts**2).sum(axis=1)
+        origin = self._far_origin(contrasts[0, 1:])
+        contrasts, along = frame.spread.centred(contrasts), frame.spread.along(vectors)
+        moved = contrasts @ along
+        variance = self.variances(moved, residuals) + moved**2 @ np.broadcast_to(
+            extra, len(vectors)
+        )
+        variance[0] += origin
+        margin: Vector = QUANTILE * np.sqrt(variance)
+        ways, _ = np.linalg.qr(along[:, self.hidden])
+        margin[((contrasts @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
+        margin[margin > widest * np.sqrt(lengths)] = np.nan
+        return margin
+
+    def _far_origin(self, ways: Vector) -> float:
+        """Variance of the value at the origin that columns have whose scale is far too large.
+
+        Their slopes are as much larger. The other slopes do not mind, since such a column hardly
+        moves, but the origin may lie far from its centre: by `ways`, in scales.
+        """
+        frame, back = self.frame, self.frame.spread.back
+        noise = frame.gram_sigma * (back**2).sum(axis=1)[1:]
+        squares = ((back @ frame.gram) * back).sum(axis=1)[1:]
+        sizes = frame.scaling.rows.value / np.maximum(squares, noise)
+        unseen = squares < _NOT_SEEN * noise
+        return float(self.effect**2 * (ways**2 * sizes)[unseen].sum())
+
+
+def original_intervals(
+    scaling: Scaling, coef: Vector, intercept: float, margin: Vector
+) -> tuple[Matrix, Vector]:
+    """Return the intervals of coefficients and intercept in the columns' units, always finite."""
+    sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        widths = margin[1:] * (scaling.scale[-1] / scaling.scale[:-1])
+        slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
+        constant = (intercept + margin[0] * scaling.scale[-1] * sides).clip(-largest, largest)
+    return slopes, constant
+
+
+def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
+    """At most which share of each column's rows was clipped, one standard error up; and the error.
+
+    The target is the last; both are 0 for columns that were not searched.
+    """
+    limits = np.full(len(scaling.names), scaling.limit)
+    limits[-1] = TARGET_LIMIT
+    low, high = scaling.center - limits * scaling.scale, scaling.center + limits * scaling.scale
+    shares, errors = np.zeros((2, len(limits)))
+    for column, histogram in enumerate(scaling.histograms):
+        if histogram is not None:
+            ends = float(low[column]), float(high[column])
+            shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
+    return shares, errors

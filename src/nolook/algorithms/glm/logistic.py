@@ -1,0 +1,199 @@
+"""Logistic regression by noisy gradients of a weighted likelihood.
+
+A row adds ``u f (y - p)`` to the gradient, p its probability at the whole row: no clip is needed.
+The Gram matrix is the metric of the first steps; every gradient is a noisy observation of the
+solution (:mod:`nolook.algorithms.glm.steps`), and what each of them costs is decided on the way
+(:mod:`nolook.algorithms.glm.descent`). Nothing has to be chosen: no step size, no norm, no epochs.
+The proof is ``logistic.md``; names are those of :mod:`nolook.algorithms.glm.frame`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from attrs import asdict, evolve, frozen
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nolook.algorithms.glm.descent import Descent
+from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.frame import Frame, NoisyFrame
+from nolook.algorithms.glm.steps import (
+    Curvature,
+    Gradients,
+    LogisticSteps,
+    Metric,
+    score_law,
+)
+from nolook.algorithms.scaling import Scaling
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.statistics.class_gradients import (
+    ClassBalance,
+    ScoreCounts,
+    balance_sensitivity,
+    class_scores,
+)
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.weighted_rows import SCORE_UNIT
+from nolook.tables import Table
+
+__all__ = ["LogisticRelease", "NoisyLogistic"]
+
+# Bins of the log-odds, of each class.
+_SCORE_BINS = 16
+# A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
+_LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
+# Log-likelihood by which slopes must beat noise and chance, or else the model is the base rate.
+_EVIDENCE = 4.0
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False, kw_only=True)
+class NoisyLogistic(NoisyFrame):
+    """What is released of a table, in standardised units: all later results follow from it."""
+
+    balance: float  # noisy number of rows of class 1, less that of class 0
+    balance_sigma: float
+    steps: LogisticSteps
+    seen: Gradients  # noisy sums of u f (y - p), and the models where they were taken
+    curvature: Curvature  # noisy, at the last of them
+    arrived: bool  # whether the steps ended because gradients told no more than noise
+    theta: Vector  # the estimate, the constant first, shape (d,); the base rate's if not visible
+    visible: bool  # whether the gradients told more than noise
+    score_edges: Vector  # log-odds between which rows were counted; empty if not visible
+    score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
+    score_sigma: float
+    score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
+    score_moments_sigma: float  # deviation of the noise on its diagonal
+
+    def metric(self, theta: Vector) -> Metric:
+        """Return the curvature at a model as far as it is known: best at the last gradient's."""
+        last = Metric.of_moments(self.gram, self.gram_sigma, self.seen.thetas[-1], safe=False)
+        there = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=False)
+        known = last.mixed(self.curvature)
+        return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
+
+
+@frozen
+class LogisticRelease(Frame):
+    """Scales, norms, moments, the classes' balance, gradients and scores of a table.
+
+    Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
+    answered with noise. Keeps the rows in memory as
+    :class:`nolook.algorithms.glm.linear.LinearRelease` does.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    SHARES: ClassVar = {
+        "scales": 0.25,
+        "spread": 0.10,
+        "norms": 0.01,
+        "gram": 0.06,
+        "classes": 0.02,
+        "descent": 0.51,
+        "fit": 0.02,
+        "scores": 0.03,
+    }
+    CALLED: ClassVar = {
+        "classes": "balance of the classes",
+        "descent": "gradients and curvatures of the log-likelihood",
+        "fit": "histogram of the scores by class",
+        "scores": "second moments of the rows' gradients",
+    }
+    SEARCHES_TARGET: ClassVar = False
+    OWN_STAGES: ClassVar = 1 + Descent.MOST_STAGES + 2
+
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
+        """Release what a model of a table whose target holds 0 and 1 follows from."""
+        begun, blocks = self._begun(table, source, announce)
+        design, gram = blocks.design, (begun.gram, begun.gram_sigma)
+        announce("classes")
+        balance, balance_sigma = self._balance(blocks, source)
+        base = np.zeros(design.size)
+        base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
+        steps = LogisticSteps(base)
+        descent = Descent(self._mu("descent"), steps, *gram, design.spread)
+        found = descent.run(blocks, source, announce)
+        # By the curvature at the base rate: where classes are far apart, hardly any is left.
+        rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
+        start = Metric(rate * gram[0], rate * gram[1])
+        visible = steps.evidence(start, found.seen) >= _EVIDENCE
+        edges, counts = np.zeros(0), np.zeros((2, 1))
+        moments: Matrix | None = None
+        moments_sigma = 0.0
+        if visible:
+            announce("fit")
+            edges = _score_edges(found.theta, begun.gram)
+            counts = self._fit(blocks, found.theta, edges, source)
+            announce("scores")
+            model, radius = design.on_grid(found.theta), design.squared_radius
+            moments, moments_sigma = release_score_moments(
+                blocks,
+                partial(class_scores, model, radius),
+                design.norm / SCORE_UNIT,
+                self._mu("scores"),
+                source,
+            )
+        return NoisyLogistic(
+            **asdict(evolve(begun, scaling=_of_log_odds(begun.scaling)), recurse=False),
+            balance=balance,
+            balance_sigma=balance_sigma,
+            steps=steps,
+            seen=found.seen,
+            curvature=found.curvature,
+            arrived=found.arrived,
+            theta=found.theta if visible else base,
+            visible=visible,
+            score_edges=edges,
+            score_counts=counts,
+            score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
+            score_moments=moments,
+            score_moments_sigma=moments_sigma,
+        )
+
+    def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:
+        """Release by how many rows class 1 is ahead, and return its noise's deviation."""
+        exact, whole = blocks.fold(ClassBalance()).value, blocks.whole
+        sensitivity, mu = balance_sensitivity(), self._mu("classes")
+        noisy = gaussian_release(exact, whole * sensitivity, mu, source)
+        return float(noisy[0]) / whole, sensitivity / mu
+
+    def _fit(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
+        """Release how many rows of either class have log-odds between the edges."""
+        whole = blocks.whole
+        scores = blocks.fold(ScoreCounts(blocks.design.on_grid(theta), edges))
+        sensitivity = whole * histograms_sensitivity(1, "add-remove")
+        counts = gaussian_release(scores.value, sensitivity, self._mu("fit"), source)
+        return counts.astype(np.float64).reshape(2, -1) / whole
+
+
+def _base_log_odds(balance: float, sigma: float, rows: float) -> float:
+    """Return the log-odds of class 1 without features."""
+    least = min(max(0.5 * sigma / rows, _LEAST_RATE), _MOST_DOUBT)
+    rate = min(max(0.5 + 0.5 * balance / rows, least), 1.0 - least)
+    return math.log(rate / (1.0 - rate))
+
+
+def _score_edges(theta: Vector, gram: Matrix) -> Vector:
+    """Cut the log-odds into bins of as many rows each, as far as they are normal."""
+    mean, deviation = score_law(theta, gram)
+    edges: Vector = mean + deviation * ndtri(np.arange(1, _SCORE_BINS) / _SCORE_BINS)
+    return edges
+
+
+def _of_log_odds(scaling: Scaling) -> Scaling:
+    """Let the target's centre and scale be 0 and 1: a model's value is log-odds."""
+    center, scale = scaling.center.copy(), scaling.scale.copy()
+    center[-1], scale[-1] = 0.0, 1.0
+    return evolve(scaling, center=center, scale=scale)
