@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
+from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._selector import check_selected, known_k
@@ -138,7 +138,7 @@ class LinearRegression(PrivateRegressor):
         self.clipped_share_ = model.clipped_share
         if isinstance(released, NoisyRegression):
             self.weight_norm_ = released.norm
-            self.influence_bound_ = float(released.clips[-1])
+            self.influence_bound_ = float(released.clips.bounds[-1])
             self.spread_ = released.spread.among(released.kept)
             if released.chosen is not None:
                 self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]

@@ -57,10 +57,10 @@ def clipped_products(  # noqa: PLR0913, PLR0917 -- a kernel
     q_0 and q_x are a row's residual ``factor target - shrink theta'u`` in units of 1/`grid`, a
     power of two, clipped and truncated toward zero such that ``|u_x q_x| <= most`` and
     ``|u_0 q_0| <= most / 2``, with 0 where the row is; `squares` holds ``|u_x|^2``, and u_0 is not
-    negative. Targets are finite; columns of `rows`, which is C-contiguous, after the last target hold no rows.
-    `theta` holds whole numbers, its norm times any row's at most 2^52; `shrink` is a power of two.
-    `most` is a whole number up to 2^36; w, the row's weight, is at most 2^30, or 1 without
-    weights. There are at most 2^17 rows.
+    negative. Targets are finite; columns of `rows`, which is C-contiguous, after the last target
+    hold no rows. `theta` holds whole numbers, its norm times any row's at most 2^52; `shrink` is a
+    power of two. `most` is a whole number up to 2^36; w, the row's weight, is at most 2^30, or 1
+    without weights. There are at most 2^17 rows.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
     block = block_size(rows, weights)

@@ -18,10 +18,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.glm.designs import Blocks
-from nolook.algorithms.glm.estimate import hidden_directions
+from nolook.algorithms.glm.estimate import Gradients, hidden_directions
 from nolook.algorithms.glm.steps import (
     Curvature,
-    Gradients,
     LogisticSteps,
     Metric,
     hidden_effect,

@@ -9,8 +9,6 @@ variance chosen by the marginal likelihood, shrinks what the noise hides (empiri
 name here         meaning
 ================  ==================================================================
 ``gram``          A plus noise of deviation ``gram_sigma`` (off the diagonal / sqrt 2)
-``thetas``        the models ``theta_t``, shape (steps, d)
-``gradients``     the gradients there plus noise, shape (steps, d)
 ``eigenvalues``   of the noisy A, ascending, some perhaps negative
 ``values``        the same, kept away from zero by half of what noise alone may reach
 ``moments``       the combined observation of ``values * theta``, in the eigenbasis
@@ -22,7 +20,7 @@ name here         meaning
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -30,6 +28,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CombinedGradients",
+    "Gradients",
     "combine_gradients",
     "estimate",
     "hidden_directions",
@@ -41,6 +40,28 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 _PRIORS = np.geomspace(1e-5, 3.0, 16)  # columns and target are standardised
 _FIXED_POINT_STEPS = 4
+
+
+@frozen(eq=False)
+class Gradients:
+    """Noisy gradients: where they were taken, and how noisy they are."""
+
+    thetas: Matrix  # shape (steps, d)
+    values: Matrix  # shape (steps, d)
+    sigmas: Vector  # deviations of their noise, shape (steps,)
+
+    @classmethod
+    def none(cls, size: int) -> Self:
+        """Return no gradient of models of this size."""
+        return cls(np.zeros((0, size)), np.zeros((0, size)), np.zeros(0))
+
+    def and_one(self, theta: Vector, value: Vector, sigma: float) -> Self:
+        """Return these and one more."""
+        return type(self)(
+            np.vstack([self.thetas, theta]),
+            np.vstack([self.values, value]),
+            np.append(self.sigmas, sigma),
+        )
 
 
 @frozen(eq=False)
@@ -67,20 +88,12 @@ class CombinedGradients:
         return theta
 
 
-def estimate(
-    gram: Matrix, gram_sigma: float, thetas: Matrix, gradients: Matrix, gradient_sigmas: Vector
-) -> Vector:
+def estimate(gram: Matrix, gram_sigma: float, seen: Gradients) -> Vector:
     """Estimate the model, shape (d,), from what was released; always finite."""
-    return combine_gradients(gram, gram_sigma, thetas, gradients, gradient_sigmas).theta
+    return combine_gradients(gram, gram_sigma, seen).theta
 
 
-def combine_gradients(
-    gram: Matrix,
-    gram_sigma: float,
-    thetas: Matrix,
-    gradients: Matrix,
-    gradient_sigmas: Vector,
-) -> CombinedGradients:
+def combine_gradients(gram: Matrix, gram_sigma: float, seen: Gradients) -> CombinedGradients:
     """Weigh the gradients by their noise, and choose the prior.
 
     A gradient tells ``A theta`` after ``A theta_t`` is added to it, with the noisy A: besides its
@@ -90,15 +103,15 @@ def combine_gradients(
     edge = gram_sigma * np.sqrt(len(gram))
     eigenvalues, vectors = np.linalg.eigh(gram)
     values = np.maximum(eigenvalues, 0.0) + 0.5 * edge
-    points = thetas @ vectors
-    observed = gradients @ vectors + points * values
+    points, noise = seen.thetas @ vectors, seen.sigmas**2
+    observed = seen.values @ vectors + points * values
     weigh = partial(_weighed, vectors, eigenvalues, values, observed)
-    combined = weigh(gradient_sigmas**2)
+    combined = weigh(noise)
     for _ in range(_FIXED_POINT_STEPS):
         solution = combined.shrinkage * combined.moments / values
         ways = (solution - points) ** 2
         wrong = 0.5 * gram_sigma**2 * ways.sum(axis=1)
-        combined = weigh(gradient_sigmas**2 + wrong)
+        combined = weigh(noise + wrong)
     return combined
 
 

@@ -23,7 +23,7 @@ from nolook.algorithms.glm.designs import (
     WeightedDesign,
     release_score_moments,
 )
-from nolook.algorithms.glm.estimate import combine_gradients, estimate
+from nolook.algorithms.glm.estimate import Gradients, combine_gradients, estimate
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
@@ -62,22 +62,21 @@ Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)
-class NoisySteps:
-    """The gradients, in standardised units, and how they were clipped."""
+class Clips:
+    """How gradients were clipped, in standardised units."""
 
-    thetas: Matrix  # models at which gradients were taken, shape (8, d)
-    gradients: Matrix  # noisy sums of u rho, each row's part clipped
-    gradient_sigmas: Vector
-    clips: Vector  # K at each gradient
-    clip_edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
-    clip_counts: Matrix  # noisy counts between them, one more than edges, for each histogram
-    clip_sigma: float
+    bounds: Vector  # K at each gradient
+    edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
+    counts: Matrix  # noisy counts between them, one more than edges, for each histogram
+    sigma: float  # of the counts' noise
 
 
 @frozen(eq=False, kw_only=True)
-class NoisyRegression(NoisySteps, NoisyFrame):
+class NoisyRegression(NoisyFrame):
     """What is released of a table, in standardised units: all later results follow from it."""
 
+    seen: Gradients  # noisy sums of u rho, each row's part clipped, and the models they are of
+    clips: Clips
     theta: Vector  # the estimate, the constant first, shape (d,)
     chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
     score_moments: Matrix  # noisy sum of s s', s a row's part of the gradient at theta, clipped
@@ -131,21 +130,22 @@ class LinearRelease(Frame):
         model without features find as the target's centre.
         """
         found, blocks = self._begun(table, source, announce)
-        steps = self._descend(blocks, found.gram, found.gram_sigma, source, announce)
-        theta, chosen = self._estimate(found.gram, found.gram_sigma, steps, blocks.design)
+        seen, clips = self._descend(blocks, found.gram, found.gram_sigma, source, announce)
+        theta, chosen = self._estimate(found.gram, found.gram_sigma, seen, blocks.design)
         if not found.scaling.visible[-1]:
             return _recentred(found.scaling, float(theta[0]))
         announce("fit")
         fit = self._fit(blocks, theta, found.gram, source)
         announce("scores")
-        clip = float(steps.clips[-1])
+        clip = float(clips.bounds[-1])
         scored = partial(clipped_scores, blocks.design.on_grid(theta), clip)
         scores = release_score_moments(
             blocks, scored, clip / SCORE_UNIT, self._mu("scores"), source
         )
         return NoisyRegression(
             **asdict(found, recurse=False),
-            **asdict(steps, recurse=False),
+            seen=seen,
+            clips=clips,
             theta=theta,
             chosen=chosen,
             score_moments=scores[0],
@@ -161,7 +161,7 @@ class LinearRelease(Frame):
         gram_sigma: float,
         source: ByteSource,
         announce: Announce,
-    ) -> NoisySteps:
+    ) -> tuple[Gradients, Clips]:
         """Take preconditioned steps along noisy gradients, from the model that is 0."""
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
@@ -172,7 +172,7 @@ class LinearRelease(Frame):
         grid = design.unit * PRODUCT_UNIT
         theta, most = np.zeros(size), 0
         counts: list[Vector] = []
-        thetas, gradients, sigmas, bounds = [], [], [], []
+        seen, bounds = Gradients.none(size), []
         for number in range(GRADIENTS):
             model = design.on_grid(theta)
             if number in CLIPPED_AT:
@@ -183,31 +183,19 @@ class LinearRelease(Frame):
                 bound = smallest_bound(likely, edges, min(few, 0.5 * rows))
                 most = 2 * math.floor(bound * grid / 2)
             announce(f"gradient {number + 1}")
-            thetas.append(model.spacing * model.whole)
             exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
             sensitivity = clipped_products_sensitivity(most, size, blocks.whole)
-            noisy = gaussian_release(exact, sensitivity, mu, source)
-            gradients.append(noisy.astype(np.float64) / grid)
-            sigmas.append(sensitivity / grid / mu)
+            noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / grid
+            seen = seen.and_one(model.spacing * model.whole, noisy, sensitivity / grid / mu)
             bounds.append(most)
-            theta = thetas[-1] + solved @ gradients[-1]
-        return NoisySteps(
-            np.array(thetas),
-            np.array(gradients),
-            np.array(sigmas),
-            np.array(bounds) / grid,
-            edges,
-            np.array(counts),
-            1.0 / clip_mu,
-        )
+            theta = seen.thetas[-1] + solved @ noisy
+        return seen, Clips(np.array(bounds) / grid, edges, np.array(counts), 1.0 / clip_mu)
 
     def _estimate(
-        self, gram: Matrix, sigma: float, steps: NoisySteps, design: WeightedDesign
+        self, gram: Matrix, sigma: float, seen: Gradients, design: WeightedDesign
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
-        combined = combine_gradients(
-            gram, sigma, steps.thetas, steps.gradients, steps.gradient_sigmas
-        )
+        combined = combine_gradients(gram, sigma, seen)
         visible, rows = len(gram) - 1, design.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= visible) or visible < 2:
             return combined.theta, None if self.k is None else tuple(range(visible))
@@ -222,13 +210,8 @@ class LinearRelease(Frame):
         chosen = select_features(moments, k, np.ones(visible, dtype=np.bool_))
         fitted = [0, *(1 + feature for feature in chosen)]
         theta = np.zeros(len(gram))
-        theta[fitted] = estimate(
-            gram[np.ix_(fitted, fitted)],
-            sigma,
-            np.zeros((1, len(fitted))),
-            products[None, fitted],
-            np.array([noise]),
-        )
+        among = Gradients.none(len(fitted)).and_one(np.zeros(len(fitted)), products[fitted], noise)
+        theta[fitted] = estimate(gram[np.ix_(fitted, fitted)], sigma, among)
         return back.T @ theta, chosen
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:

@@ -75,13 +75,7 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
     margin, fit = np.full(len(theta), np.nan), _NO_FIT
     if not isinstance(release, Scaling):
         columns = np.append(True, release.kept)
-        combined = combine_gradients(
-            release.gram,
-            release.gram_sigma,
-            release.thetas,
-            release.gradients,
-            release.gradient_sigmas,
-        )
+        combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
         model = release.spread.model(release.theta)
         if release.chosen is not None:  # what is left of the others is rounding
             model[1:][~np.isin(np.arange(len(model) - 1), release.chosen)] = 0.0
@@ -110,12 +104,12 @@ def _residuals(release: NoisyRegression) -> float:
     From the bins of the last histogram of sizes below the clip: those above hold few rows and much
     noise.
     """
-    low, counts = np.append(0.0, release.clip_edges), release.clip_counts[-1]
+    low, counts = np.append(0.0, release.clips.edges), release.clips.counts[-1]
     high = np.append(low[1:], 2.0 * low[-1])
     squares = (low**2 + low * high + high**2) / 3.0
-    squares[low > 0.99 * release.clips[-1]] = 0.0
+    squares[low > 0.99 * release.clips.bounds[-1]] = 0.0
     total = max(float(squares @ counts), 0.0)
-    total += release.clip_sigma * float(np.sqrt(squares @ squares))
+    total += release.clips.sigma * float(np.sqrt(squares @ squares))
     moments = float(release.gram.trace() - release.gram[0, 0])
     return total / max(moments, release.gram_sigma)
 

@@ -20,10 +20,10 @@ from scipy.special import ndtri
 
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.glm.steps import (
     Curvature,
-    Gradients,
     LogisticSteps,
     Metric,
     score_law,
@@ -153,7 +153,7 @@ class LogisticRelease(Frame):
             seen=found.seen,
             curvature=found.curvature,
             arrived=found.arrived,
-            theta=found.theta if visible else base,
+            theta=found.theta,
             visible=visible,
             score_edges=edges,
             score_counts=counts,

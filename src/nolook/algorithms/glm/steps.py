@@ -28,12 +28,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nolook.algorithms.glm.estimate import CombinedGradients, likeliest_prior
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, likeliest_prior
 
 __all__ = [
     "HIDDEN_EFFECT",
     "Curvature",
-    "Gradients",
     "LogisticSteps",
     "Metric",
     "hidden_effect",
@@ -87,28 +86,6 @@ def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
 def hidden_effect(theta: Vector, gram: Matrix) -> float:
     """Return the deviation that the model is allowed along a direction, were noise to hide it."""
     return max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
-
-
-@frozen(eq=False)
-class Gradients:
-    """Noisy gradients: where they were taken, and how noisy they are."""
-
-    thetas: Matrix  # shape (steps, d)
-    values: Matrix  # shape (steps, d)
-    sigmas: Vector  # deviations of their noise, shape (steps,)
-
-    @classmethod
-    def none(cls, size: int) -> Self:
-        """Return no gradient of models of this size."""
-        return cls(np.zeros((0, size)), np.zeros((0, size)), np.zeros(0))
-
-    def and_one(self, theta: Vector, value: Vector, sigma: float) -> Self:
-        """Return these and one more."""
-        return type(self)(
-            np.vstack([self.thetas, theta]),
-            np.vstack([self.values, value]),
-            np.append(self.sigmas, sigma),
-        )
 
 
 @frozen(eq=False)
