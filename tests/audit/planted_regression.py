@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms.glm import designs, linear_regression
+from nolook.algorithms.glm import designs, linear
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
