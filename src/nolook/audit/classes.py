@@ -9,18 +9,16 @@ from numpy.typing import NDArray
 
 from nolook.audit.audit_case import Case, gaussian_case
 from nolook.audit.gaussian_sums import matrices, vectors
-from nolook.statistics.class_gradients import (
-    ClassBalance,
-    ClassCurvature,
-    ClassGradient,
-    ScoreCounts,
-    balance_sensitivity,
-    class_curvature_sensitivity,
-    class_gradient_sensitivity,
-)
+from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
+from nolook.statistics.grid_models import ClassModel, RowBlock
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import GridModel, RowBlock
+from nolook.statistics.weighted_rows import (
+    ModelCurvature,
+    UnitProducts,
+    curvature_sensitivity,
+    unit_products_sensitivity,
+)
 
 __all__ = ["cases"]
 
@@ -35,12 +33,12 @@ _SHORT = np.array([_UNIT, 2 * _UNIT], dtype=np.int16)
 def cases(mu: float) -> tuple[Case, ...]:
     """Return the cases at a mu, the parameter of Gaussian differential privacy."""
     case = gaussian_case(mu)
-    gradient = class_gradient_sensitivity(_RADIUS)
-    curvature = class_curvature_sensitivity(_RADIUS)
+    gradient = unit_products_sensitivity(_RADIUS)
+    curvature = curvature_sensitivity(_RADIUS)
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
     unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
-    edge = scored.log_odds(_ROW[:, None], np.ones(1))
+    edge = scored.predictors(_ROW[:, None], np.ones(1))
     return (
         case(
             name="class-balance",
@@ -51,14 +49,14 @@ def cases(mu: float) -> tuple[Case, ...]:
         case(
             name="class-gradient",
             neighbours="a row of the largest norm and of a class that the model rules out",
-            covers=("gaussian_release", "class_gradient_sensitivity"),
-            draw=vectors(mu, gradient, *(_of(ClassGradient(unlikely), n) for n in (1, 0))),
+            covers=("gaussian_release", "unit_products_sensitivity"),
+            draw=vectors(mu, gradient, *(_of(UnitProducts(unlikely), n) for n in (1, 0))),
         ),
         case(
             name="class-curvature",
             neighbours="a row of the largest norm with even odds",
-            covers=("symmetric_gaussian_release", "class_curvature_sensitivity"),
-            draw=matrices(mu, curvature, *(_of(ClassCurvature(even), n, _SHORT) for n in (1, 0))),
+            covers=("symmetric_gaussian_release", "curvature_sensitivity"),
+            draw=matrices(mu, curvature, *(_of(ModelCurvature(even), n, _SHORT) for n in (1, 0))),
         ),
         case(
             name="class-scores",
@@ -73,12 +71,12 @@ def cases(mu: float) -> tuple[Case, ...]:
     )
 
 
-def _model(theta: NDArray[np.float64]) -> GridModel:
-    return GridModel(*grid_model(theta, _RADIUS), _UNIT)
+def _model(theta: NDArray[np.float64]) -> ClassModel:
+    return ClassModel(*grid_model(theta, _RADIUS), _UNIT)
 
 
 def _of(
-    statistic: ClassBalance | ClassGradient | ClassCurvature | ScoreCounts,
+    statistic: ClassBalance | UnitProducts | ModelCurvature | ScoreCounts,
     rows: int,
     row: NDArray[np.int16] = _ROW,
 ) -> NDArray[Any]:

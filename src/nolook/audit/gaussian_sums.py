@@ -21,6 +21,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
+from nolook.statistics.grid_models import GridModel, RowBlock
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
@@ -28,10 +29,8 @@ from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts,
 from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     ClippedProducts,
-    GridModel,
     ModelErrors,
     ProductSizes,
-    RowBlock,
     clipped_products_sensitivity,
     clipped_scores,
     errors_sensitivity,

@@ -297,7 +297,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
-    _withheld_when_sampled = ("coef_interval_", "intercept_interval_")
+    _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
 
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
@@ -312,12 +312,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
         if not self.visible_:
-            # Whatever the method made of the noise, nothing of it may pass for a regression.
-            self.coef_ = np.zeros(self.n_features_in_)
-            self.intercept_ = float(self.scaling_.center[-1])
-            for name in ESTIMATES:
-                setattr(self, name, None)
+            self._hide()
         return self
+
+    def _hide(self) -> None:
+        """Keep the target's centre alone: nothing that is made of noise may pass for a model."""
+        self.coef_ = np.zeros(self.n_features_in_)
+        self.intercept_ = float(self.scaling_.center[-1])
+        for name in ESTIMATES:
+            setattr(self, name, None)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R2 on rows. That of private rows is not private; a warning says so if it can."""

@@ -7,10 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.glm.inference import clipped_shares
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.whitening import Spread
+from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._selector import check_selected, known_k
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
@@ -20,7 +21,7 @@ from nolook.tables import Table
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(PrivateRegressor):
+class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each column's centre and scale are found privately; rows are standardised,
@@ -61,20 +62,10 @@ class LinearRegression(PrivateRegressor):
         Fit to the training rows, as they were clipped; an error above four scales of the target
         counts as four. None if noise hides it.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
-    clipped_share_ : ndarray of shape (n_features_in_ + 1,)
-        At most this share of the rows was clipped in each column, the target last: a noisy share,
-        one standard deviation up.
-    weight_norm_ : float
-        Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
-        visible.
     influence_bound_ : float
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
         Infinite if the target was not visible.
-    spread_ : Spread or None
-        Where the rows lie and how they vary, found privately: a row x of standardised columns
-        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. None if the target was not visible.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 
@@ -90,10 +81,7 @@ class LinearRegression(PrivateRegressor):
     1.0
     """
 
-    clipped_share_: NDArray[np.float64] | None = None
-    weight_norm_: float = math.inf
     influence_bound_: float = math.inf
-    spread_: Spread | None = None
     chosen_: NDArray[np.intp] | None = None
 
     _ledger_label = "linear regression"
@@ -107,10 +95,6 @@ class LinearRegression(PrivateRegressor):
     ) -> None:
         super().__init__(epsilon, delta, random_state)
         self.k = k
-
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
 
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
@@ -127,22 +111,15 @@ class LinearRegression(PrivateRegressor):
         return table
 
     def _store(self, released: NoisyRegression | Scaling) -> None:
-        scaling = released if isinstance(released, Scaling) else released.scaling
+        if isinstance(released, Scaling):  # of a target that is not visible
+            self._store_scaling(released)
+            self.clipped_share_ = clipped_shares(released)[0]
+            return
         model = linear_model(released)
-        self._store_scaling(scaling)
-        self.coef_, self.coef_interval_ = model.coef, model.coef_interval
-        self.intercept_ = model.intercept
-        self.intercept_interval_ = _known(model.intercept_interval)
+        self._store_scaling(released.scaling)
+        self._keep_coefficients(model.known, released)
         self.r2_, self.r2_interval_ = model.r2, model.r2_interval
         self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval
-        self.clipped_share_ = model.clipped_share
-        if isinstance(released, NoisyRegression):
-            self.weight_norm_ = released.norm
-            self.influence_bound_ = float(released.clips.bounds[-1])
-            self.spread_ = released.spread.among(released.kept)
-            if released.chosen is not None:
-                self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]
-
-
-def _known(interval: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    return None if np.isnan(interval).any() else interval
+        self.influence_bound_ = float(released.clips.bounds[-1])
+        if released.chosen is not None:
+            self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
-from nolook.algorithms.glm.logistic_inference import LogisticModel, logistic_model
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.glm.logistic_inference import logistic_model
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
+from nolook.estimators._glm import GeneralisedLinearModel, exponential
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._tables import prediction_rows
-from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
-from nolook.kernels.row_products import row_products
+from nolook.estimators.base import check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
@@ -29,14 +27,14 @@ __all__ = ["LogisticRegression"]
 Numbers = NDArray[np.float64]
 
 
-class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: ignore[misc]
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped, whitened and shortened to a private norm. The matrix of their products,
-    released roughly, steers noisy gradients: cheap ones, until they tell no more than their noise;
-    most of the budget is for the last one and for the likelihood's curvature there. All of these
-    together give the model, pulled towards the base rate where noise hides the answer.
+    standardised, clipped and whitened, and weigh less the longer they are. The matrix of their
+    products, released roughly, steers noisy gradients: cheap ones, until they tell no more than
+    their noise; most of the budget is for the last one and for the likelihood's curvature there.
+    All of these together give the model, pulled towards the base rate where noise hides the answer.
     Proof: ``algorithms/glm/logistic.md``.
 
     Guarantee
@@ -62,15 +60,15 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         Change in the log-odds of the positive class, for one unit of each column.
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
-        95 % intervals; NaN where none is known. They are for the logistic regression of the
-        population, each column clipped and each row shortened as `scaling_`, `spread_` and
-        `row_norm_` say.
+        95 % intervals; NaN where none is known. They are for the weighted logistic regression of
+        the population: each column is clipped as `scaling_` says, and each row weighted by the
+        square of ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says. Where log-odds
+        are linear in the columns as clipped, that is the model itself.
         They cover sampling, also where the model is not quite true, and noise, and assume effects
         of a standard deviation of about 2.5 times that of the rows' log-odds, for one scale of a
         column, in directions that noise hides. The coefficients are pulled towards 0. A column has
-        none where more than a tenth of its rows was clipped, where noise hides part of its slope
-        (one of columns that add up to nearly the same in every row), where the steps had not
-        arrived, or where the interval would say nothing.
+        none where more than a tenth of its rows was clipped, where noise does not tell it apart
+        from others, where the steps had not arrived, or where the interval would say nothing.
     odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
         What one unit of a column multiplies the odds by: exponentials of `coef_` and its intervals.
     base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)
@@ -80,21 +78,12 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         histogram of the model's own scores in 16 bins. None if noise hides it.
     pseudo_r2_interval_, auc_interval_ : ndarray of shape (2,) or None
         They cover the noise alone.
-    clipped_share_ : ndarray of shape (n_features_in_ + 1,)
-        At most this share of the rows was clipped in each column: a noisy share, one standard
-        deviation up. The target, last, is never clipped.
     scaling_ : Scaling
         Centre, scale, low and high of each column, found privately; the target, last, stands for
         log-odds.
-    spread_ : Spread
-        Where the rows lie and how they vary, found privately: a row x of standardised columns
-        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. Its norm is a Mahalanobis distance.
-    row_norm_ : float
-        Bound on that norm, to which rows are shortened in training and in prediction.
     visible_ : bool
-        Whether the model stood out from the noise. If not, it is the private base rate, and nothing
-        else is estimated; the budget is spent in full.
+        Whether the model stood out from the noise. If not, it still predicts, pulled towards the
+        base rate, but nothing is said of its coefficients; the budget is spent in full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -108,14 +97,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     array([ True, False])
     """
 
-    coef_interval_: Numbers | None = None
-    intercept_interval_: Numbers | None = None
     base_rate_interval_: Numbers | None = None
     pseudo_r2_: float | None = None
     pseudo_r2_interval_: Numbers | None = None
     auc_: float | None = None
     auc_interval_: Numbers | None = None
-    weight_norm_: float = math.inf
 
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
@@ -131,10 +117,6 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         super().__init__(epsilon, delta, random_state)
         self.classes = classes
 
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
-
     def plan(self) -> Plan[NoisyLogistic]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
@@ -146,33 +128,26 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         return table
 
     def _store(self, released: NoisyLogistic) -> None:
-        self.visible_, self.weight_norm_ = released.visible, released.norm
-        self.spread_ = released.spread.among(released.kept)
-        self._keep_model(logistic_model(released), released.scaling)
-
-    def _keep_model(self, model: LogisticModel, scaling: Scaling) -> None:
-        """Keep a model, its intervals and its fit."""
-        self.scaling_ = scaling
-        self.keep_rows(scaling.rows)
-        self.coef_, self.intercept_ = model.coef, model.intercept
-        self.coef_interval_ = model.coef_interval if self.visible_ else None
-        unknown = bool(np.isnan(model.intercept_interval).any())
-        self.intercept_interval_ = None if unknown else model.intercept_interval
+        model = logistic_model(released)
+        self.visible_, self.scaling_ = released.visible, released.scaling
+        self.keep_rows(released.scaling.rows)
+        self._keep_coefficients(model.known, released)
         for name in ("base_rate", "pseudo_r2", "auc"):
             found = getattr(model, name)
             setattr(self, f"{name}_", None if found is None else found.value)
             setattr(self, f"{name}_interval_", None if found is None else found.interval)
-        self.clipped_share_ = np.append(model.clipped_share, 0.0)
+        if not self.visible_:
+            self.coef_interval_ = self.intercept_interval_ = None
 
     @property
     def odds_ratio_(self) -> Numbers:
         """What one unit of a column multiplies the odds by."""
-        return _exponential(self.coef_)
+        return exponential(self.coef_)
 
     @property
     def odds_ratio_interval_(self) -> Numbers | None:
         """95 % intervals of the odds ratios, NaN where none is known."""
-        return None if self.coef_interval_ is None else _exponential(self.coef_interval_)
+        return None if self.coef_interval_ is None else exponential(self.coef_interval_)
 
     def decision_function(self, X: ArrayLike) -> Numbers:
         """Return the log-odds of the positive class; inputs are clipped as in training.
@@ -196,7 +171,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         check_is_fitted(self)
         rows = prediction_rows(self, X)
         with undisturbed():
-            return self._log_odds(rows)
+            return self._linear_predictor(rows)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on rows; that of private rows is not private."""
@@ -236,23 +211,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def _predict(self, rows: Numbers) -> NDArray[Any]:
         """Return the likelier class of rows of the fit's columns, shape (rows, features)."""
-        likelier: NDArray[Any] = self.classes_[(self._log_odds(rows) > 0.0).astype(np.intp)]
+        likelier: NDArray[Any] = self.classes_[(self._linear_predictor(rows) > 0.0).astype(np.intp)]
         return likelier
-
-    def _log_odds(self, rows: Numbers) -> Numbers:
-        """Return log-odds for rows of the fit's columns, shape (rows, features)."""
-        scaling = self.scaling_
-        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
-        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        return self.intercept_ + row_products(clipped.T, self.coef_)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say that there are two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _exponential(log_odds: Numbers) -> Numbers:
-    with np.errstate(over="ignore"):
-        return np.minimum(np.exp(log_odds), np.finfo(np.float64).max)

@@ -1,9 +1,10 @@
-"""Residuals of linear and logistic models, clipped, and their products with the rows, in one pass.
+"""Models at rows, and the products of rows with residuals.
 
-The rows are a compact copy, whole numbers of 16 bits; ``theta'u`` is exact. A probability is made
-of additions, products and divisions in one fixed order: a library's exponential function may give a
-row other bits in a vector than at its end. So a residual depends on its own row alone. All sums are
-of whole numbers below 2^53, so they are exact in any order, and the compiler may choose one.
+The rows are a compact copy, whole numbers of 16 bits; ``theta'u`` is exact. Probabilities and means
+are made of additions, products and divisions in one fixed order: a library's exponential function
+may give a row other bits in a vector than at its end. So a residual depends on its own row alone.
+All sums are of whole numbers below 2^53, so they are exact in any order, and the compiler may
+choose one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ __all__ = [
     "add_weighted_products",
     "block_size",
     "clipped_gradient",
+    "exponentials",
     "probabilities",
     "project",
     "scores",
+    "unit_products",
 ]
 
 Vector = NDArray[np.float64]
@@ -35,7 +38,8 @@ _CACHED_BYTES = 1 << 16
 
 # Beyond, a probability is 0 or 1 to less than 2^-57.
 _FARTHEST = 40.0
-_POWERS = 2.0 ** -np.arange(64.0)
+_LEAST_POWER = 64
+_POWERS = 2.0 ** np.arange(-_LEAST_POWER, _LEAST_POWER + 1.0)
 _LOG2 = math.log(2.0)
 # exp(x) within half a factor of two from 1, to some 2^-42: Taylor's series.
 _TERMS = tuple(1.0 / math.factorial(n) for n in range(10, -1, -1))
@@ -107,38 +111,51 @@ def add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
+def _exponential(x):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Return exp(x), to about 2^-40, for x between -40 and 40."""
+    doublings = np.floor(x / _LOG2 + 0.5)
+    rest = x - doublings * _LOG2
+    value = _TERMS[0]
+    for term in _TERMS[1:]:
+        value = value * rest + term
+    return value * _POWERS[int(doublings) + _LEAST_POWER]
+
+
+@njit(nogil=True, cache=True)
 def _probabilities(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Replace log-odds by 1 / (1 + exp(-log-odds)), always from 0 to 1."""
     for i in range(scores.size):
         score = scores[i]
-        size = min(abs(score), _FARTHEST)
-        halvings = np.floor(size / _LOG2 + 0.5)
-        rest = halvings * _LOG2 - size
-        value = _TERMS[0]
-        for term in _TERMS[1:]:
-            value = value * rest + term
-        value *= _POWERS[int(halvings)]
+        value = _exponential(-min(abs(score), _FARTHEST))
         larger = 1.0 / (1.0 + value)
         scores[i] = larger if score >= 0.0 else value * larger
 
 
 @njit(nogil=True, cache=True)
-def _gradient(rows, targets, factors, theta, shrink, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+def _means(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for i in range(scores.size):
+        scores[i] = _exponential(min(max(scores[i], -_FARTHEST), _FARTHEST))
+
+
+@njit(nogil=True, cache=True)
+def _gradient(rows, targets, theta, shrink, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
     buffer = np.empty(block)
     for start in range(0, targets.size, block):
         part = buffer[: min(block, targets.size - start)]
         project(rows, theta, start, part)
         for i in range(part.size):
-            part[i] *= shrink
-            if factors is not None:
-                part[i] /= factors[start + i]
-        if factors is not None:
-            _probabilities(part)
-        for i in range(part.size):
-            residual = (targets[start + i] - part[i]) * grid
-            if factors is not None:
-                residual *= factors[start + i]
+            residual = (targets[start + i] - part[i] * shrink) * grid
             part[i] = np.trunc(min(max(residual, -bound), bound))
+        add_weighted_products(rows, part, weights, start, out)
+
+
+@njit(nogil=True, cache=True)
+def _products(rows, residuals, grid, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    buffer = np.empty(block)
+    for start in range(0, residuals.size, block):
+        part = buffer[: min(block, residuals.size - start)]
+        for i in range(part.size):
+            part[i] = np.trunc(min(max(residuals[start + i] * grid, -grid), grid))
         add_weighted_products(rows, part, weights, start, out)
 
 
@@ -155,6 +172,13 @@ def probabilities(log_odds: Vector) -> Vector:
     """Return the logistic function of finite numbers, to about 2^-40, from 0 to 1."""
     out = log_odds.copy()
     _probabilities(out)
+    return out
+
+
+def exponentials(log_means: Vector) -> Vector:
+    """Return the exponentials of finite numbers, cut at +-40, to about 2^-40."""
+    out = log_means.copy()
+    _means(out)
     return out
 
 
@@ -177,20 +201,29 @@ def clipped_gradient(
     grid: float,
     bound: int,
     weights: Weights,
-    factors: Vector | None = None,
 ) -> NDArray[np.object_]:
     """Return ``sum of w u trunc(grid clip(y - shrink theta'u))`` over rows u, Python ints.
 
-    With factors f, above 0 and at most 1, by which rows were shortened, a residual is that of a
-    logistic model at the whole row, times f: ``f (y - p(shrink theta'u / f))``, p the function of
-    :func:`probabilities`. Targets y are finite;
-    columns of `rows` after the last one hold no rows. Residuals are clipped to `bound` units of
-    1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without weights; then there
-    are at most 2^20 rows, and the bound is at most 2^20. Otherwise sums must stay within 2^53.
+    Targets y are finite; columns of `rows` after the last one hold no rows. Residuals are clipped
+    to `bound` units of 1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without
+    weights; then there are at most 2^20 rows, and the bound is at most 2^20. Otherwise sums must
+    stay within 2^53.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
     block = block_size(rows, weights)
-    _gradient(rows, targets, factors, theta, shrink, grid, bound, weights, block, out)
+    _gradient(rows, targets, theta, shrink, grid, bound, weights, block, out)
+    return joined(*out)
+
+
+def unit_products(
+    rows: Rows, residuals: Vector, grid: float, weights: Weights
+) -> NDArray[np.object_]:
+    """Return ``sum of w u trunc(grid r)`` over rows u and their residuals r, Python ints.
+
+    Residuals are cut at +-1; `grid` is a power of two up to 2^20. As :func:`clipped_gradient`.
+    """
+    out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
+    _products(rows, residuals, grid, weights, block_size(rows, weights), out)
     return joined(*out)
 
 

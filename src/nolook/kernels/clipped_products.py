@@ -1,8 +1,7 @@
 """Products of weighted rows with their residuals, each clipped to a norm.
 
 The rows are a compact copy, whole numbers of 16 bits. Sums are of whole numbers below 2^53, so they
-are exact in any order; everything else depends on its own row alone, to the last bit: ``theta'u``
-is exact, and a residual is one rounding.
+are exact in any order; everything else depends on its own row alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import add_weighted_products, block_size, project
+from nolook.kernels.clipped_gradient import add_weighted_products, block_size
 from nolook.kernels.weights import joined
 
 __all__ = ["clipped_products"]
@@ -24,14 +23,12 @@ _ROOM = 1.0 - 2.0**-40
 
 
 @njit(nogil=True, cache=True)
-def _products(rows, squares, targets, factors, theta, shrink, grid, most, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+def _products(rows, squares, residuals, grid, most, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffers = np.empty((2, block))
-    for start in range(0, targets.size, block):
-        whole, constant = buffers[:, : min(block, targets.size - start)]
-        project(rows, theta, start, whole)
+    for start in range(0, residuals.size, block):
+        whole, constant = buffers[:, : min(block, residuals.size - start)]
         for i in range(whole.size):
-            target = targets[start + i] * factors[start + i]
-            residual = (target - whole[i] * shrink) * grid
+            residual = residuals[start + i] * grid
             square, first = np.float64(squares[start + i]), np.float64(rows[0, start + i])
             bound = np.floor(_ROOM * most / np.sqrt(square)) if square else 0.0
             whole[i] = np.trunc(min(max(residual, -bound), bound))
@@ -41,28 +38,23 @@ def _products(rows, squares, targets, factors, theta, shrink, grid, most, weight
         add_weighted_products(rows[1:], whole, weights, start, out[:, 1:])
 
 
-def clipped_products(  # noqa: PLR0913, PLR0917 -- a kernel
+def clipped_products(
     rows: Rows,
     squares: NDArray[np.int32],
-    targets: Vector,
-    factors: Vector,
-    theta: Vector,
-    shrink: float,
+    residuals: Vector,
     grid: float,
     most: float,
     weights: NDArray[np.int64] | None,
 ) -> NDArray[np.object_]:
     """Return the sum over rows (u_0, u_x) of ``w (u_0 q_0, u_x q_x)``, Python ints.
 
-    q_0 and q_x are a row's residual ``factor target - shrink theta'u`` in units of 1/`grid`, a
-    power of two, clipped and truncated toward zero such that ``|u_x q_x| <= most`` and
-    ``|u_0 q_0| <= most / 2``, with 0 where the row is; `squares` holds ``|u_x|^2``, and u_0 is not
-    negative. Targets are finite; columns of `rows`, which is C-contiguous, after the last target
-    hold no rows. `theta` holds whole numbers, its norm times any row's at most 2^52; `shrink` is a
-    power of two. `most` is a whole number up to 2^36; w, the row's weight, is at most 2^30, or 1
-    without weights. There are at most 2^17 rows.
+    q_0 and q_x are a row's residual in units of 1/`grid`, a power of two, clipped and truncated
+    toward zero such that ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, with 0 where the row
+    is; `squares` holds ``|u_x|^2``, and u_0 is not negative. Residuals are finite; columns of
+    `rows`, which is C-contiguous, after the last one hold no rows. `most` is a whole number up to
+    2^36; w, the row's weight, is at most 2^30, or 1 without weights. There are at most 2^17 rows.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
     block = block_size(rows, weights)
-    _products(rows, squares, targets, factors, theta, shrink, grid, most, weights, block, out)
+    _products(rows, squares, residuals, grid, most, weights, block, out)
     return joined(*out)

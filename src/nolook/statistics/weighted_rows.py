@@ -1,50 +1,67 @@
-"""Rows of weighted least squares, kept in few bytes or made anew, and exact sums over them.
+"""Exact sums over weighted rows, for one model after another: gradients, sizes, curvature, errors.
 
-A row is an integer vector ``u = (u_0, u_x)`` of 16-bit numbers with ``|u|^2 <= squared_radius``,
-made by :func:`nolook.kernels.weighted_rows.weighted_rows`, f the factor that made it of the whole
-row, and y its target. For a model theta on a grid that
-:func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is exact, so the residual
-``rho = f y - theta'u`` depends on its own row alone, to the last bit.
+Rows are blocks of :class:`nolook.statistics.grid_models.RowBlock`, integer vectors
+``u = (u_0, u_x)`` with ``|u|^2 <= squared_radius``, made by
+:func:`nolook.kernels.weighted_rows.weighted_rows`; rho is a row's residual ``f (y - m)`` by a
+:class:`nolook.statistics.grid_models.GridModel`, a function of the row.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import scores
+from nolook.kernels.clipped_gradient import unit_products
 from nolook.kernels.clipped_products import clipped_products
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.weights import weight_parts
+from nolook.kernels.weights import weight_parts, weighted_sums
 from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
+from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
+from nolook.statistics.grid_models import ClassModel, CountModel, GridModel
 
 __all__ = [
+    "CURVATURE_STEPS",
     "ERROR_UNIT",
+    "LARGEST_DEVIANCE",
     "LARGEST_ERROR",
-    "MOST_ROWS",
     "PRODUCT_UNIT",
+    "RESIDUAL_UNIT",
     "SCORE_RADIUS",
     "SCORE_UNIT",
     "ClippedProducts",
-    "GridModel",
+    "ModelCurvature",
+    "ModelDeviances",
     "ModelErrors",
     "ProductSizes",
-    "RowBlock",
+    "UnitProducts",
     "clipped_products_sensitivity",
     "clipped_scores",
+    "curvature_sensitivity",
+    "deviances_sensitivity",
     "errors_sensitivity",
+    "unit_products_sensitivity",
+    "unit_scores",
 ]
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.int16]
+Squares = NDArray[np.int32]
+Weights = NDArray[np.int64] | None
 
 #: Residuals of clipped products are whole multiples of 1/PRODUCT_UNIT of the target's scale.
 PRODUCT_UNIT = 2**12
+#: Residuals that are at most 1 in size are whole multiples of 1/RESIDUAL_UNIT.
+RESIDUAL_UNIT = 2**14
+#: The slope of a mean is a whole multiple of the steepest over CURVATURE_STEPS.
+CURVATURE_STEPS = 2**10
 #: Errors are cut off at this many scales of the target ...
 LARGEST_ERROR = 4
-#: ... and are whole multiples of 1/ERROR_UNIT of a scale.
+#: ... deviances at so many ...
+LARGEST_DEVIANCE = LARGEST_ERROR**2
+#: ... and errors are whole multiples of 1/ERROR_UNIT of a scale, deviances of its square.
 ERROR_UNIT = 2**12
 
 #: A row's clipped score is whole multiples of 1/SCORE_UNIT of the clip ...
@@ -52,53 +69,16 @@ SCORE_UNIT = 2**12
 #: ... whose squares add up to less than this.
 SCORE_RADIUS = 5 * SCORE_UNIT**2 // 4
 
-#: Rows of a block. A clip is below 2^30, so a block's sums are exact.
-MOST_ROWS = 2**17
-
-# Room for the rounding of a norm, a quotient and a product.
+# Room for the rounding of a norm, a quotient and products.
 _ROOM = 1.0 - 2.0**-40
 # Of weights at a time; sums are of 64 bits.
 _WEIGHT_BITS = 10
-
-
-class RowBlock(NamedTuple):
-    """Some rows in few bytes."""
-
-    rows: NDArray[np.int16]  # shape (size, rows), at most MOST_ROWS of them
-    squares: NDArray[np.int32]  # |u_x|^2
-    targets: Array  # standardised; a class is positive or not
-    factors: Array  # by which the row was shortened: above 0, at most 1
-    weights: NDArray[np.int64] | None = None  # whole numbers up to 2^30; None: 1
-
-    @property
-    def bytes(self) -> int:
-        """What the block takes in memory."""
-        return sum(part.nbytes for part in self if part is not None)
-
-    @staticmethod
-    def bytes_of_a_row(size: int) -> int:
-        """Return what a row of `size` numbers takes without a weight."""
-        return 2 * size + 4 + 8 + 8
-
-
-class GridModel(NamedTuple):
-    """A linear model of rows on a grid: ``spacing * whole`` in standardised units."""
-
-    whole: Array  # whole numbers, shape (size,)
-    spacing: float  # a power of two
-    unit: int  # of the rows' grid, a power of two
-
-    def scores(self, rows: NDArray[np.int16]) -> Array:
-        """Return ``theta'u`` of every row."""
-        return scores(rows, self.whole, self.spacing / self.unit)
-
-    def log_odds(self, rows: NDArray[np.int16], factors: Array) -> Array:
-        """Return ``theta'u / f`` of every row: that of the whole row."""
-        return self.scores(rows) / factors
-
-    def residuals(self, rows: NDArray[np.int16], targets: Array, factors: Array) -> Array:
-        """Return ``f y - theta'u`` of every row."""
-        return targets * factors - self.scores(rows)
+# Rows of a curvature at a time: their products add up to at most 2^12 2^10 2^30 < 2^53. With
+# weights in parts of 5 bits each row's are larger by so many.
+_PART_ROWS = 4096
+_CURVATURE_BITS, _WEIGHTED_ROWS = 5, 256
+# Terms of the series of a logarithm.
+_LOG_TERMS = 12
 
 
 class ProductSizes(Statistic):
@@ -115,17 +95,18 @@ class ProductSizes(Statistic):
 
     def update(
         self,
-        rows: NDArray[np.int16],
-        squares: NDArray[np.int32],
+        rows: Rows,
+        squares: Squares,
         targets: Array,
         factors: Array,
-        weights: NDArray[np.int64] | None = None,
+        weights: Weights = None,
+        exposures: Array | None = None,
     ) -> Self:
         """Count a block's rows, each as often as its weight says."""
         longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
         sizes = np.sqrt(longest.astype(np.float64))
         sizes /= self._model.unit
-        sizes *= np.abs(self._model.residuals(rows, targets, factors))
+        sizes *= np.abs(self._model.residuals(rows, targets, factors, exposures))
         self.value += threshold_counts(sizes, self._edges, weights)
         return self
 
@@ -147,28 +128,6 @@ def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> in
     return half + rounding_sensitivity(size, whole)
 
 
-def clipped_scores(
-    model: GridModel,
-    clip: float,
-    rows: NDArray[np.int16],
-    squares: NDArray[np.int32],
-    targets: Array,
-    factors: Array,
-) -> Array:
-    """Return ``(u_0 q_0, u_x q_x)`` of every row in units of ``clip / SCORE_UNIT``, truncated.
-
-    Whole numbers, shape (size, rows): of the features at most SCORE_UNIT long, the constant at most
-    half of it. `clip`, above 0, is in scales, as is that of :class:`ClippedProducts`.
-    """
-    residuals = model.residuals(rows, targets, factors) / (clip * model.unit)
-    sizes, most = np.abs(residuals), _ROOM * SCORE_UNIT
-    longest = np.sqrt(np.maximum(squares, 1).astype(np.float64))
-    scores = rows * (most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals))
-    twice = 2.0 * np.maximum(rows[0], 0.5)
-    scores[0] = rows[0] * (most * np.copysign(np.minimum(sizes, 1.0 / twice), residuals))
-    return np.trunc(scores, out=scores)
-
-
 class ClippedProducts(WeightedTotal, Statistic):
     """The sum of ``(u_0 q_0, u_x q_x)``, q_0 and q_x a row's residual clipped for either part.
 
@@ -182,24 +141,138 @@ class ClippedProducts(WeightedTotal, Statistic):
 
     def update(
         self,
-        rows: NDArray[np.int16],
-        squares: NDArray[np.int32],
+        rows: Rows,
+        squares: Squares,
         targets: Array,
         factors: Array,
-        weights: NDArray[np.int64] | None = None,
+        weights: Weights = None,
+        exposures: Array | None = None,
     ) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53 without weights."""
-        shrink = self._model.spacing / self._model.unit
+        residuals = self._model.residuals(rows, targets, factors, exposures)
         self._total = self._total + clipped_products(
-            rows,
-            squares,
-            targets,
-            factors,
-            self._model.whole,
-            shrink,
-            PRODUCT_UNIT,
-            self._most,
-            weights,
+            rows, squares, residuals, PRODUCT_UNIT, self._most, weights
+        )
+        return self
+
+
+def unit_products_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
+    """L2 sensitivity of :class:`UnitProducts` under add-remove, rounded up.
+
+    A row adds ``u q`` with ``|u|^2 <= squared_radius`` and ``|q| <= RESIDUAL_UNIT``. With weights,
+    which need the `size` of a row, rounding adds its root.
+    """
+    return product_sensitivity(squared_radius, RESIDUAL_UNIT, size, whole)
+
+
+class UnitProducts(WeightedTotal, Statistic):
+    """The sum of ``u q``, q a residual that is at most 1 in size, as that of classes is.
+
+    In whole multiples of ``1 / (unit RESIDUAL_UNIT)``.
+    """
+
+    def __init__(self, model: ClassModel, whole: int = 1) -> None:
+        super().__init__(model.whole.size, whole)
+        self._model = model
+
+    def update(
+        self,
+        rows: Rows,
+        squares: Squares,  # noqa: ARG002 -- a part of a block
+        targets: Array,
+        factors: Array,
+        weights: Weights = None,
+        exposures: Array | None = None,
+    ) -> Self:
+        """Add a block's rows, whose sums stay within MOST_ROWS 2^15 RESIDUAL_UNIT < 2^53."""
+        residuals = self._model.residuals(rows, targets, factors, exposures)
+        self._total = self._total + unit_products(rows, residuals, RESIDUAL_UNIT, weights)
+        return self
+
+
+def clipped_scores(
+    model: GridModel,
+    clip: float,
+    rows: Rows,
+    squares: Squares,
+    targets: Array,
+    factors: Array,
+    exposures: Array | None = None,
+) -> Array:
+    """Return ``(u_0 q_0, u_x q_x)`` of every row in units of ``clip / SCORE_UNIT``, truncated.
+
+    Whole numbers, shape (size, rows): of the features at most SCORE_UNIT long, the constant at most
+    half of it. `clip`, above 0, is in scales, as is that of :class:`ClippedProducts`.
+    """
+    residuals = model.residuals(rows, targets, factors, exposures) / (clip * model.unit)
+    sizes, most = np.abs(residuals), _ROOM * SCORE_UNIT
+    longest = np.sqrt(np.maximum(squares, 1).astype(np.float64))
+    scores = rows * (most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals))
+    twice = 2.0 * np.maximum(rows[0], 0.5)
+    scores[0] = rows[0] * (most * np.copysign(np.minimum(sizes, 1.0 / twice), residuals))
+    return np.trunc(scores, out=scores)
+
+
+def unit_scores(
+    model: ClassModel,
+    squared_radius: int,
+    rows: Rows,
+    squares: Squares,  # noqa: ARG001 -- a part of a block
+    targets: Array,
+    factors: Array,
+    exposures: Array | None = None,
+) -> Array:
+    """Return ``u rho`` of every row, its part of the gradient, where rho is at most 1 in size.
+
+    In units of ``B / SCORE_UNIT`` for rows of a norm up to B, truncated: whole numbers, shape
+    (size, rows), whose squares add up to at most ``SCORE_UNIT^2`` a row.
+    """
+    residuals = model.residuals(rows, targets, factors, exposures)
+    scores = rows * (residuals * (_ROOM * SCORE_UNIT / math.sqrt(squared_radius)))
+    return np.trunc(scores, out=scores)
+
+
+def curvature_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
+    """Sensitivity of :class:`ModelCurvature` in the Frobenius norm under add-remove.
+
+    A row adds ``c u u'`` with ``|u|^2 <= squared_radius`` and c from 0 to CURVATURE_STEPS. With
+    weights, which need the `size` of a row, rounding adds it.
+    """
+    return gram_sensitivity(squared_radius * CURVATURE_STEPS, size, whole)
+
+
+class ModelCurvature(WeightedTotal, Statistic):
+    """The sum of ``c u u'``, c the slope of a row's mean: what the gradient falls by.
+
+    In whole multiples of ``steepest / (unit^2 CURVATURE_STEPS)``, shape (size, size).
+    """
+
+    def __init__(self, model: ClassModel | CountModel, whole: int = 1) -> None:
+        super().__init__((model.whole.size, model.whole.size), whole)
+        self._model = model
+
+    def update(
+        self,
+        rows: Rows,
+        squares: Squares,  # noqa: ARG002 -- a part of a block
+        targets: Array,  # noqa: ARG002
+        factors: Array,
+        weights: Weights = None,
+        exposures: Array | None = None,
+    ) -> Self:
+        """Add a block's rows."""
+        slopes = self._model.slopes(rows, factors, exposures)
+        curved = np.trunc(slopes * (CURVATURE_STEPS / self._model.steepest))
+        np.minimum(curved, CURVATURE_STEPS, out=curved)
+
+        def products(place: slice, part: Array | float) -> NDArray[np.int64]:
+            block = rows[:, place].astype(np.float64)
+            sums: NDArray[np.int64] = ((curved[place] * part * block) @ block.T).astype(np.int64)
+            return sums
+
+        block_rows = _PART_ROWS if weights is None else _WEIGHTED_ROWS
+        self._total = self._total + weighted_sums(
+            products, self._total.shape, curved.size, block_rows, weights, _CURVATURE_BITS
         )
         return self
 
@@ -210,7 +283,7 @@ def errors_sensitivity(whole: int = 1) -> int:
 
 
 class ModelErrors(WeightedTotal, Statistic):
-    """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - theta'x|, 4)^2``, in squares of 1/ERROR_UNIT.
+    """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - m|, 4)^2``, in squares of 1/ERROR_UNIT.
 
     They are of the rows before they were shortened.
     """
@@ -221,20 +294,76 @@ class ModelErrors(WeightedTotal, Statistic):
 
     def update(
         self,
-        rows: NDArray[np.int16],
-        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        rows: Rows,
+        squares: Squares,  # noqa: ARG002 -- a part of a block
         targets: Array,
         factors: Array,
-        weights: NDArray[np.int64] | None = None,
+        weights: Weights = None,
+        exposures: Array | None = None,
     ) -> Self:
         """Add a block's rows."""
-        constant = targets - self._constant
-        errors = np.stack([constant, self._model.residuals(rows, targets, factors) / factors])
-        np.abs(errors, out=errors)
+        own = self._model.residuals(rows, targets, factors, exposures) / factors
+        errors = np.abs(np.stack([targets - self._constant, own]))
         errors *= ERROR_UNIT
         squared = np.minimum(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
-        for factor, part in weight_parts(weights, _WEIGHT_BITS):
-            # At most 2^17 rows of 2^28.
-            sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)
-            self._total = self._total + factor * sums.astype(object)
+        self._total = self._total + _sums(squared, weights)
         return self
+
+
+def deviances_sensitivity(whole: int = 1) -> int:
+    """L2 sensitivity of :class:`ModelDeviances` under add-remove, rounded up: both sums grow."""
+    most = LARGEST_DEVIANCE * ERROR_UNIT**2
+    return math.isqrt(2 * most**2) + 1 + rounding_sensitivity(2, whole)
+
+
+class ModelDeviances(WeightedTotal, Statistic):
+    """Sums of ``min(d(y, e c), 16)`` and ``min(d(y, m), 16)``, in squares of 1/ERROR_UNIT.
+
+    ``d(y, m) = 2 (y log(y / m) - (y - m))`` is what a count y deviates by from its mean, e a row's
+    exposure and c above 0.
+    """
+
+    def __init__(self, model: CountModel, constant: float, whole: int = 1) -> None:
+        super().__init__(2, whole)
+        self._model, self._constant = model, constant
+
+    def update(
+        self,
+        rows: Rows,
+        squares: Squares,  # noqa: ARG002 -- a part of a block
+        targets: Array,
+        factors: Array,
+        weights: Weights = None,
+        exposures: Array | None = None,
+    ) -> Self:
+        """Add a block's rows."""
+        counts = np.maximum(targets, 0.0)
+        constant = np.full(counts.shape, self._constant)
+        if exposures is not None:
+            constant *= exposures
+        means = np.stack([constant, self._model.means(rows, factors, exposures)])
+        means = np.maximum(means, 2.0**-60)
+        found = 2.0 * (counts * _logarithms(np.maximum(counts, 2.0**-60) / means) - counts + means)
+        whole = np.trunc(found.clip(0.0, LARGEST_DEVIANCE) * ERROR_UNIT**2).astype(np.int64)
+        self._total = self._total + _sums(whole, weights)
+        return self
+
+
+def _sums(whole: NDArray[np.int64], weights: Weights) -> NDArray[np.object_]:
+    """Add up numbers up to 2^28, shape (numbers, rows), of at most 2^17 rows, exactly."""
+    total = np.zeros(len(whole), dtype=object)
+    for factor, part in weight_parts(weights, _WEIGHT_BITS):
+        own = whole if isinstance(part, float) else whole * part.astype(np.int64)
+        total = total + factor * own.sum(axis=1).astype(object)
+    return total
+
+
+def _logarithms(values: Array) -> Array:
+    """Return the logarithms of positive numbers, the same bits wherever they stand."""
+    mantissa, exponent = np.frexp(values)
+    ratio = (mantissa - math.sqrt(0.5)) / (mantissa + math.sqrt(0.5))
+    square, series = ratio * ratio, np.zeros_like(ratio)
+    for term in range(_LOG_TERMS, -1, -1):
+        series = series * square + 1.0 / (2 * term + 1)
+    found: Array = 2.0 * ratio * series + (exponent - 0.5) * math.log(2.0)
+    return found

@@ -1,17 +1,17 @@
-"""Noisy gradients of a log-likelihood, taken where the ones before them point.
+"""Noisy gradients of a likelihood, taken where the ones before them point.
 
 How much each costs is decided on the way, from what was answered: cheap ones while the model is far
 from the solution, where they need not be exact; dearer ones as soon as one tells no more than its
 noise; and all that is left for the last one, and for the curvature there, once that happened a few
 times. A curvature on the way is released while gradients still lead on. However that goes, all of
 them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the proof is
-``logistic_regression.md``.
+``logistic.md``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from attrs import frozen
@@ -19,29 +19,20 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Gradients, hidden_directions
-from nolook.algorithms.glm.steps import (
-    Curvature,
-    LogisticSteps,
-    Metric,
-    hidden_effect,
-    is_noise,
-)
-from nolook.algorithms.whitening import Spread
+from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect, is_noise
 from nolook.privacy.budgets import Allowance
-from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.class_gradients import (
-    CURVATURE_UNIT,
-    PROBABILITY_UNIT,
-    ClassCurvature,
-    ClassGradient,
-    class_curvature_sensitivity,
-    class_gradient_sensitivity,
+from nolook.statistics.grid_models import ClassModel, CountModel
+from nolook.statistics.weighted_rows import (
+    CURVATURE_STEPS,
+    ModelCurvature,
+    curvature_sensitivity,
 )
-from nolook.statistics.weighted_rows import GridModel
 
-__all__ = ["Descended", "Descent"]
+__all__ = ["Descended", "Descent", "Likelihood"]
 
 _MOST_GRADIENTS = 30
 # Parts of the allowance: of the first gradient and of a curvature on the way; how many of those
@@ -58,6 +49,26 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
+class Likelihood(Protocol):
+    """What a descent asks of a family: releases at a model, each GDP of the mu it is given."""
+
+    @property
+    def steps(self) -> Steps:
+        """What follows from the gradients."""
+
+    def at(self, blocks: Blocks, theta: Vector) -> ClassModel | CountModel:
+        """Round a model to the rows' grid."""
+
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+        """Get ready for gradients at a model: the first ones, and the last one."""
+
+    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
+        """Return the deviation of a gradient's noise, in standardised units."""
+
+    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
+        """Release a gradient, in standardised units."""
+
+
 @frozen(eq=False)
 class Descended:
     """What a descent released, and the model that it ended with."""
@@ -70,69 +81,73 @@ class Descended:
 
 @frozen
 class Descent:
-    """Gradients and curvatures of the log-likelihood of blocks of rows and classes.
+    """Gradients and curvatures of a family's likelihood.
 
-    Guarantee: ``mu``-GDP in all when a row is added or removed.
+    Guarantee: ``mu``-GDP in all when a row is added or removed, beside what the family releases to
+    begin with.
 
     Parameters
     ----------
     mu : float
         GDP parameter of the whole.
-    steps : LogisticSteps
-        What follows from the gradients.
-    gram, gram_sigma : ndarray of shape (d, d), and float
-        The rows' moments, released before, and their noise's deviation on the diagonal.
-    spread : Spread
-        What the rows were whitened by.
+    likelihood : Likelihood
+        The family.
+    found : NoisyFrame
+        What was released before.
     """
 
     #: How many stages `run` announces, at most.
     MOST_STAGES: ClassVar[int] = _MOST_GRADIENTS + _MOST_CURVATURES + 1
 
     mu: float
-    steps: LogisticSteps
-    gram: Matrix
-    gram_sigma: float
-    spread: Spread
+    likelihood: Likelihood
+    found: NoisyFrame
 
     def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
-        """Follow the gradients from the steps' base."""
+        """Follow the gradients from the model without slopes."""
+        family, steps = self.likelihood, self.likelihood.steps
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        model, theta, own = self._at(self.steps.base, blocks)
+        theta, own = self._at(steps.base, blocks)
+        family.begin(blocks, theta, source, announce)
         while (
             arrivals < _ARRIVALS
             and (taken := len(seen.sigmas) + 1) < _MOST_GRADIENTS
             and allowance.left - part >= _KEPT
         ):
             announce(f"gradient {taken}")
-            gradient = _gradient(blocks, model, allowance.spend(part), source)
-            seen = seen.and_one(theta, *gradient)
-            if is_noise(seen, own):
+            seen = self._and_one(seen, theta, blocks, allowance.spend(part), source)
+            if is_noise(seen, own, steps.dispersion):
                 arrivals += 1
                 part *= _GROWTH
             elif taken >= next_at and curvatures < _MOST_CURVATURES:
                 announce("curvature")
-                curvature = _curvature(blocks, model, allowance.spend(_CURVATURE), source)
+                curvature = self._curvature(theta, blocks, allowance.spend(_CURVATURE), source)
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            found = self.steps.next(own.mixed(curvature), seen)
-            model, theta, own = self._at(found, blocks)
+            theta, own = self._at(steps.next(own.mixed(curvature), seen), blocks)
+        family.begin(blocks, theta, source, announce)
         announce("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
-        last = _curvature(blocks, model, allowance.spend(spent), source)
+        last = self._curvature(theta, blocks, allowance.spend(spent), source)
         announce(f"gradient {len(seen.sigmas) + 1}")
-        gradient = _gradient(blocks, model, allowance.spend(allowance.left), source)
-        seen = seen.and_one(theta, *gradient)
-        found = self.steps.next(own.mixed(last), seen)
+        seen = self._and_one(seen, theta, blocks, allowance.spend(allowance.left), source)
+        found = steps.next(own.mixed(last), seen)
         return Descended(seen, last, found, arrivals == _ARRIVALS)
 
-    def _at(self, theta: Vector, blocks: Blocks) -> tuple[GridModel, Vector, Metric]:
+    def _at(self, theta: Vector, blocks: Blocks) -> tuple[Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
-        model = blocks.design.on_grid(theta)
+        model = self.likelihood.at(blocks, theta)
         rounded = model.spacing * model.whole
-        metric = Metric.of_moments(self.gram, self.gram_sigma, rounded, safe=True)
-        return model, rounded, metric
+        family, moments = self.likelihood.steps.family, (self.found.gram, self.found.gram_sigma)
+        return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
+
+    def _and_one(
+        self, seen: Gradients, theta: Vector, blocks: Blocks, mu: float, source: ByteSource
+    ) -> Gradients:
+        """Release a gradient at a model, and return it with those before."""
+        gradient = self.likelihood.gradient(blocks, theta, mu, source)
+        return seen.and_one(theta, gradient, self.likelihood.gradient_sigma(blocks, mu))
 
     def _last_curvature(
         self, metric: Metric, theta: Vector, blocks: Blocks, allowance: Allowance
@@ -143,47 +158,29 @@ class Descent:
         the gradient's exceeds sampling's, though, intervals are wide and every part is its own.
         """
         mu = allowance.of(allowance.left)
-        noise, sigma = _gradient_sigma(blocks, mu), _curvature_sigma(blocks, mu)
+        noise = self.likelihood.gradient_sigma(blocks, mu)
+        sigma = self._curvature_sigma(theta, blocks, mu)
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         hidden = hidden_directions(eigenvalues, sigma)
-        variances = self.spread.hidden_variances(vectors, hidden_effect(theta, self.gram))
+        effect = hidden_effect(theta, self.found.gram)
+        variances = self.found.spread.hidden_variances(vectors, effect)
         carried = sigma * math.sqrt(0.5 * variances[hidden].sum())
-        sampling = max(float(eigenvalues.mean()), 0.0)
+        sampling = self.likelihood.steps.dispersion * max(float(eigenvalues.mean()), 0.0)
         most = _MOST_LAST * min(1.0, sampling / noise**2)
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)
         return int(share * allowance.left)
 
+    def _curvature_sigma(self, theta: Vector, blocks: Blocks, mu: float) -> float:
+        """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
+        design, step = blocks.design, self.likelihood.at(blocks, theta).steepest / CURVATURE_STEPS
+        sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
+        return sensitivity / mu * step / design.unit**2
 
-def _gradient_sigma(blocks: Blocks, mu: float) -> float:
-    """Return the deviation of a gradient's noise, in standardised units."""
-    design = blocks.design
-    sensitivity = class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
-    return sensitivity / mu / (design.unit * PROBABILITY_UNIT)
-
-
-def _gradient(
-    blocks: Blocks, model: GridModel, mu: float, source: ByteSource
-) -> tuple[Vector, float]:
-    """Release the sum of u (y - p), and return its noise's deviation."""
-    design = blocks.design
-    exact = blocks.fold(ClassGradient(model, blocks.whole)).value
-    sensitivity = class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
-    noisy = gaussian_release(exact, sensitivity, mu, source)
-    return noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT), _gradient_sigma(blocks, mu)
-
-
-def _curvature_sigma(blocks: Blocks, mu: float) -> float:
-    """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
-    design = blocks.design
-    sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
-    return sensitivity / mu / (design.unit**2 * CURVATURE_UNIT)
-
-
-def _curvature(blocks: Blocks, model: GridModel, mu: float, source: ByteSource) -> Curvature:
-    """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
-    design = blocks.design
-    exact = blocks.fold(ClassCurvature(model, blocks.whole)).value
-    sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
-    noisy = symmetric_gaussian_release(exact, sensitivity, mu, source)
-    grid = design.unit**2 * CURVATURE_UNIT
-    return noisy.astype(np.float64) / grid, _curvature_sigma(blocks, mu)
+    def _curvature(self, theta: Vector, blocks: Blocks, mu: float, source: ByteSource) -> Curvature:
+        """Release the sum of the means' slopes times u u', and return its noise's deviation."""
+        design, model = blocks.design, self.likelihood.at(blocks, theta)
+        exact = blocks.fold(ModelCurvature(model, blocks.whole)).value
+        sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
+        noisy = symmetric_gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
+        step = model.steepest / CURVATURE_STEPS
+        return noisy * step / design.unit**2, self._curvature_sigma(theta, blocks, mu)

@@ -22,8 +22,9 @@ from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
+from nolook.statistics.grid_models import RowBlock
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import SCORE_RADIUS, GridModel, RowBlock
+from nolook.statistics.weighted_rows import SCORE_RADIUS
 from nolook.tables import Table
 from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
 from nolook.tables.table import Weights
@@ -44,8 +45,8 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float64]
-#: Gives the scores, shape (size, rows), of rows, their squares, targets and factors.
-RowScores: TypeAlias = Callable[[NDArray[np.int16], NDArray[np.int32], Vector, Vector], Vector]
+#: Gives the scores, shape (size, rows), of rows: squares, targets, factors and exposures follow.
+RowScores: TypeAlias = Callable[..., Vector]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
@@ -108,9 +109,9 @@ class WeightedDesign:
         """B, in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
-    def on_grid(self, theta: Vector) -> GridModel:
+    def on_grid(self, theta: Vector) -> tuple[Vector, float, int]:
         """Round a model to a grid on which its products with rows are exact."""
-        return GridModel(*grid_model(theta, self.squared_radius), self.unit)
+        return *grid_model(theta, self.squared_radius), self.unit
 
     def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
         """Make the weighted rows of a batch of these features and the target."""
@@ -243,27 +244,17 @@ def whitened_bound(
     return int(smallest_bound(counts, squares, few))
 
 
-def _rows_alone(
-    rows: NDArray[np.int16],
-    squares: NDArray[np.int32],
-    targets: Vector,
-    factors: Vector,
-    weights: Weights,
-) -> Iterator[tuple[NDArray[np.int16], None, Weights]]:
-    del squares, targets, factors
-    yield rows, None, weights
+def _rows_alone(*block: Any) -> Iterator[tuple[NDArray[np.int16], None, Weights]]:  # noqa: ANN401
+    own = RowBlock(*block)
+    yield own.rows, None, own.weights
 
 
 def _scores_in_parts(
     scored: RowScores,
-    rows: NDArray[np.int16],
-    squares: NDArray[np.int32],
-    targets: Vector,
-    factors: Vector,
-    weights: Weights,
+    *block: Any,  # noqa: ANN401
 ) -> Iterator[tuple[Vector, None, Weights]]:
     """Yield the rows' scores, few at a time."""
-    for start in range(0, rows.shape[1], _PART_ROWS):
-        part = slice(start, start + _PART_ROWS)
-        some = np.ascontiguousarray(rows[:, part]), squares[part], targets[part], factors[part]
-        yield scored(*some), None, None if weights is None else weights[part]
+    own = RowBlock(*block)
+    for start in range(0, own.rows.shape[1], _PART_ROWS):
+        some = own.part(slice(start, start + _PART_ROWS))
+        yield scored(*some[:4], some.exposures), None, some.weights

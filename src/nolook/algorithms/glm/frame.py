@@ -125,7 +125,8 @@ class Frame:
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.visible[:-1] & (scaling.visible[-1] | (not self.SEARCHES_TARGET))
         table = table.select(kept)
-        design = self._design(table, scaling.select(kept), source, announce)
+        placed = self._placed(scaling.select(kept))
+        design = self._design(table, placed, source, announce)
         announce("moments")
         blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
@@ -138,6 +139,10 @@ class Frame:
             gram_sigma=sigma,
         )
         return found, blocks
+
+    def _placed(self, scaling: Scaling) -> Scaling:
+        """Return the scaling by which targets are standardised."""
+        return scaling
 
     def _design(
         self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce

@@ -23,7 +23,15 @@ from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.moment_estimates import LEVEL
 from nolook.algorithms.scaling import Scaling, clipped_share
 
-__all__ = ["MOST_CLIPPED", "QUANTILE", "Knowledge", "clipped_shares", "original_intervals"]
+__all__ = [
+    "MOST_CLIPPED",
+    "QUANTILE",
+    "Coefficients",
+    "Knowledge",
+    "clipped_shares",
+    "coefficients",
+    "explained",
+]
 
 #: Share of a column's rows that were clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
@@ -34,6 +42,20 @@ _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told 
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Coefficients:
+    """A released model in the table's units, with intervals at LEVEL; p features.
+
+    NaN stands for what the noise hides.
+    """
+
+    coef: Vector  # 0 for columns left out
+    intercept: float
+    coef_interval: Matrix  # (p, 2)
+    intercept_interval: Vector
+    clipped_share: Vector  # (p + 1,): at most this share of the rows was clipped, target last
 
 
 @frozen(eq=False)
@@ -113,16 +135,43 @@ class Knowledge:
         return float(self.effect**2 * (ways**2 * sizes)[unseen].sum())
 
 
-def original_intervals(
-    scaling: Scaling, coef: Vector, intercept: float, margin: Vector
-) -> tuple[Matrix, Vector]:
-    """Return the intervals of coefficients and intercept in the columns' units, always finite."""
+def coefficients(
+    frame: NoisyFrame, theta: Vector, margin: Vector, scaling: Scaling
+) -> Coefficients:
+    """Return a model of whitened rows in the columns' units, where its target has a scaling's.
+
+    `margin` holds half widths of (value at the columns' origin, slopes) in scales, NaN where
+    nothing is known; nor is anything of the slope of a column whose rows were clipped too often.
+    """
+    columns = np.append(True, frame.kept)
+    model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
+    model[columns], half[columns] = theta, margin
+    clipped, errors = clipped_shares(scaling)
+    half[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
+    coef, intercept = scaling.original_units(model)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
     with np.errstate(over="ignore"):
-        widths = margin[1:] * (scaling.scale[-1] / scaling.scale[:-1])
+        widths = half[1:] * (scaling.scale[-1] / scaling.scale[:-1])
         slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
-        constant = (intercept + margin[0] * scaling.scale[-1] * sides).clip(-largest, largest)
-    return slopes, constant
+        constant = (intercept + half[0] * scaling.scale[-1] * sides).clip(-largest, largest)
+    return Coefficients(coef, intercept, slopes, constant, clipped)
+
+
+def explained(sums: Vector, sigma: float, widest: float) -> tuple[float | None, Vector | None]:
+    """Return 1 less the second of two noisy sums over the first, and its interval.
+
+    None if that is wider than `widest`. The rows are those of the fit: only noise is between the
+    release and the truth. The interval is Fieller's, exact for two sums with normal noise.
+    """
+    (total, rest), noise = sums, QUANTILE * sigma
+    certain = total**2 - noise**2
+    if total <= 0.0 or certain <= 0.0:
+        return None, None
+    root = noise * np.sqrt(max(certain + rest**2, 0.0))
+    interval = 1.0 - (total * rest + root * np.array([1.0, -1.0])) / certain
+    if interval[1] - interval[0] > widest:
+        return None, None
+    return float(min(1.0 - rest / total, 1.0)), np.minimum(interval, 1.0)
 
 
 def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:

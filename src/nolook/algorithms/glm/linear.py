@@ -17,6 +17,12 @@ import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.glm.clips import (
+    clip_edges,
+    products_sigma,
+    release_clip,
+    release_products,
+)
 from nolook.algorithms.glm.designs import (
     TARGET_LIMIT,
     Blocks,
@@ -26,21 +32,16 @@ from nolook.algorithms.glm.designs import (
 from nolook.algorithms.glm.estimate import Gradients, combine_gradients, estimate
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
-from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
     SCORE_UNIT,
-    ClippedProducts,
-    GridModel,
     ModelErrors,
-    ProductSizes,
-    clipped_products_sensitivity,
     clipped_scores,
     errors_sensitivity,
 )
@@ -51,11 +52,6 @@ __all__ = ["LinearRelease", "NoisyRegression"]
 #: Gradients, and before which of them a histogram of their sizes bounds them anew.
 GRADIENTS = 8
 CLIPPED_AT = (0, 2)
-
-# Candidates for K, in units of B: half octaves up to 4.
-_CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
-# Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
-_SPARED = 3.0
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -138,7 +134,7 @@ class LinearRelease(Frame):
         fit = self._fit(blocks, theta, found.gram, source)
         announce("scores")
         clip = float(clips.bounds[-1])
-        scored = partial(clipped_scores, blocks.design.on_grid(theta), clip)
+        scored = partial(clipped_scores, GridModel(*blocks.design.on_grid(theta)), clip)
         scores = release_score_moments(
             blocks, scored, clip / SCORE_UNIT, self._mu("scores"), source
         )
@@ -166,30 +162,23 @@ class LinearRelease(Frame):
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
         mu, clip_mu = self._mu("gradients", GRADIENTS), self._mu("clips", len(CLIPPED_AT))
-        rows = design.scaling.rows.value
-        few = max(1.5 * math.sqrt(size) / self._mu("gradients"), _SPARED / clip_mu)
-        edges = design.norm * _CLIPS
-        grid = design.unit * PRODUCT_UNIT
         theta, most = np.zeros(size), 0
         counts: list[Vector] = []
         seen, bounds = Gradients.none(size), []
         for number in range(GRADIENTS):
-            model = design.on_grid(theta)
+            model = GridModel(*design.on_grid(theta))
             if number in CLIPPED_AT:
                 announce(f"sizes {len(counts) + 1}")
-                counts.append(_release_sizes(blocks, model, edges, clip_mu, source))
-                usual = max(2.0, design.norm)
-                likely = likely_counts(counts[-1], edges, 1.0 / clip_mu, rows, usual)
-                bound = smallest_bound(likely, edges, min(few, 0.5 * rows))
-                most = 2 * math.floor(bound * grid / 2)
+                most, found = release_clip(blocks, model, self._mu("gradients"), clip_mu, source)
+                counts.append(found)
             announce(f"gradient {number + 1}")
-            exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
-            sensitivity = clipped_products_sensitivity(most, size, blocks.whole)
-            noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / grid
-            seen = seen.and_one(model.spacing * model.whole, noisy, sensitivity / grid / mu)
+            gradient = release_products(blocks, model, most, mu, source)
+            theta = model.spacing * model.whole
+            seen = seen.and_one(theta, gradient, products_sigma(blocks, most, mu))
             bounds.append(most)
-            theta = seen.thetas[-1] + solved @ noisy
-        return seen, Clips(np.array(bounds) / grid, edges, np.array(counts), 1.0 / clip_mu)
+            theta = theta + solved @ gradient
+        clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
+        return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
 
     def _estimate(
         self, gram: Matrix, sigma: float, seen: Gradients, design: WeightedDesign
@@ -216,7 +205,7 @@ class LinearRelease(Frame):
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
         """Release the squared errors of the model's mean, and of the model."""
-        model = blocks.design.on_grid(theta)
+        model = GridModel(*blocks.design.on_grid(theta))
         mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
         exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
         sensitivity = errors_sensitivity(blocks.whole)
@@ -236,12 +225,3 @@ def _inverse(gram: Matrix, ridge: float) -> Matrix:
     values, vectors = np.linalg.eigh(gram)
     inverse: Matrix = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
     return inverse
-
-
-def _release_sizes(
-    blocks: Blocks, model: GridModel, edges: Vector, mu: float, source: ByteSource
-) -> Vector:
-    """Release how many rows have ``max(|u_x|, 2 u_0) |rho|`` between the edges."""
-    exact = blocks.fold(ProductSizes(model, edges)).value
-    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
-    return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / blocks.whole

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.glm.estimate import combine_gradients, hidden_directions
 from nolook.algorithms.glm.inference import (
-    MOST_CLIPPED,
     QUANTILE,
+    Coefficients,
     Knowledge,
-    clipped_shares,
-    original_intervals,
+    coefficients,
+    explained,
 )
 from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.algorithms.scaling import Scaling
 
 __all__ = ["HIDDEN_EFFECT", "LinearModel", "linear_model"]
 
@@ -41,61 +40,52 @@ _WIDEST_R2 = 0.5
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
-FitNumbers: TypeAlias = tuple[float | None, Vector | None, float | None, Vector | None]
-
-_NO_FIT: FitNumbers = (None, None, None, None)
 
 
-@frozen(eq=False)
+@frozen(eq=False, kw_only=True)
 class LinearModel:
-    """A released linear model in the table's units, with intervals at LEVEL; p features.
+    """A released linear model in the table's units, with intervals at LEVEL.
 
-    NaN and None stand for what the noise hides.
+    None stands for what the noise hides.
     """
 
-    coef: Vector  # 0 for columns left out
-    intercept: float
-    coef_interval: Matrix  # (p, 2)
-    intercept_interval: Vector
+    known: Coefficients
     r2: float | None  # of the rows as clipped; an error above 4 scales counts as 4
     r2_interval: Vector | None
     rmse: float | None  # in units of the target
     rmse_interval: Vector | None
-    clipped_share: Vector  # (p + 1,): at most this share of the rows was clipped, target last
 
 
-def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
-    """Return the model, its intervals and its fit from what was released.
+def linear_model(release: NoisyRegression) -> LinearModel:
+    """Return the model, its intervals and its fit from what was released."""
+    combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
+    theta = release.spread.model(release.theta)
+    margin = np.full(len(theta), np.nan)
+    if release.chosen is None:  # a choice by the same rows voids what intervals promise
+        hidden = hidden_directions(combined.eigenvalues, release.gram_sigma)
+        moments = release.score_moments, release.score_sigma
+        known = Knowledge(release, combined, hidden, release.gram_sigma, HIDDEN_EFFECT, *moments)
+        margin = known.margins(_MOST_HIDDEN, _WIDEST, residuals=_residuals(release))
+    else:  # what is left of the others is rounding
+        theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
+    r2, r2_interval = explained(release.fit, release.fit_sigma, _WIDEST_R2)
+    rmse, rmse_interval = (None, None) if r2 is None else _rmse(release)
+    return LinearModel(
+        known=coefficients(release, theta, margin, release.scaling),
+        r2=r2,
+        r2_interval=r2_interval,
+        rmse=rmse,
+        rmse_interval=rmse_interval,
+    )
 
-    Of a target that is not visible only the scaling is released; its model is the private centre.
-    """
-    scaling = release if isinstance(release, Scaling) else release.scaling
-    clipped, errors = clipped_shares(scaling)
-    theta = np.zeros(len(scaling.names))
-    margin, fit = np.full(len(theta), np.nan), _NO_FIT
-    if not isinstance(release, Scaling):
-        columns = np.append(True, release.kept)
-        combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
-        model = release.spread.model(release.theta)
-        if release.chosen is not None:  # what is left of the others is rounding
-            model[1:][~np.isin(np.arange(len(model) - 1), release.chosen)] = 0.0
-        theta[columns] = model
-        if release.chosen is None:  # a choice by the same rows voids what intervals promise
-            known = Knowledge(
-                release,
-                combined,
-                hidden_directions(combined.eigenvalues, release.gram_sigma),
-                release.gram_sigma,
-                HIDDEN_EFFECT,
-                release.score_moments,
-                release.score_sigma,
-            )
-            margin[columns] = known.margins(_MOST_HIDDEN, _WIDEST, residuals=_residuals(release))
-            margin[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
-        fit = _fit(release)
-    coef, intercept = scaling.original_units(theta)
-    slopes, constant = original_intervals(scaling, coef, intercept, margin)
-    return LinearModel(coef, intercept, slopes, constant, *fit, clipped)
+
+def _rmse(release: NoisyRegression) -> tuple[float, Vector]:
+    """Root mean squared error, and its interval."""
+    rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
+    mean = float(release.fit[1]) / rows.value
+    error = QUANTILE * np.hypot(release.fit_sigma, mean * rows.error) / rows.value
+    rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
+    return float(rmse[0]), rmse[1:]
 
 
 def _residuals(release: NoisyRegression) -> float:
@@ -112,30 +102,3 @@ def _residuals(release: NoisyRegression) -> float:
     total += release.clips.sigma * float(np.sqrt(squares @ squares))
     moments = float(release.gram.trace() - release.gram[0, 0])
     return total / max(moments, release.gram_sigma)
-
-
-def _fit(release: NoisyRegression) -> FitNumbers:
-    """R2, root mean squared error and their intervals; none where R2's is too wide to say much.
-
-    The rows are the training rows: only noise is between the release and the truth. The interval of
-    the ratio is Fieller's, exact for two sums with normal noise.
-    """
-    (total, rest), rows = release.fit, release.scaling.rows
-    noise = QUANTILE * release.fit_sigma
-    certain = total**2 - noise**2
-    if total <= 0.0 or certain <= 0.0:
-        return _NO_FIT
-    root = noise * np.sqrt(max(certain + rest**2, 0.0))
-    r2_interval = 1.0 - (total * rest + root * np.array([1.0, -1.0])) / certain
-    if r2_interval[1] - r2_interval[0] > _WIDEST_R2:
-        return _NO_FIT
-    mean = rest / rows.value
-    error = QUANTILE * np.hypot(release.fit_sigma, mean * rows.error) / rows.value
-    scale = float(release.scaling.scale[-1])
-    rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
-    return (
-        float(min(1.0 - rest / total, 1.0)),
-        np.minimum(r2_interval, 1.0),
-        float(rmse[0]),
-        rmse[1:],
-    )

@@ -16,30 +16,27 @@ from typing import ClassVar
 import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
-from nolook.algorithms.glm.estimate import Gradients
-from nolook.algorithms.glm.frame import Frame, NoisyFrame
-from nolook.algorithms.glm.steps import (
-    Curvature,
-    LogisticSteps,
-    Metric,
-    score_law,
-)
+from nolook.algorithms.glm.frame import Frame
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
+from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.class_gradients import (
-    ClassBalance,
-    ScoreCounts,
-    balance_sensitivity,
-    class_scores,
-)
+from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
+from nolook.statistics.grid_models import ClassModel
 from nolook.statistics.histograms import histograms_sensitivity
-from nolook.statistics.weighted_rows import SCORE_UNIT
+from nolook.statistics.weighted_rows import (
+    RESIDUAL_UNIT,
+    SCORE_UNIT,
+    UnitProducts,
+    unit_products_sensitivity,
+    unit_scores,
+)
 from nolook.tables import Table
 
 __all__ = ["LogisticRelease", "NoisyLogistic"]
@@ -48,37 +45,53 @@ __all__ = ["LogisticRelease", "NoisyLogistic"]
 _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
 _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
-# Log-likelihood by which slopes must beat noise and chance, or else the model is the base rate.
-_EVIDENCE = 4.0
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False, kw_only=True)
-class NoisyLogistic(NoisyFrame):
+class NoisyLogistic(NoisyLikelihood):
     """What is released of a table, in standardised units: all later results follow from it."""
 
     balance: float  # noisy number of rows of class 1, less that of class 0
     balance_sigma: float
-    steps: LogisticSteps
-    seen: Gradients  # noisy sums of u f (y - p), and the models where they were taken
-    curvature: Curvature  # noisy, at the last of them
-    arrived: bool  # whether the steps ended because gradients told no more than noise
-    theta: Vector  # the estimate, the constant first, shape (d,); the base rate's if not visible
-    visible: bool  # whether the gradients told more than noise
     score_edges: Vector  # log-odds between which rows were counted; empty if not visible
     score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
     score_sigma: float
-    score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
-    score_moments_sigma: float  # deviation of the noise on its diagonal
 
-    def metric(self, theta: Vector) -> Metric:
-        """Return the curvature at a model as far as it is known: best at the last gradient's."""
-        last = Metric.of_moments(self.gram, self.gram_sigma, self.seen.thetas[-1], safe=False)
-        there = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=False)
-        known = last.mixed(self.curvature)
-        return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
+
+#: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
+#: most 1/4, and where the scores' law is far from normal its mean is no guide.
+LOGISTIC = Family(lambda scores: expit(scores) * expit(-scores), 1.0 / 8.0)
+
+
+@frozen
+class ClassLikelihood:
+    """Gradients of the weighted likelihood of two classes."""
+
+    steps: Steps
+
+    def at(self, blocks: Blocks, theta: Vector) -> ClassModel:
+        """Round a model to the rows' grid."""
+        return ClassModel(*blocks.design.on_grid(theta))
+
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+        """Do nothing: what a row adds is bounded."""
+
+    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
+        """Return the deviation of a gradient's noise, in standardised units."""
+        design = blocks.design
+        sensitivity = unit_products_sensitivity(design.squared_radius, design.size, blocks.whole)
+        return sensitivity / mu / (design.unit * RESIDUAL_UNIT)
+
+    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
+        """Release the sum of u f (y - p), in standardised units."""
+        design = blocks.design
+        exact = blocks.fold(UnitProducts(self.at(blocks, theta), blocks.whole)).value
+        sensitivity = unit_products_sensitivity(design.squared_radius, design.size, blocks.whole)
+        noisy = gaussian_release(exact, sensitivity, mu, source)
+        return noisy.astype(np.float64) / (design.unit * RESIDUAL_UNIT)
 
 
 @frozen
@@ -117,18 +130,17 @@ class LogisticRelease(Frame):
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
         """Release what a model of a table whose target holds 0 and 1 follows from."""
         begun, blocks = self._begun(table, source, announce)
-        design, gram = blocks.design, (begun.gram, begun.gram_sigma)
+        design = blocks.design
         announce("classes")
         balance, balance_sigma = self._balance(blocks, source)
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
-        steps = LogisticSteps(base)
-        descent = Descent(self._mu("descent"), steps, *gram, design.spread)
+        steps = Steps(LOGISTIC, base)
+        descent = Descent(self._mu("descent"), ClassLikelihood(steps), begun)
         found = descent.run(blocks, source, announce)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
-        start = Metric(rate * gram[0], rate * gram[1])
-        visible = steps.evidence(start, found.seen) >= _EVIDENCE
+        visible = steps.stands_out(begun, rate, found.seen)
         edges, counts = np.zeros(0), np.zeros((2, 1))
         moments: Matrix | None = None
         moments_sigma = 0.0
@@ -137,10 +149,10 @@ class LogisticRelease(Frame):
             edges = _score_edges(found.theta, begun.gram)
             counts = self._fit(blocks, found.theta, edges, source)
             announce("scores")
-            model, radius = design.on_grid(found.theta), design.squared_radius
+            model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
             moments, moments_sigma = release_score_moments(
                 blocks,
-                partial(class_scores, model, radius),
+                partial(unit_scores, model, radius),
                 design.norm / SCORE_UNIT,
                 self._mu("scores"),
                 source,
@@ -150,10 +162,7 @@ class LogisticRelease(Frame):
             balance=balance,
             balance_sigma=balance_sigma,
             steps=steps,
-            seen=found.seen,
-            curvature=found.curvature,
-            arrived=found.arrived,
-            theta=found.theta,
+            **asdict(found, recurse=False),
             visible=visible,
             score_edges=edges,
             score_counts=counts,
@@ -172,7 +181,7 @@ class LogisticRelease(Frame):
     def _fit(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
         """Release how many rows of either class have log-odds between the edges."""
         whole = blocks.whole
-        scores = blocks.fold(ScoreCounts(blocks.design.on_grid(theta), edges))
+        scores = blocks.fold(ScoreCounts(ClassModel(*blocks.design.on_grid(theta)), edges))
         sensitivity = whole * histograms_sensitivity(1, "add-remove")
         counts = gaussian_release(scores.value, sensitivity, self._mu("fit"), source)
         return counts.astype(np.float64).reshape(2, -1) / whole

@@ -1,7 +1,7 @@
 """The logistic model of a release in the original units, its intervals and its fit.
 
 All of it is post-processing. Intervals lie around the model, which is pulled towards the base rate
-where noise hides; what they cover, and how that was tried, is in ``logistic_regression.md``.
+where noise hides; what they cover, and how that was tried, is in ``logistic.md``.
 """
 
 from __future__ import annotations
@@ -9,32 +9,17 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import log_expit, ndtri
 
-from nolook.algorithms.glm.estimate import hidden_directions
-from nolook.algorithms.glm.inference import (
-    MOST_CLIPPED,
-    QUANTILE,
-    Knowledge,
-    clipped_shares,
-    original_intervals,
-)
+from nolook.algorithms.glm.inference import QUANTILE, Coefficients, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
-from nolook.algorithms.glm.steps import Metric, hidden_effect, score_law
+from nolook.algorithms.glm.steps import score_law
 
 __all__ = ["Estimate", "LogisticModel", "logistic_model"]
 
-# A slope's interval wider than this to either side, in log-odds a scale, says nothing.
-_WIDEST = 2.0
-# Share of a slope's squared loading on hidden directions. A population may have many times the
-# effect allowed for there, as where columns add up to a constant but for shortened rows.
-_MOST_HIDDEN = 0.005
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
-# How often the curvature is corrected for where the model is likely to be.
-_CORRECTIONS = 4
-_TINY = 1e-300
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -50,79 +35,23 @@ class Estimate:
 
 @frozen(eq=False)
 class LogisticModel:
-    """A released logistic model in the table's units, with intervals at LEVEL; p features.
+    """A released logistic model in the table's units, with intervals at LEVEL.
 
-    NaN and None stand for what the noise hides.
+    None stands for what the noise hides.
     """
 
-    coef: Vector  # log-odds a unit; 0 for columns left out
-    intercept: float
-    coef_interval: Matrix  # (p, 2)
-    intercept_interval: Vector
+    known: Coefficients  # log-odds a unit
     base_rate: Estimate  # share of rows of class 1
     pseudo_r2: Estimate | None  # McFadden's, of the training rows
     auc: Estimate | None  # of the training rows
-    clipped_share: Vector  # (p,): at most this share of the rows was clipped
 
 
 def logistic_model(release: NoisyLogistic) -> LogisticModel:
     """Return the model, its intervals and its fit from what was released."""
-    scaling = release.scaling
-    columns = np.append(True, release.kept)
-    theta, margin = np.zeros(columns.size), np.full(columns.size, np.nan)
-    theta[columns] = release.spread.model(release.theta)
-    clipped, errors = (each[:-1] for each in clipped_shares(scaling))
-    pseudo_r2 = auc = None
-    if release.score_moments is not None:
-        margin[columns] = _margins(release, release.score_moments)
-        margin[1:][clipped - errors > MOST_CLIPPED] = np.nan
-        pseudo_r2, auc = _pseudo_r2(release), _auc(release)
-    coef, intercept = scaling.original_units(theta)
-    slopes, constant = original_intervals(scaling, coef, intercept, margin)
-    rate = _base_rate(release)
-    return LogisticModel(coef, intercept, slopes, constant, rate, pseudo_r2, auc, clipped)
-
-
-def _margins(release: NoisyLogistic, score_moments: Matrix) -> Vector:
-    """Half widths of the intervals of (log-odds at the columns' origin, slopes), standardised."""
-    if not release.arrived:
-        return np.full(len(release.gram), np.nan)
-    known, last = _known(release, score_moments)
-    return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
-
-
-def _known(release: NoisyLogistic, score_moments: Matrix) -> tuple[Knowledge, Vector]:
-    """Return what is known of the model, and how far it is from the last gradient, squared.
-
-    Where classes are far apart the curvature is less and less the steeper a model: it is taken half
-    way from the last gradient's model to the steepest one that is likely, and a direction that
-    noise would hide at the likeliest is hidden, too.
-    """
-    base, start = release.steps.base, release.seen.thetas[-1]
-    effect = hidden_effect(release.theta, release.gram)
-
-    def known(metric: Metric) -> Knowledge:
-        combined = release.steps.combined(metric, release.seen)
-        hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-        moments = score_moments, release.score_moments_sigma
-        return Knowledge(release, combined, hidden, metric.sigma, effect, *moments)
-
-    def last(found: Knowledge) -> Vector:
-        away: Vector = base + found.combined.theta - start
-        return (away @ found.combined.vectors) ** 2
-
-    metric = release.metric(start)
-    for _ in range(_CORRECTIONS):
-        found = known(metric)
-        way, vectors = found.combined.theta, found.combined.vectors
-        told = found.variances(np.eye(len(way))) + last(found)
-        told[found.hidden] = 0.0
-        error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
-        metric = release.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
-    there = release.metric(base + way)
-    again = hidden_directions(((vectors.T @ there.matrix) * vectors.T).sum(axis=1), there.sigma)
-    found = evolve(found, hidden=found.hidden | again)
-    return found, last(found)
+    theta = release.spread.model(release.theta)
+    known = coefficients(release, theta, release.margins(), release.scaling)
+    fit = (_pseudo_r2(release), _auc(release)) if release.visible else (None, None)
+    return LogisticModel(known, _base_rate(release), *fit)
 
 
 def _base_rate(release: NoisyLogistic) -> Estimate:

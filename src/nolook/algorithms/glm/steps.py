@@ -1,4 +1,4 @@
-"""Steps of a logistic regression from a noisy moment matrix and noisy gradients.
+"""Steps of a logistic or count regression from a noisy Gram matrix and noisy gradients.
 
 All of it is post-processing. The gradient of the log-likelihood at ``theta_t`` is about
 ``H (theta - theta_t)``, so that every gradient is a noisy observation of the solution, as in
@@ -6,35 +6,38 @@ All of it is post-processing. The gradient of the log-likelihood at ``theta_t`` 
 roughly: the farther away a model, the more its gradient misleads, and gradients that were taken on
 one side of the solution mislead alike. They are weighed accordingly, and by their noise.
 
-If nothing else is known, H is what it would be were the rows normal: along the scores p(1 - p) is
-smaller the farther out, which Stein's lemma turns into a term of rank two beside h A.
+If nothing else is known, H is what it would be were the rows normal: along the scores the mean's
+slope changes, which Stein's lemma turns into a term of rank two beside h A.
 
 ================  ==================================================================
 name here         meaning
 ================  ==================================================================
-``gram``          A plus noise, the constant first; rows are (1, x)
-``base``          the model of the base rate: its log-odds, and no slopes
-``h``             the mean of p(1 - p), at least 1/8 and at most 1/4
+``gram``          A plus noise, the constant first; rows are u = f x
+``base``          the model without slopes
+``slopes``        what a mean grows by at scores: p (1 - p) of classes
+``h``             the mean of the slopes
 ================  ==================================================================
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, likeliest_prior
+from nolook.algorithms.glm.frame import NoisyFrame
 
 __all__ = [
     "HIDDEN_EFFECT",
     "Curvature",
-    "LogisticSteps",
+    "Family",
     "Metric",
+    "Steps",
     "hidden_effect",
     "is_noise",
     "score_law",
@@ -49,9 +52,6 @@ Curvature: TypeAlias = tuple[Matrix, float]
 #: times that of the rows' log-odds, and at least 1. The intervals assume it.
 HIDDEN_EFFECT = 2.5
 
-# With less, a step may go so far that the likelihood falls: the curvature of rows is at most 1/4,
-# and where the scores' law is far from normal its mean is no guide.
-_LEAST_CURVATURE = 1.0 / 8.0
 # Scores that vary less vary by rounding.
 _LEAST_DEVIATION = 1e-9
 # Share of the mean squared gradient along the way to the solution by which the curvature's error
@@ -69,6 +69,9 @@ _SECANT_DEVIATION, _SECANT_MEMORY = 0.5, 0.5
 # A gradient is noise if its square exceeds what noise, and a share of sampling's variance, would
 # make of it by at most so many deviations.
 _NOISE_DEVIATIONS, _SAMPLING_SHARE = 2.0, 0.2
+
+# Log-likelihood by which slopes must beat noise and chance.
+_EVIDENCE = 4.0
 
 # The standard normal law, for means over it.
 NORMAL_PLACES = np.linspace(-3.0, 3.0, 61)
@@ -88,6 +91,15 @@ def hidden_effect(theta: Vector, gram: Matrix) -> float:
     return max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
 
 
+@frozen
+class Family:
+    """How means of a family of outcomes grow with the scores."""
+
+    slopes: Callable[[Vector], Vector]
+    #: What h is taken for at least where a step is to be safe.
+    least: float
+
+
 @frozen(eq=False)
 class Metric:
     """What the steps take for the curvature of the log-likelihood."""
@@ -96,19 +108,18 @@ class Metric:
     sigma: float  # deviation of the noise on its diagonal
 
     @classmethod
-    def of_moments(cls, gram: Matrix, sigma: float, theta: Vector, *, safe: bool) -> Self:
+    def of_moments(
+        cls, family: Family, gram: Matrix, sigma: float, theta: Vector, *, safe: bool
+    ) -> Self:
         """Return the curvature at a model as it would be were the rows normal.
-
-        Where it is `safe` to step by it, its mean is at least an eighth of that of the rows.
 
         With z the standardised score, ``E[w u u'] = E[w] E[u u']`` but for the part of u that goes
         with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
         """
         mean, deviation = score_law(theta, gram)
-        p = expit(mean + deviation * NORMAL_PLACES)
-        weights = NORMAL_WEIGHTS * p * (1.0 - p)
+        weights = NORMAL_WEIGHTS * family.slopes(mean + deviation * NORMAL_PLACES)
         level, slope, bend = (float(weights @ NORMAL_PLACES**power) for power in range(3))
-        factor = max(level, _LEAST_CURVATURE) if safe else level
+        factor = max(level, family.least) if safe else level
         matrix = factor * gram
         if deviation > _LEAST_DEVIATION:
             rows = max(float(gram[0, 0]), 1.0)
@@ -133,10 +144,10 @@ class Metric:
         return type(self)(mixed, math.hypot((1.0 - share) * self.sigma, share * sigma))
 
 
-def is_noise(seen: Gradients, metric: Metric) -> bool:
+def is_noise(seen: Gradients, metric: Metric, dispersion: float = 1.0) -> bool:
     """Tell whether the last gradient is no more than noise, and a share of sampling's variance."""
     noise, gradient = seen.sigmas[-1] ** 2, seen.values[-1]
-    sampling = np.maximum(np.linalg.eigvalsh(metric.matrix), 0.0)
+    sampling = dispersion * np.maximum(np.linalg.eigvalsh(metric.matrix), 0.0)
     variances = noise + _SAMPLING_SHARE * sampling
     excess = gradient @ gradient - variances.sum()
     return bool(excess <= _NOISE_DEVIATIONS * np.sqrt(2.0 * (variances**2).sum()))
@@ -148,10 +159,12 @@ def _independent(size: int) -> float:
 
 
 @frozen(eq=False)
-class LogisticSteps:
+class Steps:
     """What follows from the gradients of one fit."""
 
+    family: Family
     base: Vector
+    dispersion: float = 1.0  # how many times the curvature sampling's variance is
 
     def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
         """Combine gradients as observations of the model less the base's."""
@@ -197,10 +210,15 @@ class LogisticSteps:
         is added to them for the way there is as wrong as the curvature.
         """
         found, misled = self._combined(metric, seen)
-        nothing = found.variance + found.values + misled
+        nothing = found.variance + self.dispersion * found.values + misled
         total = found.prior * found.values**2 + nothing
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
+
+    def stands_out(self, found: NoisyFrame, slope: float, seen: Gradients) -> bool:
+        """Tell whether slopes beat noise and chance, where means grow by `slope` without any."""
+        start = Metric(slope * found.gram, slope * found.gram_sigma)
+        return self.evidence(start, seen) >= _EVIDENCE
 
     def next(self, metric: Metric, seen: Gradients) -> Vector:
         """Return the best model so far, always finite."""

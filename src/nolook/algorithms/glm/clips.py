@@ -1,0 +1,79 @@
+"""How far a row's part of a gradient is clipped, and the clipped gradients themselves.
+
+A row's part is ``(u_0 rho, u_x rho)``, its residual rho clipped such that ``|u_x rho| <= K`` and
+``|u_0 rho| <= K / 2``. K follows from a noisy histogram of what leaves rows whole.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.norm_bound import likely_counts, smallest_bound
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.grid_models import GridModel
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.weighted_rows import (
+    PRODUCT_UNIT,
+    ClippedProducts,
+    ProductSizes,
+    clipped_products_sensitivity,
+)
+
+__all__ = ["clip_edges", "products_sigma", "release_clip", "release_products"]
+
+# Candidates for K, in units of B: half octaves up to 4.
+_CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
+# Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
+_SPARED = 3.0
+
+Vector = NDArray[np.float64]
+
+
+def clip_edges(norm: float) -> Vector:
+    """Return the candidates for K."""
+    return norm * _CLIPS
+
+
+def release_clip(
+    blocks: Blocks, model: GridModel, gradients_mu: float, mu: float, source: ByteSource
+) -> tuple[int, Vector]:
+    """Release how many rows have sizes between the candidates, and choose K by it.
+
+    Guarantee: ``mu``-GDP when a row is added or removed. Returns K, an even number of steps
+    ``1 / (unit PRODUCT_UNIT)`` beyond which hardly more rows are than cost as much as the noise of
+    gradients of `gradients_mu`; and the noisy counts.
+    """
+    design, edges = blocks.design, clip_edges(blocks.design.norm)
+    exact = blocks.fold(ProductSizes(model, edges)).value
+    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
+    counts = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / blocks.whole
+    few = max(1.5 * math.sqrt(design.size) / gradients_mu, _SPARED / mu)
+    rows, usual = design.scaling.rows.value, max(2.0, design.norm)
+    likely = likely_counts(counts, edges, 1.0 / mu, rows, usual)
+    bound = smallest_bound(likely, edges, min(few, 0.5 * rows))
+    return 2 * math.floor(bound * design.unit * PRODUCT_UNIT / 2), counts
+
+
+def products_sigma(blocks: Blocks, most: int, mu: float) -> float:
+    """Return the deviation of the noise of clipped products, in standardised units."""
+    design = blocks.design
+    sensitivity = clipped_products_sensitivity(most, design.size, blocks.whole)
+    return sensitivity / (design.unit * PRODUCT_UNIT) / mu
+
+
+def release_products(
+    blocks: Blocks, model: GridModel, most: int, mu: float, source: ByteSource
+) -> Vector:
+    """Release the clipped gradient at a model, in standardised units.
+
+    Guarantee: ``mu``-GDP when a row is added or removed.
+    """
+    exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
+    sensitivity = clipped_products_sensitivity(most, blocks.design.size, blocks.whole)
+    noisy = gaussian_release(exact, sensitivity, mu, source)
+    return noisy.astype(np.float64) / (blocks.design.unit * PRODUCT_UNIT)

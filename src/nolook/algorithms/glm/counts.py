@@ -1,0 +1,205 @@
+"""Regression of counts, or of amounts that may be 0: means that are exponentials, quasi-likelihood.
+
+A row adds ``u f (y - m)`` to the gradient, ``m = e exp(theta'x)`` with e its exposure; targets have
+the scale that was found and centre 0. What a row adds is clipped as in a linear regression
+(:mod:`nolook.algorithms.glm.clips`), and gradients are followed as those of classes are
+(:mod:`nolook.algorithms.glm.descent`). Nothing is assumed of how targets vary about their means.
+The proof is ``counts.md``; names are those of :mod:`nolook.algorithms.glm.frame`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from attrs import asdict, define, evolve, frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.clips import products_sigma, release_clip, release_products
+from nolook.algorithms.glm.descent import Descent
+from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.frame import Frame
+from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
+from nolook.algorithms.glm.steps import Family, Steps, score_law
+from nolook.algorithms.scaling import Scaling
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.statistics.grid_models import LARGEST_MEAN, CountModel
+from nolook.statistics.weighted_rows import (
+    ERROR_UNIT,
+    PRODUCT_UNIT,
+    SCORE_UNIT,
+    ModelDeviances,
+    clipped_scores,
+    deviances_sensitivity,
+)
+from nolook.tables import Table
+
+__all__ = ["CountRelease", "CountsModel", "NoisyCounts", "counts_model"]
+
+# Means of targets are at most so many scales, and those without features at least a small one.
+_MOST_CENTER, _LEAST_MEAN = 8.0, 1.0 / 64.0
+# A mean's slope is cut at that of scores so many deviations above their mean.
+_STEEP = 2.0
+
+# Intervals of the deviance explained that say nothing.
+_WIDEST = 0.5
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def _slopes(scores: Vector) -> Vector:
+    return np.exp(np.minimum(scores, math.log(LARGEST_MEAN)))
+
+
+#: How means grow.
+LOG = Family(_slopes, 0.0)
+
+
+@frozen(eq=False, kw_only=True)
+class NoisyCounts(NoisyLikelihood):
+    """What is released of a table, in standardised units: all later results follow from it."""
+
+    clip: float  # K at the last gradient
+    fit: Vector  # noisy sums of the deviances from the mean, and from the model, cut off
+    fit_sigma: float
+
+
+@define(eq=False)
+class CountLikelihood:
+    """Gradients of the quasi-likelihood of counts, clipped.
+
+    Each call of `begin` costs `clip_mu`; what is clipped follows from what it released.
+    """
+
+    steps: Steps
+    gram: Matrix
+    descent_mu: float
+    clip_mu: float
+    most: int = 0
+
+    def at(self, blocks: Blocks, theta: Vector) -> CountModel:
+        """Round a model to the rows' grid."""
+        mean, deviation = score_law(theta, self.gram)
+        steepest = math.exp(min(mean + _STEEP * deviation, math.log(LARGEST_MEAN)))
+        return CountModel(*blocks.design.on_grid(theta), steepest)
+
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+        """Choose how far a row's part is clipped."""
+        announce("sizes")
+        model = self.at(blocks, theta)
+        self.most, _ = release_clip(blocks, model, self.descent_mu, self.clip_mu, source)
+
+    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
+        """Return the deviation of a gradient's noise, in standardised units."""
+        return products_sigma(blocks, self.most, mu)
+
+    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
+        """Release the sum of u f (y - m), clipped, in standardised units."""
+        return release_products(blocks, self.at(blocks, theta), self.most, mu, source)
+
+
+@frozen
+class CountRelease(Frame):
+    """Scales, norms, moments, clipped gradients, curvatures and deviances of a table.
+
+    Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
+    answered with noise. Keeps the rows in memory as
+    :class:`nolook.algorithms.glm.linear.LinearRelease` does.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    SHARES: ClassVar = {
+        "scales": 0.26,
+        "spread": 0.08,
+        "norms": 0.02,
+        "gram": 0.06,
+        "clips": 0.06,
+        "descent": 0.46,
+        "fit": 0.03,
+        "scores": 0.03,
+    }
+    CALLED: ClassVar = {
+        "clips": "histograms of the gradients' sizes",
+        "descent": "gradients and curvatures of the likelihood",
+        "fit": "deviances",
+        "scores": "second moments of the rows' gradients",
+    }
+    OWN_STAGES: ClassVar = 2 + Descent.MOST_STAGES + 2
+
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyCounts:
+        """Release what a model of a table with a target follows from."""
+        begun, blocks = self._begun(table, source, announce)
+        center, scale = begun.scaling.center[-1], blocks.design.scaling.scale[-1]
+        mean = min(max(float(center / scale), _LEAST_MEAN), _MOST_CENTER)
+        base = np.zeros(blocks.design.size)
+        base[0] = math.log(mean)
+        # Targets vary by about their scale, and their curvature is their mean.
+        steps = Steps(LOG, base, 1.0 / mean)
+        mus = self._mu("descent"), self._mu("clips", 2)
+        likelihood = CountLikelihood(steps, begun.gram, *mus)
+        found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, announce)
+        visible = bool(begun.scaling.visible[-1]) and steps.stands_out(begun, mean, found.seen)
+        clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
+        announce("fit")
+        model = likelihood.at(blocks, found.theta)
+        exact = blocks.fold(ModelDeviances(model, mean, blocks.whole)).value
+        fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
+        announce("scores")
+        moments = release_score_moments(
+            blocks,
+            partial(clipped_scores, model, clip),
+            clip / SCORE_UNIT,
+            self._mu("scores"),
+            source,
+        )
+        return NoisyCounts(
+            **asdict(evolve(begun, scaling=self._placed(begun.scaling)), recurse=False),
+            steps=steps,
+            **asdict(found, recurse=False),
+            visible=visible,
+            score_moments=moments[0],
+            score_moments_sigma=moments[1],
+            clip=clip,
+            fit=fit.astype(np.float64) / ERROR_UNIT**2,
+            fit_sigma=deviances_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
+        )
+
+    def _placed(self, scaling: Scaling) -> Scaling:
+        """Let the target's centre be 0, and its mean a few scales at most."""
+        center, scale = scaling.center.copy(), scaling.scale.copy()
+        scale[-1] = max(scale[-1], abs(center[-1]) / _MOST_CENTER)
+        center[-1] = 0.0
+        return evolve(scaling, center=center, scale=scale)
+
+
+@frozen(eq=False)
+class CountsModel:
+    """A released model of counts in the table's units, with intervals at LEVEL.
+
+    None stands for what the noise hides.
+    """
+
+    known: Coefficients  # logarithms of the mean a unit
+    deviance_explained: float | None  # of the training rows; a deviance above 16 counts as 16
+    deviance_explained_interval: Vector | None
+
+
+def counts_model(release: NoisyCounts) -> CountsModel:
+    """Return the model, its intervals and its fit from what was released; post-processing."""
+    theta, scaling = release.spread.model(release.theta), release.scaling
+    theta[0] += math.log(scaling.scale[-1])
+    scale = scaling.scale.copy()
+    scale[-1] = 1.0
+    known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
+    fit = explained(release.fit, release.fit_sigma, _WIDEST) if release.visible else (None, None)
+    return CountsModel(known, *fit)

@@ -1,0 +1,92 @@
+"""What regressions share whose means are curved: what is released, and what is known of the model.
+
+All of it but the record itself is post-processing. The curvature at a model is known best where it
+was released, at the last gradient's, and nearby as rows with normal scores would have it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.estimate import Gradients, hidden_directions
+from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.inference import QUANTILE, Knowledge
+from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect
+
+__all__ = ["NoisyLikelihood"]
+
+# Half width of a slope's interval, in log-odds or logarithms of a mean a scale, that says nothing.
+_WIDEST = 2.0
+# Share of a slope's squared loading on hidden directions.
+_MOST_HIDDEN = 0.1
+# How often the curvature is corrected for where the model is likely to be.
+_CORRECTIONS = 4
+_TINY = 1e-300
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False, kw_only=True)
+class NoisyLikelihood(NoisyFrame):
+    """What a descent released, and what follows from it."""
+
+    steps: Steps
+    seen: Gradients  # noisy sums of u f (y - m), and the models where they were taken
+    curvature: Curvature  # noisy, at the last of them
+    arrived: bool  # whether the steps ended because gradients told no more than noise
+    theta: Vector  # the estimate, the constant first, shape (d,)
+    visible: bool  # whether the gradients told more than noise
+    score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
+    score_moments_sigma: float  # deviation of the noise on its diagonal
+
+    def metric(self, theta: Vector) -> Metric:
+        """Return the curvature at a model as far as it is known: best at the last gradient's."""
+        of_moments = partial(Metric.of_moments, self.steps.family, self.gram, self.gram_sigma)
+        last, there = of_moments(self.seen.thetas[-1], safe=False), of_moments(theta, safe=False)
+        known = last.mixed(self.curvature)
+        return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
+
+    def margins(self) -> Vector:
+        """Half widths of the intervals of (score at the columns' origin, slopes), standardised."""
+        if self.score_moments is None or not (self.visible and self.arrived):
+            return np.full(len(self.gram), np.nan)
+        known, last = self._known(self.score_moments)
+        return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
+
+    def _known(self, score_moments: Matrix) -> tuple[Knowledge, Vector]:
+        """Return what is known of the model, and how far it is from the last gradient, squared.
+
+        Where classes are far apart the curvature is less and less the steeper a model: it is taken
+        half way from the last gradient's model to the steepest one that is likely, and a direction
+        that noise would hide at the likeliest is hidden, too.
+        """
+        base, start = self.steps.base, self.seen.thetas[-1]
+        effect = hidden_effect(self.theta, self.gram)
+
+        def known(metric: Metric) -> Knowledge:
+            combined = self.steps.combined(metric, self.seen)
+            hidden = hidden_directions(combined.eigenvalues, metric.sigma)
+            moments = score_moments, self.score_moments_sigma
+            return Knowledge(self, combined, hidden, metric.sigma, effect, *moments)
+
+        def last(found: Knowledge) -> Vector:
+            away: Vector = base + found.combined.theta - start
+            return (away @ found.combined.vectors) ** 2
+
+        metric = self.metric(start)
+        for _ in range(_CORRECTIONS):
+            found = known(metric)
+            way, vectors = found.combined.theta, found.combined.vectors
+            told = found.variances(np.eye(len(way))) + last(found)
+            told[found.hidden] = 0.0
+            error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
+            metric = self.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
+        there = self.metric(base + way)
+        turned = ((vectors.T @ there.matrix) * vectors.T).sum(axis=1)
+        found = evolve(found, hidden=found.hidden | hidden_directions(turned, there.sigma))
+        return found, last(found)

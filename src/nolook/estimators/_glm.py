@@ -1,0 +1,78 @@
+"""What linear, logistic and count regression keep alike."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.estimators.base import PrivateEstimator
+from nolook.kernels.row_products import row_products
+
+if TYPE_CHECKING:
+    from nolook.algorithms.glm.frame import NoisyFrame
+    from nolook.algorithms.glm.inference import Coefficients
+    from nolook.algorithms.scaling import Scaling
+    from nolook.algorithms.whitening import Spread
+
+__all__ = ["GeneralisedLinearModel", "exponential"]
+
+Numbers = NDArray[np.float64]
+
+
+class GeneralisedLinearModel(PrivateEstimator):
+    """A model of weighted rows.
+
+    Attributes
+    ----------
+    clipped_share_ : ndarray of shape (n_features_in_ + 1,)
+        At most this share of the rows was clipped in each column, the target last: a noisy share,
+        one standard deviation up. Classes are never clipped.
+    weight_norm_ : float
+        Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
+        visible.
+    spread_ : Spread or None
+        Where the rows lie and how they vary, found privately: a row x of standardised columns
+        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
+        noise does not hide. None if the target was not visible.
+    """
+
+    coef_interval_: Numbers | None = None
+    intercept_interval_: Numbers | None = None
+    clipped_share_: Numbers | None = None
+    weight_norm_: float = math.inf
+    spread_: Spread | None = None
+    scaling_: Scaling
+
+    _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
+
+    @property
+    def _imputes_centres(self) -> bool:
+        return True
+
+    def _keep_coefficients(self, known: Coefficients, frame: NoisyFrame) -> None:
+        self.coef_, self.coef_interval_ = known.coef, known.coef_interval
+        self.intercept_ = known.intercept
+        unknown = bool(np.isnan(known.intercept_interval).any())
+        self.intercept_interval_ = None if unknown else known.intercept_interval
+        self.clipped_share_ = known.clipped_share
+        self.weight_norm_, self.spread_ = frame.norm, frame.spread.among(frame.kept)
+
+    def _linear_predictor(self, rows: Numbers) -> Numbers:
+        """Return intercept and slopes times rows of the fit's columns, clipped as in training.
+
+        A missing value (NaN) stands for its column's centre.
+        """
+        scaling = self.scaling_
+        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        found: Numbers = self.intercept_ + row_products(clipped.T, self.coef_)
+        return found
+
+
+def exponential(logarithms: Numbers) -> Numbers:
+    """Return exponentials, cut at the largest number."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)

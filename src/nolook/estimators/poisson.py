@@ -1,0 +1,119 @@
+"""Private regression of counts with nothing to set but the budget."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.counts import CountRelease, NoisyCounts, counts_model
+from nolook.estimators._glm import GeneralisedLinearModel, exponential
+from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
+from nolook.privacy.release import Plan
+
+__all__ = ["PoissonRegression"]
+
+Numbers = NDArray[np.float64]
+
+
+class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
+    """Regression of counts under differential privacy, without bounds, norms or tuning.
+
+    The mean is the exponential of a linear model of the columns: for numbers of events, and for
+    amounts that are often 0, such as costs. Nothing else is assumed of how targets vary
+    (quasi-likelihood). Rows are counted, standardised, clipped, whitened and weighted as for
+    :class:`nolook.LinearRegression`; noisy gradients, clipped, are followed as by
+    :class:`nolook.LogisticRegression`. Proof: ``algorithms/glm/counts.md``.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
+    or removed; the number of rows is private too. This holds for every table of up to 2^34 rows
+    without missing values; an empty one gets an ordinary answer. Whether a table has a missing or
+    infinite value is not protected: such a value is an error, raised before anything is charged.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_,)
+        Change in the logarithm of the mean, for one unit of each column.
+    intercept_ : float
+    coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
+        95 % intervals; NaN where none is known. They are for the weighted regression of the
+        population: each column is clipped as `scaling_` says, each row weighted by the square of
+        ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says, and its error cut where
+        it would move a sum by more than `influence_bound_`. They cover sampling, however targets
+        vary about their means, and noise. A column has none where more than a tenth of its rows
+        was clipped, where noise does not tell it apart from others, where the steps had not
+        arrived, or where the interval would say nothing.
+    rate_ratio_, rate_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
+        What one unit of a column multiplies the mean by: exponentials of `coef_` and its intervals.
+    deviance_explained_ : float or None
+        Share of the deviance of a constant mean that the model takes off, on the training rows; a
+        deviance above 16 squared scales of the target counts as 16. None if noise hides it.
+    deviance_explained_interval_ : ndarray of shape (2,) or None
+        It covers the noise alone.
+    influence_bound_ : float
+        Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
+        the length of x, or over twice that of the 1 if it is longer, in scales of the target.
+    visible_ : bool
+        Whether the model stood out from the noise. If not, it still predicts, pulled towards the
+        mean, but nothing is said of its coefficients; the budget is spent in full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(20_000.0)[:, np.newaxis] * [7.0, 11.0] % [97.0, 89.0]
+    >>> visits = np.floor(np.exp(x[:, 0] / 40.0))
+    >>> model = PoissonRegression(epsilon=1.0, delta=1e-6).fit(x, visits)
+    >>> model.rate_ratio_.shape
+    (2,)
+    """
+
+    deviance_explained_: float | None = None
+    deviance_explained_interval_: Numbers | None = None
+    influence_bound_: float = math.inf
+
+    _ledger_label = "regression of counts"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, random_state)
+
+    def plan(self) -> Plan[NoisyCounts]:
+        """Check the parameters; return what a fit will release and cost."""
+        budget = check_budget(self.epsilon, self.delta)
+        return Plan.of(CountRelease(whole_mu(budget)), budget, self.random_state)
+
+    def _store(self, released: NoisyCounts) -> None:
+        model = counts_model(released)
+        self._store_scaling(released.scaling)
+        self.visible_ = released.visible
+        self._keep_coefficients(model.known, released)
+        self.target_range_ = (0.0, self.target_range_[1])
+        self.influence_bound_ = released.clip
+        self.deviance_explained_ = model.deviance_explained
+        self.deviance_explained_interval_ = model.deviance_explained_interval
+
+    def _hide(self) -> None:
+        """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""
+        self.coef_interval_ = self.intercept_interval_ = None
+
+    @property
+    def rate_ratio_(self) -> Numbers:
+        """What one unit of a column multiplies the mean by."""
+        return exponential(self.coef_)
+
+    @property
+    def rate_ratio_interval_(self) -> Numbers | None:
+        """95 % intervals of the rate ratios, NaN where none is known."""
+        return None if self.coef_interval_ is None else exponential(self.coef_interval_)
+
+    def _predict(self, rows: Numbers) -> Numbers:
+        """Return the means of rows of the fit's columns, shape (rows, features)."""
+        return exponential(self._linear_predictor(rows)).clip(*self.target_range_)

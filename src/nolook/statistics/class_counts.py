@@ -1,0 +1,85 @@
+"""Exact counts of rows of two classes: their balance, and log-odds by class."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.histogram import threshold_counts
+from nolook.statistics import Statistic
+from nolook.statistics.grid_models import ClassModel
+
+__all__ = ["ClassBalance", "ScoreCounts", "balance_sensitivity"]
+
+Array = NDArray[np.float64]
+
+
+def balance_sensitivity() -> int:
+    """Sensitivity of :class:`ClassBalance` under add-remove: a row adds 1 or -1."""
+    return 1
+
+
+class ClassBalance(Statistic):
+    """The number of rows of class 1, whose target is positive, less that of class 0.
+
+    Or what they weigh.
+    """
+
+    def __init__(self) -> None:
+        self.value = np.zeros(1, dtype=object)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],  # noqa: ARG002 -- a part of a block
+        squares: NDArray[np.int32],  # noqa: ARG002
+        targets: Array,
+        factors: Array,  # noqa: ARG002
+        weights: NDArray[np.int64] | None = None,
+        exposures: Array | None = None,  # noqa: ARG002
+    ) -> Self:
+        """Count a block's rows."""
+        ahead = 2 * (targets > 0).astype(np.int64) - 1
+        self.value = self.value + int(ahead.sum() if weights is None else ahead @ weights)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value = self.value + other.value
+        return self
+
+
+class ScoreCounts(Statistic):
+    """Counts of rows by class and by their log-odds between increasing edges, or what they weigh.
+
+    Class 0 first, shape (2 (edges + 1),). A row is in one bin: the sensitivity is that of a
+    histogram of one column.
+    """
+
+    def __init__(self, model: ClassModel, edges: Array) -> None:
+        self._model, self._edges = model, edges
+        self.value = np.zeros(2 * (edges.size + 1), dtype=np.int64)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        targets: Array,
+        factors: Array,
+        weights: NDArray[np.int64] | None = None,
+        exposures: Array | None = None,  # noqa: ARG002
+    ) -> Self:
+        """Count a block's rows."""
+        found = self._model.predictors(rows, factors)
+        for place in (0, 1):
+            part = slice(place * (self._edges.size + 1), (place + 1) * (self._edges.size + 1))
+            own = (targets > 0) == place
+            weighed = None if weights is None else weights[own]
+            self.value[part] += threshold_counts(found[own], self._edges, weighed)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value += other.value
+        return self

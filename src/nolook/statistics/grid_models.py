@@ -1,0 +1,136 @@
+"""Models of weighted rows on a grid: what each family of outcomes expects of a row.
+
+A row is u = f x, f the factor by which the whole row x was shortened, and y its target. For a model
+theta on a grid that :func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is
+exact, so a residual ``f (y - m)``, m the mean at the whole row, depends on its own row alone, to
+the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.kernels.clipped_gradient import exponentials, probabilities, scores
+
+__all__ = ["LARGEST_MEAN", "MOST_ROWS", "ClassModel", "CountModel", "GridModel", "RowBlock"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int16]
+
+#: Rows of a block. A clip is below 2^30, so a block's sums are exact.
+MOST_ROWS = 2**17
+#: Means of counts are cut at so many scales of the target.
+LARGEST_MEAN = 50.0
+
+
+class RowBlock(NamedTuple):
+    """Some rows in few bytes."""
+
+    rows: Rows  # shape (size, rows), at most MOST_ROWS of them
+    squares: NDArray[np.int32]  # |u_x|^2
+    targets: Array  # standardised; a class is positive or not
+    factors: Array  # by which the row was shortened: above 0, at most 1
+    weights: NDArray[np.int64] | None = None  # whole numbers up to 2^30; None: 1
+    exposures: Array | None = None  # that means are in proportion to, above 0; None: 1
+
+    @property
+    def bytes(self) -> int:
+        """What the block takes in memory."""
+        return sum(part.nbytes for part in self if part is not None)
+
+    def part(self, place: slice) -> RowBlock:
+        """Return some of the rows."""
+        rows = np.ascontiguousarray(self.rows[:, place])
+        weights = None if self.weights is None else self.weights[place]
+        exposures = None if self.exposures is None else self.exposures[place]
+        numbers = self.squares[place], self.targets[place], self.factors[place]
+        return RowBlock(rows, *numbers, weights, exposures)
+
+    @staticmethod
+    def bytes_of_a_row(size: int) -> int:
+        """Return what a row of `size` numbers takes without a weight."""
+        return 2 * size + 4 + 8 + 8 + 8
+
+
+@frozen(eq=False)
+class GridModel:
+    """A linear model of rows on a grid: ``spacing * whole`` in standardised units."""
+
+    whole: Array  # whole numbers, shape (size,)
+    spacing: float  # a power of two
+    unit: int  # of the rows' grid, a power of two
+
+    def scores(self, rows: Rows) -> Array:
+        """Return ``theta'u`` of every row."""
+        return scores(rows, self.whole, self.spacing / self.unit)
+
+    def predictors(self, rows: Rows, factors: Array) -> Array:
+        """Return ``theta'x`` of every whole row."""
+        return self.scores(rows) / factors
+
+    def residuals(
+        self,
+        rows: Rows,
+        targets: Array,
+        factors: Array,
+        exposures: Array | None = None,  # noqa: ARG002 -- of counts
+    ) -> Array:
+        """Return ``f (y - m)`` of every row."""
+        return targets * factors - self.scores(rows)
+
+
+@frozen(eq=False)
+class ClassModel(GridModel):
+    """A logistic model: y is 1 where the target is positive, else 0, and m its probability."""
+
+    #: What `slopes` are at most.
+    steepest: ClassVar[float] = 0.25
+
+    def residuals(
+        self,
+        rows: Rows,
+        targets: Array,
+        factors: Array,
+        exposures: Array | None = None,  # noqa: ARG002
+    ) -> Array:
+        """Return ``f (y - p)`` of every row, at most 1 in size."""
+        classes = (targets > 0.0).astype(np.float64)
+        return (classes - probabilities(self.predictors(rows, factors))) * factors
+
+    def slopes(
+        self,
+        rows: Rows,
+        factors: Array,
+        exposures: Array | None = None,  # noqa: ARG002
+    ) -> Array:
+        """Return ``p (1 - p)`` of every row."""
+        p = probabilities(self.predictors(rows, factors))
+        return p * (1.0 - p)
+
+
+@frozen(eq=False)
+class CountModel(GridModel):
+    """A model of counts: m is the exposure times the exponential of ``theta'x``."""
+
+    steepest: float = LARGEST_MEAN  # what `slopes` are cut at
+
+    def means(self, rows: Rows, factors: Array, exposures: Array | None) -> Array:
+        """Return the mean of every row, at most LARGEST_MEAN."""
+        found = exponentials(self.predictors(rows, factors))
+        if exposures is not None:
+            found *= exposures
+        return np.minimum(found, LARGEST_MEAN, out=found)
+
+    def residuals(
+        self, rows: Rows, targets: Array, factors: Array, exposures: Array | None = None
+    ) -> Array:
+        """Return ``f (y - m)`` of every row."""
+        return (targets - self.means(rows, factors, exposures)) * factors
+
+    def slopes(self, rows: Rows, factors: Array, exposures: Array | None = None) -> Array:
+        """Return what the mean grows by with ``theta'x``: itself, as far as it is cut at."""
+        return np.minimum(self.means(rows, factors, exposures), self.steepest)
