@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from nolook.kernels.clipped_gradient import clipped_gradient, probabilities, scores
+from nolook.kernels.row_models import clipped_gradient, probabilities, scores
 
 GRID = 2**14
 SHRINK = 2.0**-44

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.kernels.clipped_gradient import clipped_gradient
+from nolook.kernels.row_models import clipped_gradient
 
 GRID, BOUND = 2**14, 2**15
 

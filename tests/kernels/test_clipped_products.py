@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.kernels.clipped_gradient import scores
+from nolook.kernels.row_models import scores
 from nolook.kernels.clipped_products import clipped_products
 
 GRID = 2**12

@@ -39,6 +39,7 @@ class GeneralisedLinearModel(PrivateEstimator):
         noise does not hide. None if the target was not visible.
     """
 
+    intercept_: float
     coef_interval_: Numbers | None = None
     intercept_interval_: Numbers | None = None
     clipped_share_: Numbers | None = None

@@ -299,6 +299,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
 
+    intercept_: float
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
     r2_: float | None = None

@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import exponentials, probabilities, scores
+from nolook.kernels.row_models import exponentials, probabilities, scores
 
 __all__ = ["LARGEST_MEAN", "MOST_ROWS", "ClassModel", "CountModel", "GridModel", "RowBlock"]
 

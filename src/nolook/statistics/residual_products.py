@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import clipped_gradient
+from nolook.kernels.row_models import residual_products, scores
 from nolook.statistics import Statistic, in_full
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
@@ -120,10 +120,8 @@ class ResidualProducts(Statistic):
 
     def _products(self, whole_model: Array, spacing: float, index: int) -> NDArray[np.object_]:
         rows, targets, weights = self._block(index)
-        shrink = spacing / self._unit
-        return clipped_gradient(
-            rows, targets, whole_model, shrink, RESIDUAL_UNIT, self._bound, weights
-        )
+        residuals = targets - scores(rows, whole_model, spacing / self._unit)[: targets.size]
+        return residual_products(rows, residuals, RESIDUAL_UNIT, self._bound, weights)
 
     def _block(self, index: int) -> tuple[NDArray[np.int16], Array, NDArray[np.int32] | None]:
         """Return a block's rows, targets, weights; columns after the last target hold no rows."""

@@ -14,9 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import unit_products
-from nolook.kernels.clipped_products import clipped_products
 from nolook.kernels.histogram import threshold_counts
+from nolook.kernels.row_models import clipped_products, residual_products
 from nolook.kernels.weights import weight_parts, weighted_sums
 from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
@@ -186,7 +185,9 @@ class UnitProducts(WeightedTotal, Statistic):
     ) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS 2^15 RESIDUAL_UNIT < 2^53."""
         residuals = self._model.residuals(rows, targets, factors, exposures)
-        self._total = self._total + unit_products(rows, residuals, RESIDUAL_UNIT, weights)
+        self._total = self._total + residual_products(
+            rows, residuals, RESIDUAL_UNIT, RESIDUAL_UNIT, weights
+        )
         return self
 
 

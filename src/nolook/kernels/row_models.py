@@ -17,17 +17,7 @@ from numpy.typing import NDArray
 
 from nolook.kernels.weights import WEIGHTED_ROWS, joined, split_products
 
-__all__ = [
-    "add_products",
-    "add_weighted_products",
-    "block_size",
-    "clipped_gradient",
-    "exponentials",
-    "probabilities",
-    "project",
-    "scores",
-    "unit_products",
-]
+__all__ = ["clipped_products", "exponentials", "probabilities", "residual_products", "scores"]
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int16]
@@ -36,6 +26,8 @@ Weights = NDArray[np.int32] | NDArray[np.int64] | None
 # Bytes of rows that are still in the cache when they are read for the second time.
 _CACHED_BYTES = 1 << 16
 
+# Room for the rounding of a norm and of a quotient.
+_ROOM = 1.0 - 2.0**-40
 # Beyond, a probability is 0 or 1 to less than 2^-57.
 _FARTHEST = 40.0
 _LEAST_POWER = 64
@@ -46,7 +38,7 @@ _TERMS = tuple(1.0 / math.factorial(n) for n in range(10, -1, -1))
 
 
 @njit(nogil=True, cache=True)
-def project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Set `out` to theta' rows of the block that begins at `start`, four columns at a time."""
     stop = start + out.size
     many = rows.shape[0] // 4 * 4
@@ -65,7 +57,7 @@ def project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: AN
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
-def add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add the products of the block's rows with its residuals to `out`."""
     stop = start + residuals.size
     many = rows.shape[0] // 4 * 4
@@ -92,7 +84,7 @@ def add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] #
 
 
 @njit(nogil=True, cache=True)
-def add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def _add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add the block's products with whole numbers and weights, if any, to ``out[0] + 2^24 out[1]``.
 
     Replaces the whole numbers. Sums of a block must stay within 2^53; see `split_products`.
@@ -101,11 +93,11 @@ def add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-
     if weights is not None:
         upper = np.empty(whole.size)
         split_products(whole, weights[start : start + whole.size], upper)
-        add_products(rows, upper, start, sums)
+        _add_products(rows, upper, start, sums)
         for j in range(sums.size):
             out[1, j] += np.int64(sums[j])
             sums[j] = 0.0
-    add_products(rows, whole, start, sums)
+    _add_products(rows, whole, start, sums)
     for j in range(sums.size):
         out[0, j] += np.int64(sums[j])
 
@@ -138,32 +130,36 @@ def _means(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
 
 
 @njit(nogil=True, cache=True)
-def _gradient(rows, targets, theta, shrink, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffer = np.empty(block)
-    for start in range(0, targets.size, block):
-        part = buffer[: min(block, targets.size - start)]
-        project(rows, theta, start, part)
-        for i in range(part.size):
-            residual = (targets[start + i] - part[i] * shrink) * grid
-            part[i] = np.trunc(min(max(residual, -bound), bound))
-        add_weighted_products(rows, part, weights, start, out)
-
-
-@njit(nogil=True, cache=True)
-def _products(rows, residuals, grid, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _products(rows, residuals, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffer = np.empty(block)
     for start in range(0, residuals.size, block):
         part = buffer[: min(block, residuals.size - start)]
         for i in range(part.size):
-            part[i] = np.trunc(min(max(residuals[start + i] * grid, -grid), grid))
-        add_weighted_products(rows, part, weights, start, out)
+            part[i] = np.trunc(min(max(residuals[start + i] * grid, -bound), bound))
+        _add_weighted_products(rows, part, weights, start, out)
+
+
+@njit(nogil=True, cache=True)
+def _clipped_products(rows, squares, residuals, grid, most, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    buffers = np.empty((2, block))
+    for start in range(0, residuals.size, block):
+        whole, constant = buffers[:, : min(block, residuals.size - start)]
+        for i in range(whole.size):
+            residual = residuals[start + i] * grid
+            square, first = np.float64(squares[start + i]), np.float64(rows[0, start + i])
+            bound = np.floor(_ROOM * most / np.sqrt(square)) if square else 0.0
+            whole[i] = np.trunc(min(max(residual, -bound), bound))
+            bound = np.floor(most / (2.0 * first)) if first else 0.0
+            constant[i] = np.trunc(min(max(residual, -bound), bound))
+        _add_weighted_products(rows[:1], constant, weights, start, out[:, :1])
+        _add_weighted_products(rows[1:], whole, weights, start, out[:, 1:])
 
 
 @njit(nogil=True, cache=True)
 def _scores(rows, theta, shrink, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for start in range(0, out.size, block):
         part = out[start : min(start + block, out.size)]
-        project(rows, theta, start, part)
+        _project(rows, theta, start, part)
         for i in range(part.size):
             part[i] *= shrink
 
@@ -189,45 +185,48 @@ def scores(rows: Rows, theta: Vector, shrink: float) -> Vector:
     `shrink` is a power of two.
     """
     out = np.empty(rows.shape[1])
-    _scores(rows, theta, shrink, block_size(rows, None), out)
+    _scores(rows, theta, shrink, _block_size(rows, None), out)
     return out
 
 
-def clipped_gradient(
-    rows: Rows,
-    targets: Vector,
-    theta: Vector,
-    shrink: float,
-    grid: float,
-    bound: int,
-    weights: Weights,
+def residual_products(
+    rows: Rows, residuals: Vector, grid: float, bound: int, weights: Weights
 ) -> NDArray[np.object_]:
-    """Return ``sum of w u trunc(grid clip(y - shrink theta'u))`` over rows u, Python ints.
+    """Return ``sum of w u trunc(grid clip(r))`` over rows u and their residuals r, Python ints.
 
-    Targets y are finite; columns of `rows` after the last one hold no rows. Residuals are clipped
-    to `bound` units of 1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without
+    Residuals are finite; columns of `rows` after the last one hold no rows. They are clipped to
+    `bound` units of 1/`grid`, a power of two. w, a row's weight, is at most 2^30, or 1 without
     weights; then there are at most 2^20 rows, and the bound is at most 2^20. Otherwise sums must
     stay within 2^53.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
-    block = block_size(rows, weights)
-    _gradient(rows, targets, theta, shrink, grid, bound, weights, block, out)
+    _products(rows, residuals, grid, bound, weights, _block_size(rows, weights), out)
     return joined(*out)
 
 
-def unit_products(
-    rows: Rows, residuals: Vector, grid: float, weights: Weights
+def clipped_products(
+    rows: Rows,
+    squares: NDArray[np.int32],
+    residuals: Vector,
+    grid: float,
+    most: float,
+    weights: NDArray[np.int64] | None,
 ) -> NDArray[np.object_]:
-    """Return ``sum of w u trunc(grid r)`` over rows u and their residuals r, Python ints.
+    """Return the sum over rows (u_0, u_x) of ``w (u_0 q_0, u_x q_x)``, Python ints.
 
-    Residuals are cut at +-1; `grid` is a power of two up to 2^20. As :func:`clipped_gradient`.
+    q_0 and q_x are a row's residual in units of 1/`grid`, a power of two, clipped and truncated
+    toward zero such that ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, with 0 where the row
+    is; `squares` holds ``|u_x|^2``, and u_0 is not negative. Residuals are finite; columns of
+    `rows`, which is C-contiguous, after the last one hold no rows. `most` is a whole number up to
+    2^36; w, the row's weight, is at most 2^30, or 1 without weights. There are at most 2^17 rows.
     """
     out: NDArray[np.int64] = np.zeros((2, len(rows)), dtype=np.int64)
-    _products(rows, residuals, grid, weights, block_size(rows, weights), out)
+    block = _block_size(rows, weights)
+    _clipped_products(rows, squares, residuals, grid, most, weights, block, out)
     return joined(*out)
 
 
-def block_size(rows: Rows, weights: Weights) -> int:
+def _block_size(rows: Rows, weights: Weights) -> int:
     """Return how many rows to work on at a time."""
     cached = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
     return cached if weights is None else min(cached, WEIGHTED_ROWS)
