@@ -7,11 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts, counts_model
+from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel, exponential
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
+from nolook.tables import Table
 
 __all__ = ["PoissonRegression"]
 
@@ -34,8 +37,19 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     without missing values; an empty one gets an ordinary answer. Whether a table has a missing or
     infinite value is not protected: such a value is an error, raised before anything is charged.
 
+    Parameters
+    ----------
+    exposure : str, default=None
+        Column that the mean is in proportion to, such as days at risk: an offset, with no slope of
+        its own. Exposures are clipped to `exposure_range_`; a row whose own is not above 0 has no
+        weight.
+
     Attributes
     ----------
+    exposure_range_ : tuple of float, or None
+        Between which two exposures are clipped, in training and in prediction; found privately.
+    exposure_place_ : int
+        Which of the features that is, if there is one.
     coef_ : ndarray of shape (n_features_in_,)
         Change in the logarithm of the mean, for one unit of each column.
     intercept_ : float
@@ -74,6 +88,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     deviance_explained_: float | None = None
     deviance_explained_interval_: Numbers | None = None
     influence_bound_: float = math.inf
+    exposure_range_: tuple[float, float] | None = None
 
     _ledger_label = "regression of counts"
 
@@ -81,14 +96,32 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self,
         epsilon: float = 1.0,
         delta: float = DEFAULT_DELTA,
+        exposure: str | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__(epsilon, delta, random_state)
+        self.exposure = exposure
 
     def plan(self) -> Plan[NoisyCounts]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(CountRelease(whole_mu(budget)), budget, self.random_state)
+        if not isinstance(self.exposure, str | None):
+            raise ParameterError(
+                f"exposure is {self.exposure!r}; expected the name of a feature, or None"
+            )
+        release = CountRelease(whole_mu(budget), self.exposure)
+        return Plan.of(release, budget, self.random_state)
+
+    def _rows(self, X: object, y: object) -> Table:
+        table: Table = super()._rows(X, y)
+        if self.exposure is not None and self.exposure not in table.feature_names:
+            raise ParameterError(
+                f"{parameter_name('exposure')} is {self.exposure!r}, which is no feature; expected "
+                f"one of {', '.join(table.feature_names)}"
+            )
+        if self.exposure is not None:
+            self.exposure_place_ = table.feature_names.index(self.exposure)
+        return table
 
     def _store(self, released: NoisyCounts) -> None:
         model = counts_model(released)
@@ -97,6 +130,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self._keep_coefficients(model.known, released)
         self.target_range_ = (0.0, self.target_range_[1])
         self.influence_bound_ = released.clip
+        self.exposure_range_ = None if self.exposure is None else released.exposures[1:]
         self.deviance_explained_ = model.deviance_explained
         self.deviance_explained_interval_ = model.deviance_explained_interval
 
@@ -116,4 +150,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     def _predict(self, rows: Numbers) -> Numbers:
         """Return the means of rows of the fit's columns, shape (rows, features)."""
-        return exponential(self._linear_predictor(rows)).clip(*self.target_range_)
+        means = exponential(self._linear_predictor(rows))
+        if self.exposure_range_ is not None:
+            means *= rows[:, self.exposure_place_].clip(*self.exposure_range_)
+        predicted: Numbers = means.clip(*self.target_range_)
+        return predicted

@@ -10,6 +10,7 @@ The proof is ``counts.md``; names are those of :mod:`nolook.algorithms.glm.frame
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.glm.clips import products_sigma, release_clip, release_products
 from nolook.algorithms.glm.descent import Descent
-from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.designs import Blocks, WeightedDesign, release_score_moments
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
@@ -28,7 +29,7 @@ from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.grid_models import LARGEST_MEAN, CountModel
+from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
@@ -38,11 +39,21 @@ from nolook.statistics.weighted_rows import (
     deviances_sensitivity,
 )
 from nolook.tables import Table
+from nolook.tables.table import Weights
 
-__all__ = ["CountRelease", "CountsModel", "NoisyCounts", "counts_model"]
+__all__ = [
+    "CountRelease",
+    "CountsModel",
+    "ExposedDesign",
+    "NoisyCounts",
+    "counts_model",
+    "exposure_range",
+]
 
 # Means of targets are at most so many scales, and those without features at least a small one.
 _MOST_CENTER, _LEAST_MEAN = 8.0, 1.0 / 64.0
+# Exposures are cut at this share of the usual one.
+_LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
 
@@ -61,10 +72,38 @@ def _slopes(scores: Vector) -> Vector:
 LOG = Family(_slopes, 0.0)
 
 
+def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
+    """Return the usual exposure, and between which two they are cut; all above 0."""
+    center, high = float(scaling.center[place]), float(scaling.high[place])
+    if not (scaling.visible[place] and center > 0.0):
+        return 1.0, 1.0, 1.0
+    return center, center * _LEAST_EXPOSURE, max(center, high)
+
+
+@frozen(eq=False)
+class ExposedDesign(WeightedDesign):
+    """How a table with a column of exposures becomes weighted rows."""
+
+    place: int  # of the exposures among the features
+    exposures: tuple[float, float, float]  # the usual one, the least and the most
+
+    def rows(self, batch: Matrix, weights: Weights) -> Iterator[RowBlock]:
+        """Make the weighted rows of a batch; one whose exposure is not above 0 has no weight."""
+        usual, least, most = self.exposures
+        own = batch[self.place]
+        for block in super().rows(np.delete(batch, self.place, axis=0), weights):
+            absent = ~(own > 0.0)
+            block.rows[:, absent] = 0
+            block.squares[absent] = 0
+            block.targets[absent] = 0.0
+            yield block._replace(exposures=own.clip(least, most) / usual)
+
+
 @frozen(eq=False, kw_only=True)
 class NoisyCounts(NoisyLikelihood):
     """What is released of a table, in standardised units: all later results follow from it."""
 
+    exposures: tuple[float, float, float]  # the usual one, the least and the most
     clip: float  # K at the last gradient
     fit: Vector  # noisy sums of the deviances from the mean, and from the model, cut off
     fit_sigma: float
@@ -116,7 +155,11 @@ class CountRelease(Frame):
     ----------
     mu : float
         GDP parameter of the whole.
+    exposure : str or None
+        Feature that means are in proportion to.
     """
+
+    exposure: str | None = None
 
     SHARES: ClassVar = {
         "scales": 0.26,
@@ -167,12 +210,30 @@ class CountRelease(Frame):
             steps=steps,
             **asdict(found, recurse=False),
             visible=visible,
+            exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
             score_moments=moments[0],
             score_moments_sigma=moments[1],
             clip=clip,
             fit=fit.astype(np.float64) / ERROR_UNIT**2,
             fit_sigma=deviances_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
+
+    def _apart(self, table: Table) -> NDArray[np.bool_]:
+        return np.array([name == self.exposure for name in table.feature_names], dtype=np.bool_)
+
+    def _blocked(
+        self, table: Table, kept: NDArray[np.bool_], scaling: Scaling, design: WeightedDesign
+    ) -> tuple[Table, WeightedDesign]:
+        apart = self._apart(table)
+        if not apart.any():
+            return table.select(kept), design
+        place = int(apart.argmax())
+        exposed = ExposedDesign(
+            **asdict(design, recurse=False),
+            place=int(kept[:place].sum()),
+            exposures=exposure_range(scaling, place),
+        )
+        return table.select(kept | apart), exposed
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Let the target's centre be 0, and its mean a few scales at most."""
@@ -197,7 +258,7 @@ class CountsModel:
 def counts_model(release: NoisyCounts) -> CountsModel:
     """Return the model, its intervals and its fit from what was released; post-processing."""
     theta, scaling = release.spread.model(release.theta), release.scaling
-    theta[0] += math.log(scaling.scale[-1])
+    theta[0] += math.log(scaling.scale[-1] / release.exposures[0])
     scale = scaling.scale.copy()
     scale[-1] = 1.0
     known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))

@@ -124,11 +124,12 @@ class Frame:
         table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.visible[:-1] & (scaling.visible[-1] | (not self.SEARCHES_TARGET))
-        table = table.select(kept)
+        kept &= ~self._apart(table)
         placed = self._placed(scaling.select(kept))
-        design = self._design(table, placed, source, announce)
+        design = self._design(table.select(kept), placed, source, announce)
         announce("moments")
-        blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
+        room = copy_room(scaling, design.size, table.unit)
+        blocks = Blocks(*self._blocked(table, kept, scaling, design), room)
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
         found = NoisyFrame(
             scaling=scaling,
@@ -139,6 +140,17 @@ class Frame:
             gram_sigma=sigma,
         )
         return found, blocks
+
+    def _apart(self, table: Table) -> NDArray[np.bool_]:
+        """Tell which features have no slope of their own."""
+        return np.zeros(len(table.feature_names), dtype=np.bool_)
+
+    def _blocked(
+        self, table: Table, kept: NDArray[np.bool_], scaling: Scaling, design: WeightedDesign
+    ) -> tuple[Table, WeightedDesign]:
+        """Return what blocks of rows are made of."""
+        del scaling
+        return table.select(kept), design
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Return the scaling by which targets are standardised."""
