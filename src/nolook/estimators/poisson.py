@@ -14,6 +14,7 @@ from nolook.estimators._glm import GeneralisedLinearModel, exponential
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
+from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
 
 __all__ = ["PoissonRegression"]
@@ -128,7 +129,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self._store_scaling(released.scaling)
         self.visible_ = released.visible
         self._keep_coefficients(model.known, released)
-        self.target_range_ = (0.0, self.target_range_[1])
+        self.target_range_ = (0.0, LARGEST_MEAN * float(released.scaling.scale[-1]))
         self.influence_bound_ = released.clip
         self.exposure_range_ = None if self.exposure is None else released.exposures[1:]
         self.deviance_explained_ = model.deviance_explained

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.glm.clips import products_sigma, release_clip, release_products
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, release_score_moments
+from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
@@ -57,6 +58,8 @@ _LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
 
+# Deviations of its noise by which a mean must be above 0.
+_DETECTED, _TINY = 2.0, 1e-9
 # Intervals of the deviance explained that say nothing.
 _WIDEST = 0.5
 
@@ -69,7 +72,7 @@ def _slopes(scores: Vector) -> Vector:
 
 
 #: How means grow.
-LOG = Family(_slopes, 0.0)
+LOG = Family(_slopes, 0.0, longest=1.0, secants=(0.25, 4.0))
 
 
 def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
@@ -129,10 +132,23 @@ class CountLikelihood:
         return CountModel(*blocks.design.on_grid(theta), steepest)
 
     def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
-        """Choose how far a row's part is clipped."""
+        """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
+        if self.most:
+            base = np.zeros(theta.size)
+            base[0] = theta[0]
+            self.steps = evolve(self.steps, base=base)
         announce("sizes")
         model = self.at(blocks, theta)
         self.most, _ = release_clip(blocks, model, self.descent_mu, self.clip_mu, source)
+
+    def settle(self, seen: Gradients) -> None:
+        """Move the constant to the mean that the first gradient shows, if it is more than noise."""
+        rows = max(float(self.gram[0, 0]), 1.0)
+        mean = math.exp(self.steps.base[0]) + float(seen.values[0, 0]) / rows
+        least = _DETECTED * float(seen.sigmas[0]) / rows
+        base = self.steps.base.copy()
+        base[0] = math.log(min(max(mean, least, _TINY), LARGEST_MEAN))
+        self.steps = evolve(self.steps, base=base, dispersion=1.0 / math.exp(base[0]))
 
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
@@ -191,6 +207,7 @@ class CountRelease(Frame):
         mus = self._mu("descent"), self._mu("clips", 2)
         likelihood = CountLikelihood(steps, begun.gram, *mus)
         found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, announce)
+        steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
         visible = bool(begun.scaling.visible[-1]) and steps.stands_out(begun, mean, found.seen)
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         announce("fit")

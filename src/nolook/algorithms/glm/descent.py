@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect, is_noise
+from nolook.algorithms.glm.steps import (
+    Curvature,
+    Metric,
+    Steps,
+    hidden_effect,
+    is_noise,
+    score_law,
+)
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -65,6 +72,9 @@ class Likelihood(Protocol):
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
 
+    def settle(self, seen: Gradients) -> None:
+        """Learn from the first gradient where the model without slopes is."""
+
     def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
         """Release a gradient, in standardised units."""
 
@@ -105,11 +115,11 @@ class Descent:
 
     def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
         """Follow the gradients from the model without slopes."""
-        family, steps = self.likelihood, self.likelihood.steps
+        family = self.likelihood
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        theta, own = self._at(steps.base, blocks)
+        theta, own = self._at(family.steps.base, blocks)
         family.begin(blocks, theta, source, announce)
         while (
             arrivals < _ARRIVALS
@@ -118,21 +128,24 @@ class Descent:
         ):
             announce(f"gradient {taken}")
             seen = self._and_one(seen, theta, blocks, allowance.spend(part), source)
-            if is_noise(seen, own, steps.dispersion):
+            if taken == 1:
+                family.settle(seen)
+            if is_noise(seen, own, family.steps.dispersion):
                 arrivals += 1
                 part *= _GROWTH
             elif taken >= next_at and curvatures < _MOST_CURVATURES:
                 announce("curvature")
                 curvature = self._curvature(theta, blocks, allowance.spend(_CURVATURE), source)
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            theta, own = self._at(steps.next(own.mixed(curvature), seen), blocks)
+            found = family.steps.next(own.mixed(curvature), seen)
+            theta, own = self._at(self._near(theta, found), blocks)
         family.begin(blocks, theta, source, announce)
         announce("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
         last = self._curvature(theta, blocks, allowance.spend(spent), source)
         announce(f"gradient {len(seen.sigmas) + 1}")
         seen = self._and_one(seen, theta, blocks, allowance.spend(allowance.left), source)
-        found = steps.next(own.mixed(last), seen)
+        found = family.steps.next(own.mixed(last), seen)
         return Descended(seen, last, found, arrivals == _ARRIVALS)
 
     def _at(self, theta: Vector, blocks: Blocks) -> tuple[Vector, Metric]:
@@ -141,6 +154,12 @@ class Descent:
         rounded = model.spacing * model.whole
         family, moments = self.likelihood.steps.family, (self.found.gram, self.found.gram_sigma)
         return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
+
+    def _near(self, theta: Vector, found: Vector) -> Vector:
+        """Return a model on the way to one that was found, as far as a step may lead."""
+        moved = score_law(found - theta, self.found.gram)
+        far: float = math.hypot(*moved) / self.likelihood.steps.family.longest
+        return theta + (found - theta) / max(far, 1.0)
 
     def _and_one(
         self, seen: Gradients, theta: Vector, blocks: Blocks, mu: float, source: ByteSource

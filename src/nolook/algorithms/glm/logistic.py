@@ -20,6 +20,7 @@ from scipy.special import expit, ndtri
 
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
@@ -78,6 +79,9 @@ class ClassLikelihood:
 
     def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
         """Do nothing: what a row adds is bounded."""
+
+    def settle(self, seen: Gradients) -> None:
+        """Do nothing: the classes were counted."""
 
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""

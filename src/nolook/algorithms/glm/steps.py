@@ -62,9 +62,8 @@ _FARTHEST = 1e6
 # Of a coordinate of the model, in log-odds a scale. Classes far apart want large ones.
 _PRIORS = np.geomspace(1e-5, 100.0, 36)
 _FIXED_POINT_STEPS = 6
-# The curvature that gradients show may be so many times the metric's; what is known of it before
-# has this deviation, and every step back counts half.
-_LEAST_SECANT, _MOST_SECANT = 0.25, 1.0
+# What is known beforehand of how many times the metric's the curvature is that gradients show has
+# this deviation, and every step back counts half.
 _SECANT_DEVIATION, _SECANT_MEMORY = 0.5, 0.5
 # A gradient is noise if its square exceeds what noise, and a share of sampling's variance, would
 # make of it by at most so many deviations.
@@ -98,6 +97,10 @@ class Family:
     slopes: Callable[[Vector], Vector]
     #: What h is taken for at least where a step is to be safe.
     least: float
+    #: By how much the scores' deviation may change in a step.
+    longest: float = math.inf
+    #: The curvature that gradients show may be so many times the metric's.
+    secants: tuple[float, float] = (0.25, 1.0)
 
 
 @frozen(eq=False)
@@ -179,7 +182,7 @@ class Steps:
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         values = np.maximum(eigenvalues, 0.0) + 0.5 * sigma * math.sqrt(len(eigenvalues))
         points, turned = (seen.thetas - self.base) @ vectors, seen.values @ vectors
-        secant = _secant(points, turned, values, noise)
+        secant = _secant(points, turned, values, noise, self.family.secants)
         values, sigma = secant * values, secant * sigma
         observed = turned + points * values
         weights = noise.min() / noise
@@ -226,7 +229,13 @@ class Steps:
         return theta
 
 
-def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: Vector) -> float:
+def _secant(
+    points: Matrix,
+    gradients: Matrix,
+    values: Vector,
+    noise: Vector,
+    within: tuple[float, float],
+) -> float:
     """Return how many times `values` the curvature is that the gradients show, one to the next.
 
     Where classes are far apart it falls with every step, faster than curvatures are released.
@@ -241,7 +250,7 @@ def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: Vector) ->
     secant = (known + slopes @ (steps * falls).sum(axis=1)[told]) / (
         known + slopes @ expected[told]
     )
-    return float(min(max(secant, _LEAST_SECANT), _MOST_SECANT))
+    return float(min(max(secant, within[0]), within[1]))
 
 
 def _weights(common: Vector, variances: Vector) -> Vector:
