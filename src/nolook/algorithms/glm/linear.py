@@ -86,7 +86,7 @@ class LinearRelease(Frame):
     """Scales, norms, second moments, gradients, errors and scores of a table.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
-    answered with noise. Keeps the rows in memory, two bytes a feature and 22 more a row, where they
+    answered with noise. Keeps the rows in memory, two bytes a feature and 28 more a row, where they
     surely take no more than :data:`nolook.algorithms.glm.designs.COPY_BYTES`.
 
     Parameters
