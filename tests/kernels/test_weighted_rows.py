@@ -93,9 +93,7 @@ def test_a_row_that_rounding_left_outside_is_shrunk_further():
     # A radius of which no row keeps to the factor: its root is rounded up.
     columns = np.full((1, 1), 1.5)
     for radius in range(2, 400):
-        rows, _, _ = weighted_rows(
-            columns, standard(1), Spread.standard(1).whitening, radius, 16
-        )
+        rows, _, _ = weighted_rows(columns, standard(1), Spread.standard(1).whitening, radius, 16)
         assert int((rows.astype(int) ** 2).sum()) <= radius
 
 
@@ -133,7 +131,9 @@ def test_whitened_rows_are_those_of_whole_numbers(columns, seed, largest):
     np.testing.assert_array_equal(found, (expected**2).sum(axis=0))
     # A radius that nothing reaches: the rows themselves, in coarser units.
     rows, _, _ = weighted_rows(columns, standard(len(columns)), whitening, 2**28, 2**4)
-    short = (found + UNIT**2 <= (2**14 * UNIT / 2**4) ** 2) & (np.abs(expected) < most_of(2**4)).all(axis=0)
+    short = (found + UNIT**2 <= (2**14 * UNIT / 2**4) ** 2) & (
+        np.abs(expected) < most_of(2**4)
+    ).all(axis=0)
     np.testing.assert_array_equal(
         rows[1:, short], np.trunc(expected * 2**4 / UNIT)[:, short].astype(np.int16)
     )

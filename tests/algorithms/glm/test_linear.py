@@ -7,14 +7,13 @@ import pytest
 from attrs import evolve
 
 from nolook._unit import ROW, Unit
-from nolook.algorithms.glm import designs
+from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.glm.linear import (
     CLIPPED_AT,
     GRADIENTS,
     LinearRelease,
     NoisyRegression,
 )
-from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.noise import SeededSource

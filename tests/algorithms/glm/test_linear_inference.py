@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.glm.inference import HIDDEN_EFFECT, linear_model
 from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread

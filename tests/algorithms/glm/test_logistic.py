@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Likelihood
 from sklearn.metrics import log_loss
 
-from nolook.algorithms.glm import designs
 from nolook.algorithms.glm.logistic import SHARES, LogisticRelease
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
