@@ -33,10 +33,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped, whitened and shortened to a private norm. The matrix of their products,
-    released roughly, steers noisy gradients: cheap ones, until they tell no more than their noise;
-    most of the budget is for the last one and for the likelihood's curvature there. All of these
-    together give the model, pulled towards the base rate where noise hides the answer.
+    standardised, clipped, whitened, and weighted so that none is longer than a private norm. The
+    matrix of their products, released roughly, steers noisy gradients: cheap ones, until they tell
+    no more than their noise; most of the budget is for the last one and for the likelihood's
+    curvature there. All of these together give the model, pulled towards the base rate where noise
+    hides the answer.
     Proof: ``algorithms/glm/logistic.md``.
 
     Guarantee
@@ -63,8 +64,8 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals; NaN where none is known. They are for the logistic regression of the
-        population, each column clipped and each row shortened as `scaling_`, `spread_` and
-        `row_norm_` say.
+        population, each column clipped and each row weighted by the square of
+        ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says.
         They cover sampling, also where the model is not quite true, and noise, and assume effects
         of a standard deviation of about 2.5 times that of the rows' log-odds, for one scale of a
         column, in directions that noise hides. The coefficients are pulled towards 0. A column has
@@ -90,11 +91,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         Where the rows lie and how they vary, found privately: a row x of standardised columns
         becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
         noise does not hide. Its norm is a Mahalanobis distance.
-    row_norm_ : float
-        Bound on that norm, to which rows are shortened in training and in prediction.
+    weight_norm_ : float
+        Bound on a row's norm beyond which it has less weight in training; predictions have none.
     visible_ : bool
-        Whether the model stood out from the noise. If not, it is the private base rate, and nothing
-        else is estimated; the budget is spent in full.
+        Whether the model stood out from the noise. If not, it is pulled far towards the private
+        base rate, and nothing else is estimated; the budget is spent in full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
