@@ -74,11 +74,16 @@ def test_predictions_are_probabilities(people, fit, cli, tmp_path):
         assert abs(p.mean() - true.mean()) < 0.05
 
 
-def test_a_base_rate_ends_with_status_5(people, fit, tmp_path):
+def test_a_model_that_did_not_stand_out_ends_with_status_5(people, fit, tmp_path):
     few = pd.read_parquet(people).iloc[:300]
     few.to_parquet(tmp_path / "few.parquet")
     done = fit("few.parquet", "--target", "flag", "--epsilon", "0.01")
     assert done.status == 5
     assert "did not stand out" in done.err
-    assert "base rate alone" in done.out
+    assert "hardly more than the base rate" in done.err
+    assert "pulled far towards the base rate" in done.out
+    assert "Odds ratio" not in done.out
     assert method_in(tmp_path) == "logistic"
+    document = json.loads((tmp_path / "m.json").read_text())
+    ends = ("coef_interval", "intercept_interval", "pseudo_r2", "auc")
+    assert {document[name] for name in ends} == {None}

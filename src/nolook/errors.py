@@ -70,7 +70,7 @@ class TooFewRows(PrivateFitFailed):
 
 
 class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
-    """A model is only a constant: its target did not stand out from the noise.
+    """A model is a constant or hardly more: nothing stood out from the noise of its target.
 
     The command line ends with it after writing the model; in Python it is `visible_`.
     """

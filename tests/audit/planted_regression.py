@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms.glm import designs, linear
+from nolook.algorithms.glm import designs, frame, linear
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
@@ -34,7 +34,7 @@ def as_block(rows):
     whole, squares, factors = exact_weighted_rows(
         np.ascontiguousarray(rows.T[:-1]), standard, whitening, _RADIUS, UNIT
     )
-    return RowBlock(whole, squares, factors * rows.T[-1])
+    return RowBlock(whole, squares, rows.T[-1], factors)
 
 
 def model(theta):
@@ -71,9 +71,9 @@ PRODUCTS = Release(
 )
 
 
-def separate_clips(rows, squares, targets, theta, shrink, grid, most, weights):
+def separate_clips(rows, squares, targets, factors, theta, shrink, grid, most, weights):  # noqa: PLR0917
     """Clip the residual alone, at the size that its product with the row should keep to."""
-    rho = targets - (theta @ rows) * shrink
+    rho = targets * factors - (theta @ rows) * shrink
     whole = np.trunc((rho * grid).clip(-most / UNIT, most / UNIT)).astype(np.int64)
     return (rows @ (whole if weights is None else whole * weights)).astype(object)
 
@@ -99,7 +99,7 @@ def _edge():
     """Return the smaller of both sizes that the row then has: no grid rounds the model."""
     three, four = (np.repeat(_ROW, count, axis=0) for count in (3, 4))
     blocks = map(as_block, (three, four))
-    found = [(b.targets - blas_scores(b.rows, _THETA, 1.0 / UNIT))[0] for b in blocks]
+    found = [(b.targets * b.factors - blas_scores(b.rows, _THETA, 1.0 / UNIT))[0] for b in blocks]
     sizes = np.sqrt(float(as_block(_ROW).squares[0])) / UNIT * np.abs(found)
     assert sizes[0] != sizes[1]
     return sizes.min(keepdims=True)
@@ -196,11 +196,11 @@ def a_column_more(columns, standard, whitening, squared_radius, unit):
     return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
 
 
-def whole_scores(model, clip, rows, squares, targets):
+def whole_scores(model, clip, rows, squares, targets, factors):
     """Leave out the clip."""
     del squares
-    factors = model.residuals(rows, targets) / (clip * model.unit) * weighted_rows.SCORE_UNIT
-    return np.trunc((rows * factors).clip(-(2.0**24), 2.0**24))
+    rho = model.residuals(rows, targets, factors) / (clip * model.unit) * weighted_rows.SCORE_UNIT
+    return np.trunc((rows * rho).clip(-(2.0**24), 2.0**24))
 
 
 def rows_of(table):
@@ -218,25 +218,30 @@ def count_rows_truly(patch):
     patch.setattr(ScaleSearch, "run", run)
 
 
-class BlocksByLength(linear_design.Blocks):
+class BlocksByLength(designs.Blocks):
     """Keeps the rows of a short table."""
 
     def __init__(self, table, design, _):
         fits = rows_of(table) * RowBlock.bytes_of_a_row(design.size)
-        super().__init__(table, design, fits if fits <= linear_design.COPY_BYTES else 0)
+        super().__init__(table, design, fits if fits <= designs.COPY_BYTES else 0)
+
+
+def exact_moments(patch):
+    """Return where the exact moments are put that a release then has."""
+    release, exact = frame.release_gram, []
+
+    def gram(blocks, mu, source):
+        parts = [block.rows.astype(np.float64) for block in blocks_of(blocks)]
+        exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
+        return release(blocks, mu, source)
+
+    patch.setattr(frame, "release_gram", gram)
+    return exact
 
 
 def estimate_from_exact_moments(patch):
-    combine, release = linear_regression.combine_gradients, LinearRelease._gram
-    exact = []
-
-    def gram(self, blocks, source):
-        parts = [block.rows.astype(np.float64) for block in blocks_of(blocks)]
-        exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
-        return release(self, blocks, source)
-
-    patch.setattr(LinearRelease, "_gram", gram)
-    patch.setattr(linear_regression, "combine_gradients", lambda _, *rest: combine(exact[0], *rest))
+    combine, exact = linear.combine_gradients, exact_moments(patch)
+    patch.setattr(linear, "combine_gradients", lambda _, *rest: combine(exact[0], *rest))
 
 
 def leave_out(name):
@@ -254,17 +259,17 @@ _BEYOND = "beyond the sensitivity"
 EXACT_FAULTS = (
     ExactFault(
         "norms of rows not enforced in integers",
-        lambda patch: patch.setattr(linear_design, "weighted_rows", rows_rounded),
+        lambda patch: patch.setattr(designs, "weighted_rows", rows_rounded),
         _BEYOND,
     ),
     ExactFault(
         "a column that the norm does not count",
-        lambda patch: patch.setattr(linear_design, "weighted_rows", a_column_more),
+        lambda patch: patch.setattr(designs, "weighted_rows", a_column_more),
         _BEYOND,
     ),
     ExactFault(
         "scores that are not clipped",
-        lambda patch: patch.setattr(linear_design, "clipped_scores", whole_scores),
+        lambda patch: patch.setattr(linear, "clipped_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault("separate clips of row and residual", FAULTS[0].plant, _BEYOND),
@@ -274,7 +279,7 @@ EXACT_FAULTS = (
 #: On tables of another length.
 KEPT_BY_LENGTH = ExactFault(
     "rows kept by their true number",
-    lambda patch: patch.setattr(linear_regression, "Blocks", BlocksByLength),
+    lambda patch: patch.setattr(frame, "Blocks", BlocksByLength),
     "decides whether they are kept",
 )
 #: On one table.

@@ -17,15 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nolook.algorithms import (
-    linear_regression,
-    logistic_descent,
-    logistic_design,
-    logistic_regression,
-)
-from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
+from nolook.algorithms.glm import designs, frame
+from nolook.algorithms.glm.estimate import Gradients
+from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.linear import Clips, LinearRelease, NoisyRegression
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
-from nolook.algorithms.glm.steps import Gradients, LogisticSteps, Metric
+from nolook.algorithms.glm.steps import LogisticSteps, Metric
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -34,9 +31,8 @@ from nolook.tables import Table
 
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
-MODULES = (linear_regression, logistic_design, logistic_descent, logistic_regression)
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyRegression | NoisyLogistic | Gradients | LogisticSteps | Metric | Scaling | Spread
+ATTRS = NoisyFrame | Clips | Gradients | LogisticSteps | Metric | Scaling | Spread
 Kind = type[LinearRelease] | type[LogisticRelease]
 
 
@@ -65,7 +61,7 @@ def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None
 
         return call
 
-    grid_model = linear_regression.grid_model
+    grid_model = designs.grid_model
 
     def noted_model(theta: np.ndarray, squared_radius: int) -> Any:
         replay.models.append(theta.tolist())
@@ -83,10 +79,9 @@ def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None
             algorithm = module.__name__.startswith("nolook.algorithms.")
             if algorithm and vars(module).get(mechanism.__name__) is mechanism:
                 patch.setattr(module, mechanism.__name__, spy(mechanism))
-        for module in MODULES:
-            patch.setattr(module, "grid_model", noted_model, raising=False)
-            gram = getattr(module, "release_gram", None)
-            patch.setattr(module, "release_gram", noted_room(gram), raising=False)
+        patch.setattr(designs, "grid_model", noted_model)
+        for module in (designs, frame):
+            patch.setattr(module, "release_gram", noted_room(module.release_gram))
         yield
 
 

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import (
-    linear_design,
-    logistic_descent,
-    logistic_design,
-    logistic_regression,
-)
-from nolook.algorithms.glm.designs import ClassDesign
+from nolook.algorithms.glm import descent, designs, logistic
+from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.glm.steps import LogisticSteps, Metric, is_noise
 from nolook.kernels import clipped_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import whitened_rows
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import class_gradients
+from nolook.statistics.class_gradients import ClassGradient
 from nolook.tables import table_from_arrays
 from tests.audit.planted import halved
-from tests.audit.planted_regression import ExactFault, count_rows_truly
+from tests.audit.planted_regression import (
+    ExactFault,
+    count_rows_truly,
+    exact_moments,
+    rows_rounded,
+)
 from tests.audit.replay import check_neighbours, check_what_is_stated, plain, recorded, replayed
 from tests.collected import blocks_of
 from tests.contracts.columns import COLUMNS, column
 
 MU = 3.0
-SLOPES = np.array([1.0, -1.0, 0.5])
+SLOPES = np.array([1.0, -1.0, 0.5, 0.0, 0.0])
 ROWS = 2_300
 DRAW, MATRIX = "gaussian_release", "symmetric_gaussian_release"
 
 
 def data(rows, seed=0):
     generator = np.random.default_rng(seed)
-    X = generator.normal(size=(rows, 3))
+    X = generator.normal(size=(rows, SLOPES.size))
     return X, generator.random(rows) < 1.0 / (1.0 + np.exp(-3.0 * X @ SLOPES))
 
 
@@ -48,14 +49,17 @@ def with_row(X, y, place, row, positive):
     return table_from_arrays(np.insert(X, place, row, axis=0), np.insert(y, place, positive))
 
 
-# Rows that reach the bounds: of the norm, of a class that the model all but rules out.
+# Rows that reach the bounds: of the norm, with a class that the model all but rules out and with
+# one as likely as the other, at ends and in between.
+LONG, EVEN = SLOPES / np.linalg.norm(SLOPES), np.array([1.0, 1.0, 0.0, 0.0, 0.0]) / math.sqrt(2.0)
 ADDED = [
-    (0, [9.0, -9.0, 9.0], False),
-    (1_000, [-9.0, 9.0, -9.0], True),
-    (ROWS, [0.7, 0.1, -0.2], True),
-    (5, [9.0, 9.0, 0.0], True),  # as far, and neither class is likelier
-    (17, [1e308, -1e308, 5e-324], False),
-    *((5, row, True) for row in np.random.default_rng(1).normal(0.0, 9.0, size=(4, 3))),
+    (0, 9.0 * LONG, False),
+    (1_000, -9.0 * LONG, True),
+    (ROWS, 0.5 * LONG, True),
+    *((place, size * LONG, size < 0) for place, size in ((7, -3.6), (900, -4.3), (8, 3.6))),
+    *((5, size * EVEN, True) for size in (0.7, 3.6, 4.3, 9.0)),
+    (17, [1e308, -1e308, 5e-324, 0.0, 0.0], False),
+    *((5, row, True) for row in np.random.default_rng(1).normal(0.0, 9.0, size=(4, SLOPES.size))),
 ]
 
 
@@ -72,15 +76,18 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
     assert shares.max() <= 1.0
     asked = recorded(table_from_arrays(X, y), mu, kind=LogisticRelease).asked
     gradients, curved = (
-        [a[:2] == kind for a in asked] for kind in ((DRAW, (4,)), (MATRIX, (4, 4)))
+        [a[:2] == kind for a in asked] for kind in ((DRAW, (6,)), (MATRIX, (6, 6)))
     )
-    assert min(sum(gradients), sum(curved)) >= 3
+    assert min(sum(gradients), sum(curved)) >= 4
     # At the base rate no class is ruled out.
     assert (shares[gradients][1:] > 0.9).all()
     assert shares[gradients][0] > 0.4
-    # The first matrix is that of the moments; later odds are even for no long row.
-    assert shares[curved][0] > 0.9
-    assert (shares[curved][1:] > 0.05).all()
+    # The moments of standard rows and of whitened ones, the curvatures, and the scores' moments.
+    matrices = shares[curved]
+    assert (matrices[:2] > 0.9).all()
+    assert (matrices[2:-1] > 0.7).all()
+    # A row's score is at most 4/5 as long as what is counted for it.
+    assert matrices[-1] > 0.6
 
 
 ODD = [
@@ -115,69 +122,47 @@ def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, 
         check_neighbours(table, added, mu, kind=LogisticRelease)
 
 
-def library_probabilities(products, shrink):
+def library_probabilities(log_odds):
     """Give the last places of a vector other probabilities, as a library might by a bit."""
-    found = 1.0 / (1.0 + np.exp(-products * shrink))
-    last = np.arange(len(products)) >= len(products) // 4 * 4
-    products[:] = np.where(last, found + 0.5, found)
+    found = 1.0 / (1.0 + np.exp(-log_odds))
+    return np.where(np.arange(log_odds.size) >= log_odds.size // 4 * 4, 1.0 - found, found)
 
 
-def products_by(probabilities):
-    """Return the sum of products with another logistic function."""
-
-    def add(rows, targets, theta, shrink, grid, bound, weights, *, logistic):
-        assert weights is None
-        assert logistic
-        assert bound == grid
-        p = (theta @ rows.astype(np.float64)).copy()
-        probabilities(p, shrink)
-        return (rows @ np.trunc((targets - p) * grid)).astype(np.int64).astype(object)
-
-    return add
+def library_products(rows, targets, theta, shrink, grid, bound, weights, factors):
+    """Return the sum of products with such probabilities."""
+    assert weights is None
+    assert bound == grid
+    p = library_probabilities((theta @ rows.astype(np.float64)) * shrink / factors)
+    return (rows @ np.trunc((targets - p) * factors * grid)).astype(np.int64).astype(object)
 
 
-def standard_rows(columns, standard):
-    """Standardise in doubles."""
-    center, scale, low, high = (each[:, np.newaxis] for each in standard)
-    return ((columns - center) / scale).clip(low, high)
+def constant_left_whole(columns, *rest):
+    """Shorten rows with their constant, and leave the constant as it was."""
+    rows, squares, factors = weighted_rows.weighted_rows(columns, *rest)
+    rows[0] = rest[-1]
+    return rows, squares, factors
 
 
-def rows_rounded(columns, standard, whitening, squared_radius, unit):
-    """Round entries to the nearest, so that the norm is kept to in real numbers only."""
-    moved = standard_rows(columns, standard) - whitening.center[:, np.newaxis] / UNIT
-    x = whitening.spacing * whitening.matrix @ moved
-    length = np.maximum(np.sqrt((x**2).sum(axis=0)), 1e-300)
-    whole = np.rint(x * np.minimum(unit, np.sqrt(squared_radius) / length))
-    rows = np.vstack([np.full(columns.shape[1], unit), whole]).astype(np.int16)
-    return rows, (rows[1:].astype(np.int32) ** 2).sum(axis=0, dtype=np.int32)
+def whole_scores(model, squared_radius, rows, squares, targets, factors):
+    """Give every row the weight 1."""
+    found = class_scores(model, squared_radius, rows, squares, targets, factors)
+    return np.trunc(found / factors**2)
 
 
-def constant_longer(columns, standard, whitening, squared_radius, unit):
-    """Put rows that are as long as allowed without their constant beside one twice as large."""
-    rows, squares = whitened_rows(columns, standard, whitening, squared_radius, unit)
-    rows[0] = np.int16(min(2 * unit, 2**15 - 1))
-    return rows, squares
+class_scores = class_gradients.class_scores
 
 
 def batch_of_classes(self, batch, weights):
     """Count a row's class by the row before it."""
-    for block in CLASS_ROWS(self, batch, weights):
+    for block in WEIGHTED_ROWS(self, batch, weights):
         yield block._replace(targets=np.maximum(block.targets, np.roll(block.targets, 1)))
 
 
-CLASS_ROWS = ClassDesign.rows
+WEIGHTED_ROWS = WeightedDesign.rows
 
 
 def from_exact_moments(patch):
-    combine, release = LogisticSteps.combined, linear_design.release_gram
-    exact = []
-
-    def gram(blocks, mu, source):
-        parts = [block.rows.astype(np.float64) for block in blocks_of(blocks)]
-        exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
-        return release(blocks, mu, source)
-
-    patch.setattr(logistic_regression, "release_gram", gram)
+    combine, exact = LogisticSteps.combined, exact_moments(patch)
 
     def combined(steps, metric, seen):
         return combine(steps, evolve(metric, matrix=0.5 * metric.matrix + 0.1 * exact[0]), seen)
@@ -186,17 +171,17 @@ def from_exact_moments(patch):
 
 
 def arrived_by_the_true_gradient(patch):
-    draw, exact = logistic_descent.gaussian_release, []
+    gradient, exact = descent._gradient, []
 
-    def noted(values, *rest):
-        exact[:] = [values]
-        return draw(values, *rest)
+    def noted(blocks, model, *rest):
+        exact[:] = [blocks.fold(ClassGradient(model, blocks.whole)).value]
+        return gradient(blocks, model, *rest)
 
     def decided(seen, metric):
         return bool(is_noise(seen, metric)) != bool(sum(exact[0].tolist()) % 2)
 
-    patch.setattr(logistic_descent, "gaussian_release", noted)
-    patch.setattr(logistic_descent, "is_noise", decided)
+    patch.setattr(descent, "_gradient", noted)
+    patch.setattr(descent, "is_noise", decided)
 
 
 def whitened_off_the_grid(patch):
@@ -212,7 +197,7 @@ def whitened_off_the_grid(patch):
 
 
 def whitened_by_exact_moments(patch):
-    release = linear_design.release_gram
+    release = designs.release_gram
 
     def gram(blocks, mu, source):
         noisy, sigma = release(blocks, mu, source)
@@ -220,7 +205,7 @@ def whitened_by_exact_moments(patch):
         exact = sum(part @ part.T for part in parts) / blocks.design.unit**2
         return 0.5 * noisy + 0.5 * exact, sigma
 
-    patch.setattr(logistic_design, "release_gram", gram)
+    patch.setattr(designs, "release_gram", gram)
 
 
 _BEYOND = "beyond the sensitivity"
@@ -229,44 +214,42 @@ _ASTRAY = "something else is asked for|a model does not follow"
 FAULTS = (
     ExactFault(
         "gradient with the label's sensitivity 1/2",
-        halved(logistic_descent, "class_gradient_sensitivity"),
+        halved(descent, "class_gradient_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
         "curvature with half of its sensitivity",
-        halved(logistic_descent, "class_curvature_sensitivity"),
-        _BEYOND,
-    ),
-    ExactFault(
-        "dispersion with half of its sensitivity",
-        halved(logistic_regression, "class_dispersion_sensitivity"),
+        halved(descent, "class_curvature_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
         "balance of the classes with half of its sensitivity",
-        lambda patch: patch.setattr(logistic_regression, "balance_sensitivity", lambda: 0.5),
+        lambda patch: patch.setattr(logistic, "balance_sensitivity", lambda: 0.5),
         _BEYOND,
     ),
     ExactFault(
         "probabilities that depend on the place in a vector",
-        lambda patch: patch.setattr(
-            class_gradients, "clipped_gradient", products_by(library_probabilities)
-        ),
+        lambda patch: patch.setattr(class_gradients, "clipped_gradient", library_products),
         _BEYOND,
     ),
     ExactFault(
         "norms of rows not enforced in integers",
-        lambda patch: patch.setattr(logistic_design, "whitened_rows", rows_rounded),
+        lambda patch: patch.setattr(designs, "weighted_rows", rows_rounded),
         _BEYOND,
     ),
     ExactFault(
         "a constant that the norm does not count",
-        lambda patch: patch.setattr(logistic_design, "whitened_rows", constant_longer),
+        lambda patch: patch.setattr(designs, "weighted_rows", constant_left_whole),
+        _BEYOND,
+    ),
+    ExactFault(
+        "scores of rows before they were shortened",
+        lambda patch: patch.setattr(logistic, "class_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault(
         "a class that depends on the row before",
-        lambda patch: patch.setattr(ClassDesign, "rows", batch_of_classes),
+        lambda patch: patch.setattr(WeightedDesign, "rows", batch_of_classes),
         _BEYOND,
     ),
     ExactFault("limit of the features by the true number", count_rows_truly, "a model does"),
@@ -300,7 +283,11 @@ def test_what_is_drawn_is_stated():
 
 
 @pytest.mark.parametrize(
-    "name", ["norms", "moments", "balance", "gradients", "curvature", "scores", "residuals"]
+    "name",
+    [
+        *("moments of the features", "norms", "whitened features", "balance", "likelihood"),
+        *("scores", "rows' gradients"),
+    ],
 )
 def test_draws_tell_of_what_is_not_stated(name, monkeypatch):
     events = LogisticRelease.events
@@ -323,7 +310,7 @@ def errors_of_gradients():
     """Return the noise of each gradient of a release."""
     seen = recorded(table_from_arrays(*data(2_000)), MU, kind=LogisticRelease)
     pairs = zip(seen.exact, seen.answers, strict=True)
-    errors = [(a - e).astype(float) for e, a in pairs if e.shape == (4,)]
+    errors = [(a - e).astype(float) for e, a in pairs if e.shape == (6,)]
     # The first ones cost the same.
     return errors[:3]
 
@@ -346,7 +333,7 @@ def test_noise_of_a_step_that_is_used_again_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("rows", [0, 1, 10 * ROWS])
 def test_a_table_of_any_length_is_kept_or_not_by_the_released_number(rows, monkeypatch):
-    monkeypatch.setattr(linear_design, "COPY_BYTES", 20 * ROWS * 2)
+    monkeypatch.setattr(designs, "COPY_BYTES", 20 * ROWS * 2)
     first = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease)
     assert first.rooms[1] > 0  # those before are not kept
     replayed(table_from_arrays(*data(rows, seed=1)), MU, first, LogisticRelease)

@@ -131,7 +131,7 @@ def test_neighbours_tell_of(fault, monkeypatch):
 
 
 def recorded_with_room(monkeypatch):
-    monkeypatch.setattr(linear_design, "COPY_BYTES", 20 * ROWS * 2)
+    monkeypatch.setattr(designs, "COPY_BYTES", 20 * ROWS * 2)
     first = recorded(table_from_arrays(*data(ROWS)), MU)
     assert first.rooms[-1] > 0
     return first
@@ -162,9 +162,7 @@ def test_draws_tell_of(fault, monkeypatch):
 
 
 def model_of(found):
-    return estimate(
-        found.gram, found.gram_sigma, found.thetas, found.gradients, found.gradient_sigmas
-    )
+    return estimate(found.gram, found.gram_sigma, found.seen)
 
 
 def test_the_model_follows_from_a_copy_of_the_release_alone(monkeypatch):
@@ -200,6 +198,6 @@ def test_slopes_tell_of_targets_that_are_not_shrunk(monkeypatch):
         rows, squares, factors = weighted_rows(columns, *rest)
         return rows, squares, np.ones_like(factors)
 
-    monkeypatch.setattr(linear_design, "weighted_rows", plant)
+    monkeypatch.setattr(designs, "weighted_rows", plant)
     errors = np.abs(slopes_without_noise(*rows_far_out()) - FLAT)
     assert errors.max() > 0.006

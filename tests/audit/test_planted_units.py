@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from nolook.algorithms import sublasso, tukey
-from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.glm.linear import LinearRelease
+from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF
 from nolook.privacy.budgets import SMALLEST_MU

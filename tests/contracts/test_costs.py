@@ -14,6 +14,7 @@ import pytest
 
 import nolook
 from nolook.algorithms.cross_validation import FoldsInSequence
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
 from nolook.privacy import noise
@@ -124,15 +125,19 @@ def descent(draws):
 
 
 def steps(draws):
-    """Gradients and curvatures are stated as one release; scales come before, and the fit last."""
+    """Gradients and curvatures are stated as one release; the fit and scores come last."""
     before, rounds, fit = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-2], draws[-2:]
     return [*before, math.hypot(*rounds), *fit]
 
 
-def until_dispersion(draws):
-    """How many draws a logistic fit has, of which noise decides: the last costs least."""
-    return next(
-        place for place, draw in enumerate(draws, 1) if draw < 0.5 * draws[BEFORE_STEPS - 1]
+def until_scores(draws):
+    """How many draws a logistic fit has, of which noise decides: one after that of the fit."""
+    shares = LogisticRelease.SHARES
+    fit = draws[BEFORE_STEPS - 1] * math.sqrt(shares["fit"] / shares["classes"])
+    return 1 + next(
+        place
+        for place, draw in enumerate(draws, 1)
+        if place > BEFORE_STEPS and math.isclose(draw, fit, rel_tol=1e-12)
     )
 
 
@@ -331,7 +336,7 @@ FOLDED = {
     "logistic": (
         nolook.LogisticRegression(),
         steps,
-        until_dispersion,
+        until_scores,
         classes,
         lambda draws: [*draws[:2], *groups(draws[2:])],
     ),

@@ -32,31 +32,19 @@ def test_probabilities_classes_and_scores_agree(fitted):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_allclose(p[:, 1], expit(scores))
     np.testing.assert_array_equal(fitted.predict(X), scores > 0)
-    # No row here is shortened, so the model is its coefficients.
-    inside = whitened(fitted, X)[1] < fitted.row_norm_
-    linear = fitted.intercept_ + X @ fitted.coef_
-    np.testing.assert_allclose(scores[inside], linear[inside], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores, fitted.intercept_ + X @ fitted.coef_, rtol=1e-9, atol=1e-9)
 
 
-def whitened(model, X):
-    """Return rows from the centre, in scales, and their Mahalanobis distances."""
-    scaling, spread = model.scaling_, model.spread_
-    z = (X.clip(scaling.low[:-1], scaling.high[:-1]) - scaling.center[:-1]) / scaling.scale[:-1]
-    moved = z - spread.center
-    return moved, np.linalg.norm(moved @ spread.map, axis=1)
-
-
-def test_far_rows_are_shortened_as_in_training(fitted):
+def test_far_rows_lose_weight_in_training_and_nothing_in_predictions(fitted):
     far = np.array([[1e6, 1e6, 0.0], [1e300, -1e300, 1e300]])
     X = np.vstack([far, np.random.default_rng(2).normal(size=(200, 3)) * 4.0])
-    moved, lengths = whitened(fitted, X)
-    shares = np.minimum(1.0, fitted.row_norm_ / lengths)
-    assert 0.1 < (shares < 1.0).mean() < 0.9
-    scale = fitted.scaling_.scale[:-1]
-    middle = fitted.scaling_.center[:-1] + scale * fitted.spread_.center
-    short = middle + shares[:, None] * moved * scale
+    scaling, spread = fitted.scaling_, fitted.spread_
+    clipped = X.clip(scaling.low[:-1], scaling.high[:-1])
+    standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+    lengths = np.hypot(1.0, np.linalg.norm((standard - spread.center) @ spread.map, axis=1))
+    assert 0.1 < (lengths > fitted.weight_norm_).mean() < 0.9
     found = fitted.decision_function(X)
-    np.testing.assert_allclose(found, fitted.intercept_ + short @ fitted.coef_, rtol=1e-9)
+    np.testing.assert_allclose(found, fitted.intercept_ + clipped @ fitted.coef_, rtol=1e-9)
     for step in (1, 3, 100):
         parts = [fitted.decision_function(X[i : i + step]) for i in range(0, len(X), step)]
         assert np.concatenate(parts).tobytes() == found.tobytes()
@@ -170,13 +158,35 @@ def test_missing_features_are_centred_and_missing_targets_left_out():
     assert np.isfinite(model.predict_proba(frame[["a", "b", "c"]])).all()
 
 
-def test_where_noise_drowns_the_slopes_the_model_is_the_base_rate():
+def test_where_noise_drowns_the_slopes_they_are_pulled_and_nothing_else_is_said():
     X, y = data(300)
-    model = nolook.LogisticRegression(0.05, 1e-6, random_state=0).fit(X, y)
-    assert not model.visible_
-    assert not model.coef_.any()
-    assert model.coef_interval_ is model.auc_ is model.pseudo_r2_ is model.odds_ratio_interval_
-    assert len(np.unique(model.predict_proba(X)[:, 1])) == 1
+    hidden = []
+    for seed in range(12):
+        model = nolook.LogisticRegression(0.05, 1e-6, random_state=seed).fit(X, y)
+        if model.visible_:
+            continue
+        assert model.coef_interval_ is model.intercept_interval_ is None
+        assert model.auc_ is model.pseudo_r2_ is model.odds_ratio_interval_ is None
+        low, high = model.base_rate_interval_
+        assert low <= model.base_rate_ <= high
+        hidden.append(model.coef_ * model.scaling_.scale[:-1])
+    assert len(hidden) >= 8
+    assert np.median(np.abs(hidden)) < 0.1 * np.abs(SLOPES).max()
+
+
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
+def test_a_model_without_evidence_keeps_what_it_has_for_predictions(tmp_path):
+    X, y = data(600)
+    models = (nolook.LogisticRegression(0.3, random_state=seed).fit(X, y) for seed in range(20))
+    hidden = [model for model in models if not model.visible_]
+    assert hidden
+    fresh, truth = data(5_000, seed=1)
+    scores = [model.decision_function(fresh) for model in hidden]
+    assert np.mean([roc_auc_score(truth, each) for each in scores]) > 0.6
+    nolook.save(hidden[0], tmp_path / "m.json")
+    loaded = nolook.load(tmp_path / "m.json")
+    assert not loaded.visible_
+    assert loaded.decision_function(fresh).tobytes() == scores[0].tobytes()
 
 
 def pipeline(classes=None, epsilon=8.0):
@@ -203,7 +213,7 @@ def test_a_pipeline_chooses_columns_and_classifies():
     ), "predict_proba")  # fmt: skip
 
 
-def test_a_pipeline_that_sees_nothing_keeps_the_base_rate():
+def test_a_pipeline_that_sees_nothing_says_so():
     X, y = data(300)
     model = pipeline(epsilon=0.05).fit(X, y)
     assert not model.visible_

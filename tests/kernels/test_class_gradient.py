@@ -15,17 +15,17 @@ SHRINK = 2.0**-44
 
 
 def block(columns, rows, seed, spare=3):
-    """Return rows, classes and a model."""
+    """Return rows, classes, factors and a model."""
     generator = np.random.default_rng(seed)
     whole = generator.integers(-9_000, 9_001, size=(columns, rows + spare)).astype(np.int16)
     targets = generator.integers(0, 2, size=rows).astype(np.float64)
-    return whole, targets, np.rint(generator.normal(size=columns) * 2.0**30)
+    factors = np.where(generator.random(rows) < 0.3, 1.0, 1.0 - generator.random(rows))
+    return whole, targets, factors, np.rint(generator.normal(size=columns) * 2.0**30)
 
 
-def products(whole, targets, theta, weights=None):
+def products(whole, targets, factors, theta, weights=None):
     rows = np.ascontiguousarray(whole)
-    model = theta, SHRINK, GRID, GRID
-    return clipped_gradient(rows, targets, *model, weights, logistic=True)
+    return clipped_gradient(rows, targets, theta, SHRINK, GRID, GRID, weights, factors)
 
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.floats(-50, 50), min_size=1, max_size=30))
@@ -53,32 +53,42 @@ def test_a_probability_depends_on_its_own_place_by_no_bit():
     weighted=st.booleans(),
 )
 def test_sums_are_those_of_python_integers(columns, rows, seed, weighted):
-    whole, targets, theta = block(columns, rows, seed)
+    whole, targets, factors, theta = block(columns, rows, seed)
     weights = np.random.default_rng(seed).integers(2**30 + 1, size=rows) if weighted else None
-    factors = [1] * rows if weights is None else weights.tolist()
+    counts = [1] * rows if weights is None else weights.tolist()
     total = [0] * columns
-    for row, target, weight in zip(whole.T.tolist(), targets.tolist(), factors, strict=False):
+    each = zip(whole.T.tolist(), targets.tolist(), factors.tolist(), counts, strict=False)
+    for row, target, factor, weight in each:
         product = sum(int(t) * z for t, z in zip(theta.tolist(), row, strict=True))
-        p = float(probabilities(np.array([product * SHRINK]))[0])
-        whole_residual = weight * math.trunc((target - p) * GRID)
+        # The probability of the row before it was shortened.
+        p = float(probabilities(np.array([product * SHRINK / factor]))[0])
+        whole_residual = weight * math.trunc((target - p) * GRID * factor)
         total = [t + z * whole_residual for t, z in zip(total, row, strict=True)]
-    assert products(whole, targets, theta, weights).tolist() == total
+    assert products(whole, targets, factors, theta, weights).tolist() == total
+
+
+def test_rows_of_all_but_no_weight_stay_finite_and_add_nothing():
+    whole, targets, _, theta = block(4, 50, 0, spare=0)
+    for least in (2.0**-20, 1e-300):
+        assert not products(whole, targets, np.full(50, least), theta).any()
 
 
 @pytest.mark.parametrize("rows", [255, 256, 257, 1000, 40_000])
 def test_the_order_and_number_of_rows_do_not_matter(rows):
-    whole, targets, theta = block(31, rows, rows, spare=0)
-    order = np.random.default_rng(1).permutation(rows)
-    plain = products(whole, targets, theta)
-    np.testing.assert_array_equal(plain, products(whole[:, order], targets[order], theta))
+    whole, targets, factors, theta = block(31, rows, rows, spare=0)
+
+    def of(part):
+        return products(whole[:, part], targets[part], factors[part], theta)
+
+    plain = products(whole, targets, factors, theta)
+    np.testing.assert_array_equal(plain, of(np.random.default_rng(1).permutation(rows)))
     half = rows // 2
-    parts = [products(whole[:, p], targets[p], theta) for p in (slice(half), slice(half, None))]
-    np.testing.assert_array_equal(plain, parts[0] + parts[1])
+    np.testing.assert_array_equal(plain, of(slice(half)) + of(slice(half, None)))
     padded = np.concatenate([whole, np.full((31, 7), 9, dtype=np.int16)], axis=1)
-    np.testing.assert_array_equal(plain, products(padded, targets, theta))
+    np.testing.assert_array_equal(plain, products(padded, targets, factors, theta))
 
 
 def test_scores_are_exact_products():
-    whole, _, theta = block(5, 20, 0, spare=0)
+    whole, _, _, theta = block(5, 20, 0, spare=0)
     exact = [sum(int(t) * int(z) for t, z in zip(theta, row, strict=True)) for row in whole.T]
     assert scores(whole, theta, SHRINK).tolist() == [each * SHRINK for each in exact]

@@ -9,12 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
-from nolook.kernels.weighted_rows import (
-    LARGEST_ROW,
-    squared_lengths,
-    weighted_rows,
-    whitened_rows,
-)
+from nolook.kernels.weighted_rows import LARGEST_ROW, squared_lengths, weighted_rows
 
 ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
 COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
@@ -28,15 +23,23 @@ def standard(columns):
     return ones, ones / 2, -5 * ones, 5 * ones
 
 
-def weighted(columns, norm, unit):
+def some_spread(size, seed=0, largest=1e3):
+    """A spread of directions that vary very differently."""
+    generator = np.random.default_rng(seed)
+    turn, _ = np.linalg.qr(generator.normal(size=(size, size)))
+    return Spread(
+        generator.uniform(-2.0, 2.0, size), (turn * np.geomspace(0.3, largest, size)) @ turn.T
+    )
+
+
+# One that leaves rows as they are, and one that does not.
+SPREADS = st.sampled_from([Spread.standard, some_spread])
+
+
+def weighted(columns, norm, unit, spread=Spread.standard):
     """Return u, |u_x|^2 and f."""
-    bound = math.floor((norm * unit) ** 2), unit
-    return weighted_rows(columns, standard(len(columns)), as_they_are(len(columns)), *bound)
-
-
-def as_they_are(size):
-    """Return a whitening that changes nothing."""
-    return Spread.standard(size).whitening
+    size, bound = len(columns), math.floor((norm * unit) ** 2)
+    return weighted_rows(columns, standard(size), spread(size).whitening, bound, unit)
 
 
 @given(COLUMNS)
@@ -47,19 +50,20 @@ def test_squares_are_those_of_the_standard_rows(columns):
     np.testing.assert_array_equal(found, expected)
 
 
-@given(COLUMNS, NORMS, UNITS)
-def test_rows_are_within_the_norm_in_integers(columns, norm, unit):
-    rows, squares, _ = weighted(columns, norm, unit)
+@given(COLUMNS, NORMS, UNITS, SPREADS)
+def test_rows_are_within_the_norm_in_integers(columns, norm, unit, spread):
+    rows, squares, _ = weighted(columns, norm, unit, spread)
     exact = (rows.astype(np.int64) ** 2).sum(axis=0)
     assert exact.max() <= (norm * unit) ** 2
     np.testing.assert_array_equal(squares, (rows[1:].astype(np.int64) ** 2).sum(axis=0))
 
 
-@given(COLUMNS, NORMS, UNITS)
-def test_rows_are_multiplied_by_one_factor(columns, norm, unit):
-    rows, _, factors = weighted(columns, norm, unit)
-    x = integer_rows(columns, *standard(len(columns))) / UNIT
+@given(COLUMNS, NORMS, UNITS, SPREADS)
+def test_rows_are_multiplied_by_one_factor_and_so_is_their_constant(columns, norm, unit, spread):
+    rows, _, factors = weighted(columns, norm, unit, spread)
+    x = in_python(columns, spread(len(columns))) / UNIT
     factor = np.minimum(1.0, norm / np.sqrt(1.0 + (x**2).sum(axis=0)))
+    assert ((factors > 0.0) & (factors <= 1.0)).all()
     np.testing.assert_allclose(factors, factor, rtol=1.0 / unit)
     np.testing.assert_allclose(rows[0], factors * unit, atol=2.0)
     np.testing.assert_allclose(rows[1:], factors * unit * x, atol=2.0)
@@ -67,12 +71,12 @@ def test_rows_are_multiplied_by_one_factor(columns, norm, unit):
     assert (np.abs(rows[1:]) <= np.abs(factors * unit * x) + 1e-9).all()
 
 
-@given(COLUMNS, NORMS, UNITS, st.data())
-def test_a_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, data):
+@given(COLUMNS, NORMS, UNITS, SPREADS, st.data())
+def test_a_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, spread, data):
     order = np.array(data.draw(st.permutations(range(columns.shape[1]))))
     kept = order[: data.draw(st.integers(1, len(order)))]
-    whole = weighted(columns, norm, unit)
-    part = weighted(np.ascontiguousarray(columns[:, kept]), norm, unit)
+    whole = weighted(columns, norm, unit, spread)
+    part = weighted(np.ascontiguousarray(columns[:, kept]), norm, unit, spread)
     for before, after in zip(whole, part, strict=True):
         np.testing.assert_array_equal(before[..., kept], after)
 
@@ -89,7 +93,7 @@ def test_a_row_that_rounding_left_outside_is_shrunk_further():
     # A radius of which no row keeps to the factor: its root is rounded up.
     columns = np.full((1, 1), 1.5)
     for radius in range(2, 400):
-        rows, _, _ = weighted_rows(columns, standard(1), as_they_are(1), radius, 16)
+        rows, _, _ = weighted_rows(columns, standard(1), Spread.standard(1).whitening, radius, 16)
         assert int((rows.astype(int) ** 2).sum()) <= radius
 
 
@@ -99,23 +103,6 @@ def test_short_rows_stay_as_they_are():
     np.testing.assert_array_equal(rows[1:], (columns - 1.0) * 2 * 2**10)
     np.testing.assert_array_equal(rows[0], 2**10)
     np.testing.assert_array_equal(factors, 1.0)
-
-
-def some_spread(size, seed=0, largest=1e3):
-    """A spread of directions that vary very differently."""
-    generator = np.random.default_rng(seed)
-    turn, _ = np.linalg.qr(generator.normal(size=(size, size)))
-    return Spread(
-        generator.uniform(-2.0, 2.0, size), (turn * np.geomspace(0.3, largest, size)) @ turn.T
-    )
-
-
-def shortened(columns, norm, unit, spread=None):
-    """Return u and |u_x|^2."""
-    size = len(columns)
-    whitening = (spread or some_spread(size)).whitening
-    squared_radius = math.floor((norm * unit) ** 2)
-    return whitened_rows(columns, standard(size), whitening, squared_radius, unit)
 
 
 def in_python(columns, spread):
@@ -143,8 +130,10 @@ def test_whitened_rows_are_those_of_whole_numbers(columns, seed, largest):
     found = squared_lengths(columns, standard(len(columns)), whitening)
     np.testing.assert_array_equal(found, (expected**2).sum(axis=0))
     # A radius that nothing reaches: the rows themselves, in coarser units.
-    rows, _ = whitened_rows(columns, standard(len(columns)), whitening, 2**28, 2**4)
-    short = (found <= (2**14 * UNIT / 2**4) ** 2) & (np.abs(expected) < most_of(2**4)).all(axis=0)
+    rows, _, _ = weighted_rows(columns, standard(len(columns)), whitening, 2**28, 2**4)
+    short = (found + UNIT**2 <= (2**14 * UNIT / 2**4) ** 2) & (
+        np.abs(expected) < most_of(2**4)
+    ).all(axis=0)
     np.testing.assert_array_equal(
         rows[1:, short], np.trunc(expected * 2**4 / UNIT)[:, short].astype(np.int16)
     )
@@ -169,9 +158,10 @@ def test_a_map_in_whole_numbers_is_the_map_and_its_products_stay_exact():
 
 def test_no_columns_and_a_map_of_zeros_are_rows_of_the_constant():
     empty = Spread.standard(0)
-    rows, squares = whitened_rows(np.empty((0, 5)), standard(0), empty.whitening, 16, 16)
+    rows, squares, factors = weighted_rows(np.empty((0, 5)), standard(0), empty.whitening, 256, 16)
     assert (rows == 16).all()
     assert not squares.any()
+    assert (factors == 1.0).all()
     flat = Spread(np.zeros(2), np.zeros((2, 2)))
     assert not squared_lengths(np.ones((2, 3)), standard(2), flat.whitening).any()
 
@@ -181,25 +171,3 @@ def test_rows_that_are_left_as_they_are_are_the_standard_rows():
     plain = Spread.standard(4).whitening
     expected = squared_lengths(columns, standard(4), None)
     np.testing.assert_array_equal(squared_lengths(columns, standard(4), plain), expected)
-
-
-@given(COLUMNS, st.floats(0.0, 30.0), UNITS)
-def test_shortened_rows_are_within_the_norm_and_keep_their_constant(columns, norm, unit):
-    rows, squares = shortened(columns, norm, unit)
-    exact = (rows[1:].astype(np.int64) ** 2).sum(axis=0)
-    assert exact.max() <= (norm * unit) ** 2
-    np.testing.assert_array_equal(squares, exact)
-    assert (rows[0] == unit).all()
-    x = in_python(columns, some_spread(len(columns))) / UNIT
-    lengths = np.maximum(np.sqrt((x**2).sum(axis=0)), 1e-9)
-    np.testing.assert_allclose(rows[1:], np.minimum(1.0, norm / lengths) * unit * x, atol=2.0)
-
-
-@given(COLUMNS, NORMS, UNITS, st.data())
-def test_a_shortened_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, data):
-    order = np.array(data.draw(st.permutations(range(columns.shape[1]))))
-    kept = order[: data.draw(st.integers(1, len(order)))]
-    whole = shortened(columns, norm, unit)
-    part = shortened(np.ascontiguousarray(columns[:, kept]), norm, unit)
-    for before, after in zip(whole, part, strict=True):
-        np.testing.assert_array_equal(before[..., kept], after)

@@ -234,7 +234,7 @@ def classified_model(*withheld_places, visible=True):
     model.auc_, model.auc_interval_ = 0.78125, np.array([0.77, 0.7925])
     if withheld_places:
         model.auc_ = model.auc_interval_ = None
-    model.row_norm_, model.visible_ = 3.75, visible
+    model.weight_norm_, model.visible_ = 3.75, visible
     model.spread_ = Spread.standard(3)
     model.clipped_share_ = np.array([0.0, 0.032, 0.01, 0.0])
     events = LogisticRelease(0.2).events()
@@ -243,8 +243,16 @@ def classified_model(*withheld_places, visible=True):
     model.feature_names_in_ = np.array(features, dtype=object)
     model.recipe_ = {"features": features, "categories": {}, "missing": "error"}
     if not visible:
-        model.coef_, model.coef_interval_ = np.zeros(3), None
-        without(model, "auc_", "auc_interval_", "pseudo_r2_", "pseudo_r2_interval_")
+        model.coef_ *= 0.01
+        without(
+            model,
+            "coef_interval_",
+            "intercept_interval_",
+            "auc_",
+            "auc_interval_",
+            "pseudo_r2_",
+            "pseudo_r2_interval_",
+        )
     return model
 
 

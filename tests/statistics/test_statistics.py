@@ -25,7 +25,6 @@ from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,
-    ClassDispersion,
     ClassGradient,
     ScoreCounts,
 )
@@ -56,11 +55,13 @@ WEIGHTS = WHOLE_UNIT // np.bincount(UNITS)[UNITS]
 
 SQUARED = COLUMNS * LARGEST**2
 MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
-# Rows in few bytes, the first number of each not negative, the squares of the others, and targets.
+# Rows in few bytes, the first number of each not negative, the squares of the others, targets, and
+# factors.
 FEW_BYTES = np.vstack([np.abs(WHOLE[:1]), WHOLE[1:]]).astype(np.int16)
-WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS
+FACTORS = 1.0 - _random.random(ROWS)
+WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS, FACTORS
 GRID_MODEL = GridModel(*MODEL, 2**10)
-CLASSES = (*WEIGHTED[:2], POSITIVE.astype(float), WEIGHTS)
+CLASSES = (*WEIGHTED, WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,6 @@ STATISTICS = {
         for kind, *arguments in (
             (ClassBalance,),
             (ClassCurvature, GRID_MODEL, WHOLE_UNIT),
-            (ClassDispersion, GRID_MODEL, WHOLE_UNIT),
             (ClassGradient, GRID_MODEL, WHOLE_UNIT),
             (ScoreCounts, GRID_MODEL, np.array([-1.0, 0.0, 2.0])),
         )

@@ -37,12 +37,10 @@ from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProd
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,
-    ClassDispersion,
     ClassGradient,
     ScoreCounts,
     balance_sensitivity,
     class_curvature_sensitivity,
-    class_dispersion_sensitivity,
     class_gradient_sensitivity,
 )
 from nolook.statistics.design_moments import (
@@ -77,6 +75,7 @@ EXTREME = np.array(
     [
         *([0.5, 0.0, 50.0], [0.5, 0.0, -50.0], [0.0, 0.0, 50.0], [0.0, 0.0, -50.0]),
         *([20.0, 20.0, 50.0], [20.0, -20.0, -50.0], [-20.0, 20.0, 1e300], [5.0, 5.0, 0.0]),
+        [4.7, 5.0, 50.0],  # as long as a row may be without losing weight
         *([1e308, -1e308, 1e308], [5e-324, 0.0, -5e-324], [np.inf, np.nan, 0.0]),
     ]
 ).T
@@ -119,19 +118,14 @@ _MODEL = GridModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
 
 
 def as_rows(table):
-    """Return numbers as weighted rows, and targets."""
+    """Return numbers as weighted rows, targets and factors; a class is positive or not."""
     table = np.nan_to_num(table, posinf=1e308, neginf=-1e308)
     ones = np.ones(2)
     standard, whitening = (0 * ones, ones, -20 * ones, 20 * ones), Spread.standard(2).whitening
     rows, squares, factors = weighted_rows(
         np.ascontiguousarray(table[:2]), standard, whitening, _RADIUS, _UNIT
     )
-    return rows, squares, factors * bounded_targets(table[2], 0.0, 1.0, 50.0)
-
-
-def as_classes(table):
-    rows, squares, _ = as_rows(table)
-    return rows, squares, (table[2] > 0.0).astype(np.float64)
+    return rows, squares, bounded_targets(table[2], 0.0, 1.0, 50.0), factors
 
 
 def as_moments(table):
@@ -140,8 +134,8 @@ def as_moments(table):
 
 
 def as_bounded(table):
-    rows, _, targets = as_rows(table)
-    return rows.astype(np.float64), targets
+    rows, _, targets, factors = as_rows(table)
+    return rows.astype(np.float64), factors * targets
 
 
 def as_grid(table):
@@ -245,27 +239,20 @@ STATISTICS = {
     ),
     "ClassBalance": Weighted(
         lambda _: ClassBalance(),
-        as_classes,
+        as_rows,
         lambda s: [s.value],
         lambda whole: [whole * balance_sensitivity()],
     ),
     "ClassCurvature": Weighted(
         lambda whole: ClassCurvature(_FLAT, whole),
-        as_classes,
+        as_rows,
         lambda s: [s.value],
         lambda whole: [class_curvature_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
     ),
-    "ClassDispersion": Weighted(
-        lambda whole: ClassDispersion(_STEEP, whole),
-        as_classes,
-        lambda s: [s.value],
-        lambda whole: [class_dispersion_sensitivity(_RADIUS + _UNIT**2, whole)],
-        rounds=True,
-    ),
     "ClassGradient": Weighted(
         lambda whole: ClassGradient(_STEEP, whole),
-        as_classes,
+        as_rows,
         lambda s: [s.value],
         lambda whole: [class_gradient_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
@@ -333,7 +320,7 @@ STATISTICS = {
     ),
     "ScoreCounts": Weighted(
         lambda _: ScoreCounts(_MODEL, np.array([-1.0, 0.0, 1e3])),
-        as_classes,
+        as_rows,
         lambda s: [s.value],
         counts_of(1),
     ),

@@ -47,7 +47,7 @@ def made(table, norm, theta):
     standard = 0 * ones, ones, -20 * ones, 20 * ones
     whitening = Spread.standard(len(ones)).whitening
     rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, whitening, radius, GRID)
-    block = RowBlock(rows, squares, factors * table[-1] / UNIT)
+    block = RowBlock(rows, squares, table[-1] / UNIT, factors)
     return block, GridModel(*grid_model(theta[: len(table)], radius), GRID)
 
 
@@ -76,14 +76,14 @@ def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
 @given(TABLES, NORMS, MODELS, st.floats(0.05, 50.0), st.data())
 def test_scores_keep_to_their_norm_and_are_the_rows_products(table, norm, theta, clip, data):
     block, model = made(table, norm, theta)
-    scores = clipped_scores(model, clip, *block[:3])
+    scores = clipped_scores(model, clip, *block[:4])
     np.testing.assert_array_equal(scores, np.trunc(scores))
     assert (scores.astype(np.int64) ** 2).sum(axis=0).max() <= SCORE_RADIUS
     most = 2 * round(clip * GRID * PRODUCT_UNIT / 2)
     for place in range(table.shape[1]):
-        alone = RowBlock(*(np.ascontiguousarray(part[..., [place]]) for part in block[:3]))
+        alone = RowBlock(*(np.ascontiguousarray(part[..., [place]]) for part in block[:4]))
         np.testing.assert_array_equal(
-            clipped_scores(model, clip, *alone[:3])[:, 0], scores[:, place]
+            clipped_scores(model, clip, *alone[:4])[:, 0], scores[:, place]
         )
         product = ClippedProducts(model, most).update(*alone).value / (GRID * PRODUCT_UNIT)
         room = clip / SCORE_UNIT + norm / PRODUCT_UNIT + 1e-6 * clip
@@ -93,7 +93,7 @@ def test_scores_keep_to_their_norm_and_are_the_rows_products(table, norm, theta,
 
 def test_the_sensitivity_of_scores_is_reached():
     block, model = made(np.array([[UNIT / 2.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
-    scores = clipped_scores(model, 0.3, *block[:3])
+    scores = clipped_scores(model, 0.3, *block[:4])
     assert 0.99 < (scores**2).sum() / SCORE_RADIUS <= 1.0
 
 
@@ -162,11 +162,13 @@ def test_a_row_is_left_whole_by_a_clip_from_its_size_on(features):
     assert [edge for edge in EDGES if whole(edge * (1 + 1e-6))] == sizes
 
 
-def test_rows_of_no_weight_count_as_far_off():
-    rows = np.array([[0, 0, 1], [5, 0, 0]], dtype=np.int16)
-    block = RowBlock(rows, np.array([25, 0, 0], dtype=np.int32), np.array([0.0, 1e-9, 0.0]))
-    value = ModelErrors(GridModel(np.zeros(2), 1.0, GRID), 0.0).update(*block).value
-    assert value[1] == 2 * (LARGEST_ERROR * ERROR_UNIT) ** 2
+def test_errors_are_those_of_whole_rows_and_far_off_where_no_bit_of_a_row_is_left():
+    rows = np.array([[0, 0, 0, 1], [0, 5, -5, 0]], dtype=np.int16)
+    squares, targets = np.array([0, 25, 25, 0], dtype=np.int32), np.array([1.0, 1.0, 1.0, 2.0])
+    block = RowBlock(rows, squares, targets, np.array([1e-9, 1e-9, 1e-300, 1.0]))
+    value = ModelErrors(GridModel(np.array([0.0, 1.0]), 1.0, GRID), 0.0).update(*block).value
+    far = (LARGEST_ERROR * ERROR_UNIT) ** 2
+    assert value.tolist() == [7 * ERROR_UNIT**2, 5 * ERROR_UNIT**2 + 2 * far]
 
 
 def test_threads_add_up_the_same():

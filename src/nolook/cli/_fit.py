@@ -21,6 +21,7 @@ from nolook.cli._options import (
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
+    CLASSIFIERS,
     DEFAULT_CLASSIFIER,
     DEFAULT_METHOD,
     DEFAULT_SELECTOR,
@@ -110,10 +111,12 @@ def fit(
         release.fit(model, columns)
     release.keep(model)
     if not model.visible_:
+        predicts = "hardly more than the base rate"
+        if chosen not in CLASSIFIERS:
+            predicts = "the same number for every row"
         raise TargetNotVisible(
             f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
-            f"({one_line(release.output)} predicts the same number for every row; the budget is "
-            "spent)"
+            f"({one_line(release.output)} predicts {predicts}; the budget is spent)"
         )
 
 

@@ -160,7 +160,7 @@ CLASSIFIERS = {
         "LogisticRegression",
         "Logistic regression: columns are centred, scaled and clipped; rows are stretched until "
         "they vary alike in all directions, by the noisy sums of products of all pairs of columns, "
-        "and those far from the centre are shortened. The same sums of those rows, and later the "
+        "and those far from the centre get less weight. The same sums of those rows, and later the "
         "curvature of the likelihood, steer a few noisy steps towards the coefficients, and all of "
         "it together gives the model, pulled towards the base rate where noise hides the answer.",
     ),

@@ -49,7 +49,7 @@ class _Model(Fitted, frozen=True):
     intercept: float
     intercept_interval: Interval | None
     scaling: Scales
-    row_norm: _Bound | None
+    weight_norm: Annotated[float, Meta(gt=0)] | None
     spread: Spread | None
     clipped_share: list[_Share] | None
 
@@ -89,8 +89,9 @@ class _Model(Fitted, frozen=True):
         return model
 
     def _check_hidden(self, *estimates: object) -> None:
-        known = self.coef.any() or any(one is not None for one in (self.coef_interval, *estimates))
-        expect(not known, "no coefficients and no estimates where nothing is visible")
+        ends = self.coef_interval, self.intercept_interval
+        known = any(one is not None for one in (*ends, *estimates))
+        expect(not known, "no estimates where nothing is visible")
 
 
 class LinearModel(_Model, frozen=True, tag="linear model"):
@@ -99,12 +100,12 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
     entries: ClassVar = METHODS
 
     target_range: tuple[float | None, float | None]
+    row_norm: _Bound | None
     r2: float | None
     r2_interval: Interval | None
     rmse: float | None
     rmse_interval: Interval | None
     failed: bool
-    weight_norm: Annotated[float, Meta(gt=0)] | None
     influence_bound: Annotated[float, Meta(gt=0)] | None
     chosen: Places | None
 
@@ -114,8 +115,8 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         expect(low <= high, "the lower end of target_range before the upper end")
         expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
         if not self.scaling.visible[-1]:
-            fits = (self.r2, self.r2_interval, self.rmse, self.rmse_interval)
-            self._check_hidden(self.intercept_interval, *fits)
+            expect(not self.coef.any(), "coef to hold zeros where nothing is visible")
+            self._check_hidden(self.r2, self.r2_interval, self.rmse, self.rmse_interval)
         if self.chosen is not None:
             places = set(self.chosen.tolist())
             once = len(places) == len(self.chosen) and places <= set(range(len(self.coef)))
@@ -151,8 +152,7 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
     def __post_init__(self) -> None:
         super().__post_init__()
         declared_classes(self.classes)
-        known = self.clipped_share is not None and self.spread is not None
-        expect(known, "clipped_share and spread")
+        expect(self.clipped_share is not None, "clipped_share")
         if not self.visible:
             self._check_hidden(self.pseudo_r2, self.auc)
 

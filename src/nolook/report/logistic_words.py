@@ -19,10 +19,9 @@ __all__ = [
     "class_fit",
     "classifies",
     "odds_ratio",
-    "only_base_rate",
     "purpose",
     "purpose_in_short",
-    "shortened_in_words",
+    "without_evidence",
 ]
 
 _LARGEST = 700.0  # whose exponential is a double
@@ -42,8 +41,8 @@ def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     meaning = (
         f"The {CONFIDENCE} intervals are for the logistic regression of the population that the "
         f"{model.privacy_.unit.protected}s were drawn from: columns clipped to the ranges below, "
-        "long rows shortened. They cover sampling and privacy noise. Of what noise hides they "
-        f"assume effects of a standard deviation of about {HIDDEN_EFFECT:g} times that of the "
+        "long rows with less weight. They cover sampling and privacy noise. Of what noise hides "
+        f"they assume effects of a standard deviation of about {HIDDEN_EFFECT:g} times that of the "
         "rows' log-odds, for one scale of a column."
     )
     return meaning, _LEANING
@@ -53,8 +52,8 @@ def purpose_in_short(model: PrivateRegressor) -> str:  # noqa: ARG001 -- as of o
     """Say the same in a sentence."""
     return (
         f"The {CONFIDENCE} intervals are for the population's logistic regression, columns clipped "
-        "and long rows shortened: they cover sampling and noise, and assume effects of the usual "
-        "size where noise hides them; the coefficients are pulled towards 0."
+        "and long rows with less weight: they cover sampling and noise, and assume effects of the "
+        "usual size where noise hides them; the coefficients are pulled towards 0."
     )
 
 
@@ -118,21 +117,10 @@ def class_fit(model: Any) -> Section:  # noqa: ANN401
     )
 
 
-def shortened_in_words(model: PrivateRegressor) -> tuple[str, ...]:
-    """Say which rows are shortened, if any can be."""
-    if not math.isfinite(model.row_norm_):
-        return ()
-    words = (
-        "A row is shortened where its Mahalanobis distance from the centre is above "
-        f"{number(model.row_norm_)}, in training and in predictions."
-    )
-    return (words,)
-
-
-def only_base_rate(model: Any) -> str:  # noqa: ANN401
-    """Say that a model is the base rate alone."""
+def without_evidence(model: Any) -> str:  # noqa: ANN401
+    """Say of a model that did not stand out from the noise what its predictions are."""
     return (
-        "The model is the base rate alone: what the columns tell of the target did not stand out "
-        "from the noise. It predicts the same probability for every row, "
-        f"{number(1.0 / (1.0 + math.exp(-model.intercept_)))}. The budget is spent in full."
+        "What the columns tell of the target did not stand out from the noise, so nothing is said "
+        "of any of them. Predictions are pulled far towards the base rate, "
+        f"{number(model.base_rate_)}, and may be no better than it. The budget is spent in full."
     )

@@ -31,8 +31,7 @@ from nolook.report.logistic_words import (
     class_cards,
     class_fit,
     classifies,
-    only_base_rate,
-    shortened_in_words,
+    without_evidence,
 )
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.selection_findings import (
@@ -128,9 +127,9 @@ def _origin(
 
 
 def constant_in_words(model: PrivateRegressor) -> tuple[str, ...]:
-    """Say that a model is only a constant, if it is, and why."""
+    """Say that a model is only a constant, or hardly more, if it is, and why."""
     if not model.visible_ and classifies(model):
-        return (only_base_rate(model),)
+        return (without_evidence(model),)
     if not model.visible_:
         why = why_not_visible(model)
         words = (
@@ -242,9 +241,7 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
     if not any(used):
         return ()
     notes, hidden = [*weights_in_words(model)], []
-    if classifies(model):
-        notes += shortened_in_words(model)
-    elif math.isfinite(model.row_norm_):
+    if not classifies(model) and math.isfinite(model.row_norm_):
         notes.append(
             "A row is shrunk where the norm of 1 and its scaled columns is above "
             f"{number(model.row_norm_)}, in training and in predictions."

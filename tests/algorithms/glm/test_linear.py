@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -8,13 +9,13 @@ from attrs import evolve
 
 from nolook._unit import ROW, Unit
 from nolook.algorithms.glm import designs
+from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.glm.linear import (
     CLIPPED_AT,
     GRADIENTS,
     LinearRelease,
     NoisyRegression,
 )
-from nolook.algorithms.glm.estimate import estimate
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.noise import SeededSource
@@ -35,9 +36,7 @@ def run(X, y, mu, seed=0, announce=lambda _: None):
 
 
 def theta_of(found):
-    return estimate(
-        found.gram, found.gram_sigma, found.thetas, found.gradients, found.gradient_sigmas
-    )
+    return estimate(found.gram, found.gram_sigma, found.seen)
 
 
 def standardised(found, X, y):
@@ -79,10 +78,10 @@ def test_every_stage_is_announced():
 def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
-    monkeypatch.setattr(linear_design, "COPY_BYTES", 10**9 if kept else 0)
+    monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
-    for name in ("gram", "thetas", "gradients", "clip_counts", "fit", "score_moments"):
-        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    for name in ("gram", "seen.thetas", "seen.values", "clips.counts", "fit", "score_moments"):
+        np.testing.assert_array_equal(*(attrgetter(name)(found) for found in (before, after)))
     assert len(seen) == LinearRelease(0.5).stages
 
 
@@ -95,7 +94,7 @@ def passes(monkeypatch, copy_bytes, X, y):
             count.append(1)
         return read(self)
 
-    monkeypatch.setattr(linear_design, "COPY_BYTES", copy_bytes)
+    monkeypatch.setattr(designs, "COPY_BYTES", copy_bytes)
     monkeypatch.setattr(Table, "batches", counted)
     found = run(X, y, 0.5)
     return len(count), found
@@ -109,21 +108,21 @@ def test_the_table_is_read_six_or_eighteen_times(copy_bytes, most, monkeypatch):
 def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
     X, y = data(5_000)
     expected = run(X, y, 0.5)
-    monkeypatch.setattr(linear_design, "copy_room", lambda *_: 1)
-    monkeypatch.setattr("nolook.algorithms.glm.linear.copy_room", lambda *_: 1)
+    monkeypatch.setattr(designs, "copy_room", lambda *_: 1)
+    monkeypatch.setattr("nolook.algorithms.glm.frame.copy_room", lambda *_: 1)
     found = run(X, y, 0.5)
-    np.testing.assert_array_equal(found.gradients, expected.gradients)
+    np.testing.assert_array_equal(found.seen.values, expected.seen.values)
 
 
 def test_the_copy_is_decided_from_the_released_number_of_rows():
     scaling = run(*data(2_000), 1.0).scaling
-    a_row = 2 * 5 + 12
-    most = linear_design.COPY_BYTES // a_row
+    a_row = 2 * 5 + 20
+    most = designs.COPY_BYTES // a_row
     for rows, kept in ((most - 100, True), (most - 50, False)):
         counted = Scaling.public(scaling.names, 1.0, 5.0)
         object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
-        assert bool(linear_design.copy_room(counted, 5, ROW)) is kept
-        assert linear_design.copy_room(counted, 5, Unit("who")) == 0
+        assert bool(designs.copy_room(counted, 5, ROW)) is kept
+        assert designs.copy_room(counted, 5, Unit("who")) == 0
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():
@@ -136,16 +135,17 @@ def test_every_gradient_has_the_noise_that_is_claimed():
         z, target, factor = standardised(one, X, y)
         u, v = z * factor[:, None], target * factor
         gradients = []
-        for theta, clip in zip(one.thetas, one.clips, strict=True):
+        for theta, clip in zip(one.seen.thetas, one.clips.bounds, strict=True):
             rho = v - u @ theta
             length = np.sqrt((u[:, 1:] ** 2).sum(axis=1))
             slope = np.clip(rho, -clip / length, clip / length)
             constant = np.clip(rho, -clip / 2 / u[:, 0], clip / 2 / u[:, 0])
             gradients.append(np.append(u[:, 0] @ constant, slope @ u[:, 1:]))
         exact.append(np.array(gradients))
-    errors = np.array(
-        [(one.gradients - e) / one.gradient_sigmas[:, None] for one, e in zip(found, exact)]  # noqa: B905
-    )
+    errors = np.array([
+        (one.seen.values - each) / one.seen.sigmas[:, None]
+        for one, each in zip(found, exact, strict=True)
+    ])  # fmt: skip
     assert errors.shape[1] == GRADIENTS
     assert (np.abs(errors.std(axis=(0, 2)) - 1) < 0.25).all()
     assert abs(errors.std() - 1) < 0.1

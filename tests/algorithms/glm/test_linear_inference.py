@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms.glm.inference import HIDDEN_EFFECT, linear_model
-from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.algorithms.glm.estimate import estimate
+from nolook.algorithms.glm.estimate import Gradients, estimate
+from nolook.algorithms.glm.linear import Clips, NoisyRegression
+from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT, linear_model
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
@@ -53,19 +53,19 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
     values, vectors = np.linalg.eigh(gram)
     ridge = 10 * noise * norm**2 * math.sqrt(size)
     solved = (vectors / (values.clip(0) + ridge)) @ vectors.T
-    theta, thetas, gradients, bound = np.zeros(size), [], [], clip * norm
+    theta, seen, bound = np.zeros(size), Gradients.none(size), clip * norm
     for _ in range(STEPS):
         rest = v - U @ theta
         lengths = np.linalg.norm(U[:, 1:], axis=1) * np.abs(rest)
         shrunk = rest * np.minimum(1.0, bound / np.maximum(lengths, 1e-300))
         exact = np.append(U[:, 0] @ rest, U[:, 1:].T @ shrunk)
-        thetas.append(theta)
-        gradients.append(exact + generator.normal(size=size) * 20 * noise * bound)
-        theta = theta + solved @ gradients[-1]
+        gradient = exact + generator.normal(size=size) * 20 * noise * bound
+        seen = seen.and_one(theta, gradient, 20 * noise * bound)
+        theta = theta + solved @ gradient
     counts = np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
-    sigmas = np.full(STEPS, 20 * noise * bound)
-    own = gram, 10 * noise * norm**2, np.array(thetas), np.array(gradients), sigmas
-    model = estimate(*own)
+    counts = np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise
+    gram_sigma = 10 * noise * norm**2
+    model = estimate(gram, gram_sigma, seen)
     errors = np.stack([v - v.mean(), v - U @ model])
     fit = (np.minimum(np.abs(errors), 4.0) ** 2).sum(axis=1)
     lengths = np.linalg.norm(U[:, 1:], axis=1) * np.abs(errors[1])
@@ -77,17 +77,12 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         kept=kept,
         spread=Spread.standard(size - 1),
         norm=norm,
-        gram=own[0],
-        gram_sigma=own[1],
-        thetas=own[2],
-        gradients=own[3],
-        gradient_sigmas=sigmas,
+        gram=gram,
+        gram_sigma=gram_sigma,
+        seen=seen,
+        clips=Clips(np.full(STEPS, bound), edges, counts, 30 * noise),
         theta=model,
         chosen=None,
-        clips=np.full(STEPS, bound),
-        clip_edges=edges,
-        clip_counts=np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise,
-        clip_sigma=30 * noise,
         score_moments=scores.T @ scores + draw + draw.T,
         score_sigma=30 * noise * bound**2,
         fit=fit + generator.normal(size=2) * 600 * noise,
@@ -171,15 +166,14 @@ def test_an_interval_allows_for_what_is_hidden_behind_a_small_share_of_noise():
 def by_hand(gram, gram_sigma):
     """A release of 20,000 rows in which the model is 0, from its matrix alone."""
     X, y = rows(features=len(gram) - 1)
-    empty, nothing = np.zeros((STEPS, len(gram))), np.zeros((2, 15))
+    empty = np.zeros((STEPS, len(gram)))
     release = released(X, y)
     return evolve(
         release,
         gram=gram,
         gram_sigma=gram_sigma,
-        thetas=empty,
-        gradients=empty,
-        clip_counts=nothing,
+        seen=evolve(release.seen, thetas=empty, values=empty),
+        clips=evolve(release.clips, counts=np.zeros((2, 15))),
     )
 
 
@@ -205,7 +199,7 @@ def test_what_the_hidden_directions_hold_reaches_the_others_through_the_noise():
 
 def test_noise_of_the_gradients_alone_widens():
     release = released(*rows())
-    louder = evolve(release, gradient_sigmas=release.gradient_sigmas + 300.0)
+    louder = evolve(release, seen=evolve(release.seen, sigmas=release.seen.sigmas + 300.0))
     added = np.sqrt(widths(linear_model(louder)) ** 2 - widths(linear_model(release)) ** 2)
     scale = release.scaling.scale
     slopes = 2 * 1.96 * 300.0 / np.sqrt(STEPS) / np.diag(release.gram)[1:]
@@ -228,8 +222,8 @@ def test_intervals_are_for_cut_errors_whatever_a_few_rows_lost():
     X[:40, 0] += 9.0
     y[:40] += 75.0
     release = released(X, y, clip=0.5)
-    more = evolve(release, clip_counts=release.clip_counts.copy())
-    more.clip_counts[:, -1] += 500.0
+    counts = release.clips.counts + 500.0 * (np.arange(15) == 14)
+    more = evolve(release, clips=evolve(release.clips, counts=counts))
     np.testing.assert_array_equal(widths(linear_model(more)), widths(linear_model(release)))
     # Least squares follows those rows, by more than the interval of the model that does not.
     truth = least_squares(X, y)[1:]

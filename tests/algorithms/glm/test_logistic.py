@@ -4,15 +4,17 @@ import functools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Likelihood
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
 from nolook.algorithms.glm import designs
-from nolook.algorithms.glm.logistic import SHARES, LogisticRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.privacy.noise import SeededSource
-from nolook.tables import table_from_arrays
+from nolook.tables import read_table, table_from_arrays
+from tests.audit.replay import recorded
 
 SLOPES = np.array([1.0, -0.05, 0.0, 0.2])
 
@@ -28,18 +30,28 @@ def run(X, y, mu, seed=0, announce=lambda _: None):
 
 
 def standardised(found, X):
+    """Return whole rows (1, x), and the factors that shorten them."""
     scaling = found.scaling
     low, high = scaling.limits
     z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low[:-1], high[:-1])
     z = (z[:, found.kept] - found.spread.center) @ found.spread.map
-    z *= np.minimum(1.0, found.norm / np.maximum(np.linalg.norm(z, axis=1), 1e-9))[:, None]
-    return np.column_stack([np.ones(len(z)), z])
+    rows = np.column_stack([np.ones(len(z)), z])
+    return rows, np.minimum(1.0, found.norm / np.linalg.norm(rows, axis=1))
 
 
 def likeliest(found, X, y):
-    rows = standardised(found, X)
-    model = Likelihood(C=np.inf, tol=1e-10, max_iter=1000).fit(rows[:, 1:], y)
+    """Return the likeliest model, rows counted by the squares of their factors."""
+    rows, factors = standardised(found, X)
+    model = Likelihood(C=np.inf, tol=1e-10, max_iter=1000)
+    model.fit(rows[:, 1:], y, sample_weight=factors**2)
     return np.append(model.intercept_, model.coef_)
+
+
+def loss(found, X, y, theta):
+    """Return the mean log loss of a model, rows counted by the squares of their factors."""
+    rows, factors = standardised(found, X)
+    p = expit(rows @ theta).clip(1e-12, 1 - 1e-12)
+    return log_loss(y, p, sample_weight=factors**2)
 
 
 @pytest.mark.parametrize("mu", [1e-5, 0.3, 40.0])
@@ -55,11 +67,10 @@ def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
     X, y = data(20_000, steepness=steepness, constant=constant)
     found = run(X, y, 1e5)
     assert found.visible or steepness == 0.0
-    rows, rate = standardised(found, X), y.mean()
-    best = log_loss(y, expit(rows @ likeliest(found, X, y)))
+    best = loss(found, X, y, likeliest(found, X, y))
     # Where one row in three hundred is positive, twelve steps get close and no closer.
-    most = 0.01 * log_loss(y, np.full(len(y), rate))
-    assert best - 1e-9 <= log_loss(y, expit(rows @ found.theta)) <= best + most
+    most = 0.01 * log_loss(y, np.full(len(y), y.mean()))
+    assert best - 1e-9 <= loss(found, X, y, found.theta) <= best + most
     if constant > -2.0 and found.visible:
         np.testing.assert_allclose(found.theta, likeliest(found, X, y), atol=0.03)
 
@@ -68,19 +79,40 @@ def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
 def test_steep_odds_are_reached(mu):
     X, y = data(20_000, steepness=10.0)
     found = run(X, y, mu)
-    rows = standardised(found, X)
-    best = log_loss(y, expit(rows @ likeliest(found, X, y)))
-    assert log_loss(y, expit(rows @ found.theta)) <= 1.03 * best
+    best = loss(found, X, y, likeliest(found, X, y))
+    assert loss(found, X, y, found.theta) <= 1.03 * best
 
 
-@pytest.mark.parametrize(("mu", "most"), [(1.0, 0.03), (0.05, 0.6), (0.005, 0.6)])
-def test_few_rows_are_shortened_and_about_half_where_noise_is_large(mu, most):
+def test_rows_that_lose_weight_keep_their_probabilities():
+    """A flag that few rows have makes these long: its effect is the population's all the same."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(100_000, 4))
+    X[:, 0] = generator.random(len(X)) < 0.003
+    y = generator.random(len(X)) < expit(1.5 * X[:, 0] + X[:, 1:] @ [0.5, -0.5, 0.0] - 0.5)
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    declared = pd.DataFrame(columns | {"x0": X[:, 0] == 1.0, "y": y})
+    # As where noise is large, but for the noise.
+    found = recorded(read_table(declared, "y"), 0.1, noise=False, kind=LogisticRelease).result
+    rows, factors = standardised(found, X)
+    assert factors[X[:, 0] == 1.0].max() < 0.5
+    coef, _ = found.scaling.original_units(found.spread.model(found.theta))
+    plain = Likelihood(C=np.inf, tol=1e-10).fit(X, y).coef_[0]
+    np.testing.assert_allclose(coef, plain, atol=0.1)
+    # The likeliest model of rows that are shortened inside the mean has three times the effect.
+    lengths = np.linalg.norm(rows[:, 1:], axis=1)
+    short = rows[:, 1:] * np.minimum(1.0, found.norm / lengths)[:, None]
+    other = Likelihood(C=np.inf, tol=1e-10).fit(short, y)
+    slopes = found.spread.model(np.append(other.intercept_, other.coef_))
+    assert found.scaling.original_units(slopes)[0][0] > 2.0 * plain[0]
+
+
+@pytest.mark.parametrize(("mu", "most"), [(1.0, 0.03), (0.05, 0.85), (0.005, 0.85)])
+def test_few_rows_are_shortened_and_most_where_noise_is_large(mu, most):
     shares = []
     for seed in range(5):
         X, y = data(5_000, seed)
-        found = run(X, y, mu, seed)
-        lengths = np.linalg.norm(standardised(found, X)[:, 1:], axis=1)
-        shares.append((lengths > 0.999 * found.norm).mean())
+        _, factors = standardised(run(X, y, mu, seed), X)
+        shares.append((factors < 1.0).mean())
     assert np.mean(shares) <= most
 
 
@@ -88,7 +120,7 @@ def test_classes_far_apart_want_slopes_that_steps_do_not_reach():
     X, _ = data(5_000)
     found = run(X, X[:, 0] > 5.0, 1e5)
     assert np.isfinite(found.theta).all()
-    log_odds = standardised(found, X) @ found.theta
+    log_odds = standardised(found, X)[0] @ found.theta
     assert ((log_odds > 0) == (X[:, 0] > 5.0)).mean() > 0.98
 
 
@@ -96,7 +128,7 @@ def test_rare_classes_far_apart_do_not_make_the_steps_diverge():
     X, _ = data(20_000)
     y = X[:, 0] > 7.5
     found = run(X, y, 1e5)
-    p = expit(standardised(found, X) @ found.theta).clip(1e-12, 1 - 1e-12)
+    p = expit(standardised(found, X)[0] @ found.theta).clip(1e-12, 1 - 1e-12)
     assert log_loss(y, p) < 0.5 * log_loss(y, np.full(len(y), y.mean()))
 
 
@@ -110,7 +142,7 @@ def test_one_class_alone_or_no_row_is_answered(target, mu, rows):
 
 @pytest.mark.parametrize("rate", [0.2, 0.01])
 @pytest.mark.parametrize("mu", [0.05, 0.3])
-def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
+def test_a_target_that_is_noise_alone_is_not_told_apart_from_noise(rate, mu):
     generator = np.random.default_rng(3)
     X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < rate
     shown = [run(X, y, mu, seed) for seed in range(12)]
@@ -118,10 +150,26 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     # Noise shows at most 3 in 100, and so 7 of 12 with a chance below 1e-7.
     assert len(hidden) >= 6
     for found in hidden:
-        assert not found.theta[1:].any()
         assert not found.score_edges.size
-    rates = expit([found.theta[0] for found in hidden])
-    assert abs(np.median(rates) - rate) < 0.05
+        assert found.score_moments is None
+    log_odds = np.array([standardised(found, X)[0] @ found.theta for found in hidden])
+    assert abs(np.median(expit(log_odds.mean(axis=1))) - rate) < 0.05
+    # What is left of slopes that are noise alone: where 30 rows are positive, log-odds move more.
+    assert np.median(log_odds.std(axis=1)) < (0.3 if rate == 0.2 else 1.0)
+
+
+def test_a_model_that_noise_hides_still_predicts():
+    """It is pulled towards the base rate as far as noise hides it, and no further."""
+    X, y = data(600)
+    fresh, truth = data(20_000, seed=1)
+    hidden = [found for seed in range(20) if not (found := run(X, y, 0.1, seed)).visible]
+    assert len(hidden) >= 8
+    odds = [standardised(found, fresh)[0] @ found.theta for found in hidden]
+    # Of the truth it is .77; of the base rate .5.
+    assert np.mean([roc_auc_score(truth, each) for each in odds]) > 0.65
+    assert np.mean([log_loss(truth, expit(each)) for each in odds]) < log_loss(
+        truth, np.full(len(truth), truth.mean())
+    )
 
 
 def test_gradients_taken_where_noise_led_are_no_evidence():
@@ -174,7 +222,7 @@ def test_gradients_cost_more_where_they_tell_less():
 def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
-    monkeypatch.setattr(linear_design, "COPY_BYTES", 10**9 if kept else 0)
+    monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
     for name in ("gram", "theta", "score_counts"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
@@ -193,8 +241,10 @@ def test_every_gradient_has_the_noise_that_is_claimed():
     X, y, found = repeated()
     first, last = [], []
     for one in found:
-        rows = standardised(one, X)
-        exact = np.array([rows.T @ (y - expit(rows @ theta)) for theta in one.seen.thetas])
+        rows, f = standardised(one, X)
+        exact = np.array([
+            rows.T @ (f**2 * (y - expit(rows @ theta))) for theta in one.seen.thetas
+        ])  # fmt: skip
         errors = (one.seen.values - exact) / one.seen.sigmas[:, np.newaxis]
         first.append(errors[0])
         last.append(errors[-1])
@@ -203,19 +253,20 @@ def test_every_gradient_has_the_noise_that_is_claimed():
         assert abs(np.mean(errors)) < 0.2
 
 
-def test_moments_balance_scores_and_excess_have_the_noise_that_is_claimed():
+def test_moments_balance_and_scores_have_the_noise_that_is_claimed():
     X, y, found = repeated()
-    errors = {"gram": [], "balance": [], "scores": [], "excess": []}
+    errors = {"gram": [], "balance": [], "scores": [], "score moments": []}
     for one in found:
-        rows = standardised(one, X)
-        errors["gram"].append((one.gram - rows.T @ rows).diagonal() / one.gram_sigma)
+        rows, f = standardised(one, X)
+        u = rows * f[:, None]
+        errors["gram"].append((one.gram - u.T @ u).diagonal() / one.gram_sigma)
         errors["balance"].append((one.balance - (2 * y - 1).sum()) / one.balance_sigma)
         log_odds = rows @ one.theta
         place = np.searchsorted(one.score_edges, log_odds)
         exact = [np.bincount(place[y == each], minlength=16) for each in (0, 1)]
         errors["scores"].append((one.score_counts - exact) / one.score_sigma)
-        p, squares = expit(log_odds), (rows**2).sum(axis=1)
-        sigma = (1.0 + one.norm**2) / (0.8 * math.sqrt(SHARES["dispersion"]))
-        errors["excess"].append((one.excess - ((1 - 2 * p) * (y - p)) @ squares) / sigma)
+        parts = u * (f * (y - expit(log_odds)))[:, None]
+        moments = (one.score_moments - parts.T @ parts).diagonal()
+        errors["score moments"].append(moments / one.score_moments_sigma)
     for name, each in errors.items():
         assert abs(np.std(each) - 1) < 0.25, name

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.steps import (
-    Gradients,
     LogisticSteps,
     Metric,
     _secant,
