@@ -12,14 +12,14 @@ from attrs import evolve
 from nolook.algorithms.glm import descent, designs, logistic
 from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.logistic import LogisticRelease
-from nolook.algorithms.glm.steps import LogisticSteps, Metric, is_noise
+from nolook.algorithms.glm.steps import Steps, Metric, is_noise
 from nolook.kernels import clipped_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import class_gradients
-from nolook.statistics.class_gradients import ClassGradient
+from nolook.statistics.class_counts import UnitProducts
 from nolook.tables import table_from_arrays
 from tests.audit.planted import halved
 from tests.audit.planted_regression import (
@@ -145,11 +145,11 @@ def constant_left_whole(columns, *rest):
 
 def whole_scores(model, squared_radius, rows, squares, targets, factors):
     """Give every row the weight 1."""
-    found = class_scores(model, squared_radius, rows, squares, targets, factors)
+    found = unit_scores(model, squared_radius, rows, squares, targets, factors)
     return np.trunc(found / factors**2)
 
 
-class_scores = class_gradients.class_scores
+unit_scores = class_gradients.unit_scores
 
 
 def batch_of_classes(self, batch, weights):
@@ -162,19 +162,19 @@ WEIGHTED_ROWS = WeightedDesign.rows
 
 
 def from_exact_moments(patch):
-    combine, exact = LogisticSteps.combined, exact_moments(patch)
+    combine, exact = Steps.combined, exact_moments(patch)
 
     def combined(steps, metric, seen):
         return combine(steps, evolve(metric, matrix=0.5 * metric.matrix + 0.1 * exact[0]), seen)
 
-    patch.setattr(LogisticSteps, "combined", combined)
+    patch.setattr(Steps, "combined", combined)
 
 
 def arrived_by_the_true_gradient(patch):
     gradient, exact = descent._gradient, []
 
     def noted(blocks, model, *rest):
-        exact[:] = [blocks.fold(ClassGradient(model, blocks.whole)).value]
+        exact[:] = [blocks.fold(UnitProducts(model, blocks.whole)).value]
         return gradient(blocks, model, *rest)
 
     def decided(seen, metric):
@@ -214,12 +214,12 @@ _ASTRAY = "something else is asked for|a model does not follow"
 FAULTS = (
     ExactFault(
         "gradient with the label's sensitivity 1/2",
-        halved(descent, "class_gradient_sensitivity"),
+        halved(descent, "unit_products_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
         "curvature with half of its sensitivity",
-        halved(descent, "class_curvature_sensitivity"),
+        halved(descent, "curvature_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
@@ -244,7 +244,7 @@ FAULTS = (
     ),
     ExactFault(
         "scores of rows before they were shortened",
-        lambda patch: patch.setattr(logistic, "class_scores", whole_scores),
+        lambda patch: patch.setattr(logistic, "unit_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault(

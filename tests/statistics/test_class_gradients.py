@@ -12,17 +12,17 @@ from scipy.special import expit
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
-from nolook.statistics.class_gradients import (
+from nolook.statistics.class_counts import (
     CURVATURE_UNIT,
-    PROBABILITY_UNIT,
+    RESIDUAL_UNIT,
     ClassBalance,
-    ClassCurvature,
-    ClassGradient,
+    ModelCurvature,
+    UnitProducts,
     ScoreCounts,
     balance_sensitivity,
-    class_curvature_sensitivity,
-    class_gradient_sensitivity,
-    class_scores,
+    curvature_sensitivity,
+    unit_products_sensitivity,
+    unit_scores,
 )
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import SCORE_RADIUS, SCORE_UNIT, GridModel, RowBlock
@@ -57,8 +57,8 @@ def made(table, norm, theta):
 def statistics(model):
     return [
         ClassBalance(),
-        ClassGradient(model),
-        ClassCurvature(model),
+        UnitProducts(model),
+        ModelCurvature(model),
         ScoreCounts(model, EDGES),
     ]
 
@@ -67,8 +67,8 @@ def sensitivities(norm):
     radius = radius_of(norm)
     return [
         balance_sensitivity(),
-        class_gradient_sensitivity(radius),
-        class_curvature_sensitivity(radius),
+        unit_products_sensitivity(radius),
+        curvature_sensitivity(radius),
         1,
     ]
 
@@ -88,15 +88,15 @@ def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
 def test_scores_keep_to_their_norm_and_are_the_rows_parts_of_the_gradient(table, norm, theta):
     block, model = made(table, norm, theta)
     radius = radius_of(norm)
-    scores = class_scores(model, radius, *block[:4])
+    scores = unit_scores(model, radius, *block[:4])
     np.testing.assert_array_equal(scores, np.trunc(scores))
     assert (scores.astype(np.int64) ** 2).sum(axis=0).max() <= SCORE_UNIT**2 <= SCORE_RADIUS
     for place in range(table.shape[1]):
         alone = RowBlock(*(np.ascontiguousarray(part[..., [place]]) for part in block[:4]))
-        found = class_scores(model, radius, *alone[:4])[:, 0]
+        found = unit_scores(model, radius, *alone[:4])[:, 0]
         np.testing.assert_array_equal(found, scores[:, place])
-        gradient = ClassGradient(model).update(*alone).value / (GRID * PROBABILITY_UNIT)
-        room = norm / SCORE_UNIT + norm / PROBABILITY_UNIT + 1e-9
+        gradient = UnitProducts(model).update(*alone).value / (GRID * RESIDUAL_UNIT)
+        room = norm / SCORE_UNIT + norm / RESIDUAL_UNIT + 1e-9
         np.testing.assert_allclose(found * norm / SCORE_UNIT, gradient.astype(float), atol=room)
 
 
@@ -107,16 +107,16 @@ def test_the_sensitivities_are_reached(target):
     norm = 6.0
     table = np.array([[math.floor(math.sqrt(norm**2 - 1.0) * UNIT)], [target]])
     block, model = made(table, norm, np.array([0.0, -1e3 * target]))
-    value = ClassGradient(model).update(*block).value
+    value = UnitProducts(model).update(*block).value
     size = math.sqrt(sum(int(entry) ** 2 for entry in value))
-    assert 0.999 < size / class_gradient_sensitivity(radius_of(norm)) <= 1.0
-    scores = class_scores(model, radius_of(norm), *block[:4])
+    assert 0.999 < size / unit_products_sensitivity(radius_of(norm)) <= 1.0
+    scores = unit_scores(model, radius_of(norm), *block[:4])
     assert 0.999 < np.linalg.norm(scores) / SCORE_UNIT <= 1.0
     # The curvature does not mind how long a row was.
     for length in (1.0, 2.0):
         block, model = made(table * [[length], [1.0]], norm, np.zeros(2))
-        curvature = ClassCurvature(model).update(*block).value.astype(float)
-        share = np.linalg.norm(curvature) / class_curvature_sensitivity(radius_of(norm))
+        curvature = ModelCurvature(model).update(*block).value.astype(float)
+        share = np.linalg.norm(curvature) / curvature_sensitivity(radius_of(norm))
         assert 0.999 < share <= 1.0
 
 
@@ -125,7 +125,7 @@ def test_a_row_that_was_shortened_adds_less_and_keeps_its_probability(target):
     # Twice as long as the norm: u f is a quarter as long as the row, which has log-odds of ln 3.
     table = np.array([[math.sqrt(143.0) * UNIT], [target]])
     block, model = made(np.trunc(table), 6.0, np.array([0.0, math.log(3.0) / math.sqrt(143.0)]))
-    value = ClassGradient(model).update(*block).value / (GRID * PROBABILITY_UNIT)
+    value = UnitProducts(model).update(*block).value / (GRID * RESIDUAL_UNIT)
     expected = 0.25 * np.array([1.0, math.sqrt(143.0)]) * ((target > 0) - 0.75)
     np.testing.assert_allclose(value.astype(float), expected, rtol=2e-3)
     for edge, below in ((1.09, 0), (1.11, 1)):
@@ -135,9 +135,9 @@ def test_a_row_that_was_shortened_adds_less_and_keeps_its_probability(target):
 
 @pytest.mark.parametrize("radius", [1, 3, 2**28 + 1, 2**30 - 1])
 def test_the_sensitivity_of_a_gradient_is_rounded_up(radius):
-    found = class_gradient_sensitivity(radius)
-    assert found**2 >= radius * PROBABILITY_UNIT**2
-    assert (found - 1) ** 2 < radius * PROBABILITY_UNIT**2
+    found = unit_products_sensitivity(radius)
+    assert found**2 >= radius * RESIDUAL_UNIT**2
+    assert (found - 1) ** 2 < radius * RESIDUAL_UNIT**2
 
 
 def test_sums_are_what_they_are_called():
@@ -149,11 +149,11 @@ def test_sums_are_what_they_are_called():
     f = np.minimum(1.0, norm / np.sqrt((x**2).sum(axis=0)))
     assert 0.2 < (f < 1.0).mean() < 0.8
     u, p = f * x, expit(theta @ x)
-    gradient = ClassGradient(model).update(*block).value / (GRID * PROBABILITY_UNIT)
+    gradient = UnitProducts(model).update(*block).value / (GRID * RESIDUAL_UNIT)
     np.testing.assert_allclose(gradient.astype(float), u @ (f * (y - p)), atol=2.0)
-    curvature = ClassCurvature(model).update(*block).value / (GRID**2 * CURVATURE_UNIT)
+    curvature = ModelCurvature(model).update(*block).value / (GRID**2 * CURVATURE_UNIT)
     np.testing.assert_allclose(curvature.astype(float), (u * p * (1 - p)) @ u.T, atol=5.0)
-    scores = class_scores(model, radius_of(norm), *block[:4]) * norm / SCORE_UNIT
+    scores = unit_scores(model, radius_of(norm), *block[:4]) * norm / SCORE_UNIT
     np.testing.assert_allclose(scores, u * f * (y - p), atol=2.0 * norm / SCORE_UNIT)
     assert ClassBalance().update(*block).value == [2 * y.sum() - y.size]
     counts = ScoreCounts(model, EDGES).update(*block).value.reshape(2, -1)

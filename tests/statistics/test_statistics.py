@@ -22,10 +22,10 @@ from nolook.statistics import Statistic
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts, ClassCells, ColumnCells
 from nolook.statistics.centred_products import CentredProducts
-from nolook.statistics.class_gradients import (
+from nolook.statistics.class_counts import (
     ClassBalance,
-    ClassCurvature,
-    ClassGradient,
+    ModelCurvature,
+    UnitProducts,
     ScoreCounts,
 )
 from nolook.statistics.design_moments import DesignMoments
@@ -120,8 +120,8 @@ STATISTICS = {
         kind.__name__: Row(partial(kind, *arguments), CLASSES, lambda s: plain(s.value))
         for kind, *arguments in (
             (ClassBalance,),
-            (ClassCurvature, GRID_MODEL, WHOLE_UNIT),
-            (ClassGradient, GRID_MODEL, WHOLE_UNIT),
+            (ModelCurvature, GRID_MODEL, WHOLE_UNIT),
+            (UnitProducts, GRID_MODEL, WHOLE_UNIT),
             (ScoreCounts, GRID_MODEL, np.array([-1.0, 0.0, 2.0])),
         )
     },

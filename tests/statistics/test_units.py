@@ -34,14 +34,14 @@ from nolook.statistics.cell_counts import (
     cell_counts_sensitivity,
 )
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
-from nolook.statistics.class_gradients import (
+from nolook.statistics.class_counts import (
     ClassBalance,
-    ClassCurvature,
-    ClassGradient,
+    ModelCurvature,
+    UnitProducts,
     ScoreCounts,
     balance_sensitivity,
-    class_curvature_sensitivity,
-    class_gradient_sensitivity,
+    curvature_sensitivity,
+    unit_products_sensitivity,
 )
 from nolook.statistics.design_moments import (
     DesignMoments,
@@ -243,18 +243,18 @@ STATISTICS = {
         lambda s: [s.value],
         lambda whole: [whole * balance_sensitivity()],
     ),
-    "ClassCurvature": Weighted(
-        lambda whole: ClassCurvature(_FLAT, whole),
+    "ModelCurvature": Weighted(
+        lambda whole: ModelCurvature(_FLAT, whole),
         as_rows,
         lambda s: [s.value],
-        lambda whole: [class_curvature_sensitivity(_RADIUS, 3, whole)],
+        lambda whole: [curvature_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
     ),
-    "ClassGradient": Weighted(
-        lambda whole: ClassGradient(_STEEP, whole),
+    "UnitProducts": Weighted(
+        lambda whole: UnitProducts(_STEEP, whole),
         as_rows,
         lambda s: [s.value],
-        lambda whole: [class_gradient_sensitivity(_RADIUS, 3, whole)],
+        lambda whole: [unit_products_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
     ),
     "ClippedProducts": Weighted(

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.steps import (
-    LogisticSteps,
+    Steps,
     Metric,
     _secant,
     _weights,
@@ -85,7 +85,7 @@ def test_gradients_far_from_the_solution_are_left_out_where_noise_is_small():
     thetas = target * np.array([0.0, 0.5, 0.9, 1.0])[:, None]
     gradients = (target - thetas) @ matrix / 2 + generator.normal(size=thetas.shape)
     seen = Gradients(thetas, gradients, np.ones(4))
-    found = LogisticSteps(np.zeros(3)).combined(Metric(matrix, 1.0), seen)
+    found = Steps(np.zeros(3)).combined(Metric(matrix, 1.0), seen)
     np.testing.assert_allclose(found.theta, target, atol=0.01)
 
 
@@ -95,7 +95,7 @@ def test_gradients_count_by_their_noise():
     sigmas = np.array([300.0, 300.0, 1.0])
     gradients = sigmas[:, np.newaxis] * generator.normal(size=(3, 3))
     seen = Gradients(np.tile(target, (3, 1)), gradients, sigmas)
-    found = LogisticSteps(np.zeros(3)).combined(Metric(matrix, 1e-3), seen)
+    found = Steps(np.zeros(3)).combined(Metric(matrix, 1e-3), seen)
     np.testing.assert_allclose(found.theta, target, atol=0.003)
     assert found.variance == pytest.approx(1.0, abs=0.1)
 
