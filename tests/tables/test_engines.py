@@ -90,10 +90,10 @@ def test_every_table_travels_with_its_parts(missing, path):
 
 
 def test_what_is_sent_has_neither_rows_nor_who_pays(path):
-    table = opened(path)
-    table._units, table._first_pass.pay = "rows", lambda: None  # no lambda can be pickled
+    table = opened(path).charging(lambda: None)  # no lambda can be pickled
+    table._places.units = "rows"
     sent = pickle.loads(pickle.dumps(table.with_source(None)))
-    assert sent._units is None
+    assert sent._places.units is None
     assert sent._source._source is None
 
 
@@ -365,6 +365,11 @@ def test_so_many_rows_of_each_unit_are_the_same_in_every_pass_and_order(path):
     np.testing.assert_array_equal(again, first)
     assert kept(elsewhere(table), fixed(2)).tolist() != first.tolist()
     assert first.shape == kept(table, fixed(1)).shape
+
+
+def test_a_part_of_a_release_draws_no_other_rows_elsewhere(path):
+    once = elsewhere(of_units(path, "id", 2)).sample_rows(2, fixed(1))
+    np.testing.assert_array_equal(kept(once, fixed(2)), collected(once))
 
 
 def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):

@@ -233,6 +233,7 @@ def test_nothing_public_counts_the_rows():
         "select",
         "finish_first_pass",
         "filled",
+        "transformed",
         "has_gaps",
         "subject",
         "target_name",

@@ -27,7 +27,6 @@ from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.read import ScoredTable
-from nolook.tables.table import View
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -79,7 +78,7 @@ class _Fitting:
     def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
         score = partial(beside_target, ModelScores(model))
         binary = np.array([False, table.binary[-1]])
-        predicted = View(table, ("prediction",), table.target_name, score, binary)
+        predicted = table.transformed(("prediction",), table.target_name, score, binary)
         if isinstance(self.release, EvaluationRelease):
             return self.release.run(ScoredTable(predicted, 1.0), source, lambda _: None)
         scaling = model.scaling_

@@ -27,7 +27,6 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing
 from nolook.tables.read import ScoredTable
-from nolook.tables.table import View
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -312,7 +311,8 @@ def _scored(
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))
     binary = np.array([False, table.binary[-1]])
-    view = View(table, (_SCORE,), table.target_name, partial(beside_target, scores), binary)
+    score = partial(beside_target, scores)
+    view = table.transformed((_SCORE,), table.target_name, score, binary)
     return ScoredTable(view, positive)
 
 

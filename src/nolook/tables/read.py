@@ -42,7 +42,6 @@ from nolook.tables.memory import (
     join,
     plain,
 )
-from nolook.tables.scan import ExecutionOptions
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -52,7 +51,7 @@ from nolook.tables.schema import (
 )
 from nolook.tables.source import Source, in_words
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Subject, Table, View, Weights
+from nolook.tables.table import Subject, Table, Weights
 from nolook.tables.units import Keys
 
 __all__ = [
@@ -194,7 +193,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     design = evolve(design, schema=declared)
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
-    return Table(opened, design, ExecutionOptions(check_threads(threads)))
+    return Table(opened, design, check_threads(threads))
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
@@ -508,7 +507,7 @@ def _with_class(table: Table, positive: float) -> Table:
     """Return a table's first column with, as the target, whether its last one has a value."""
     first, last = table.column_names
     binary = np.array([table.binary[0], True])
-    return View(table, (first,), last, partial(_is_positive, positive=positive), binary)
+    return table.transformed((first,), last, partial(_is_positive, positive=positive), binary)
 
 
 def is_of_spark(value: object, kind: str) -> bool:

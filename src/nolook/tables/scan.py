@@ -1,29 +1,23 @@
-"""The passes over a table's rows: read into blocks of float64 columns, by threads or by an engine.
+"""The passes over a table's rows: read into blocks of float64 columns.
 
-The first pass finds missing values where they are an error; what waits for that, a payment, comes
+The first pass finds missing values where they are an error; what waits for that, a charge, comes
 at its end. Blocks that fit are kept for the passes after it.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from functools import partial
-from typing import Any, NamedTuple, Self, TypeAlias, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import usage_hint
-from nolook._numerics import Threads, worker_threads
-from nolook._unit import Unit
+from nolook._numerics import Threads
 from nolook.errors import TableError
-from nolook.tables.conversion import DeclaredSource, in_place_of, needed, original, unfiltered
+from nolook.tables.conversion import DeclaredSource, original, unfiltered
 from nolook.tables.design import Design
 from nolook.tables.filter import Filtered
-from nolook.tables.folding import DistributedSource, Drawing, Foldable, S, fold
 from nolook.tables.memory import MemorySource
 from nolook.tables.source import Source
 from nolook.tables.units import group_hashes, hashes_of, kept_cells, keyed_hashes, sum_of_rows
@@ -32,10 +26,8 @@ __all__ = [
     "CACHE_BYTES",
     "Block",
     "BlockCache",
-    "ExecutionOptions",
-    "FirstPass",
-    "Passes",
     "RowChecksum",
+    "Run",
     "Seen",
     "Weights",
     "blocks",
@@ -47,52 +39,6 @@ __all__ = [
 ]
 
 _DROPPING = "nolook.read_table(..., missing='drop-row')"
-
-
-class FirstPass:
-    """What the first pass over a table, or over one of its views, settles: gaps, then the payment.
-
-    Parameters
-    ----------
-    source : Source
-    design : Design
-    pay : callable, optional
-        Called once, at the end of the first pass, if no row was refused.
-    """
-
-    def __init__(
-        self, source: Source, design: Design, pay: Callable[[], object] | None = None
-    ) -> None:
-        self._about = source, design
-        self.pay = pay
-        self.gaps = False  # whether a missing value was seen
-        self.rows: RowChecksum | None = None  # of an engine's rows, or of those a worker has seen
-
-    def noted(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """Yield blocks, counted in the checksum if there is one."""
-        for block in blocks:
-            if self.rows is not None:
-                self.rows.update(block[0])
-            yield block
-
-    def compare(self, gaps: bool, rows: RowChecksum) -> None:
-        """Take over what a pass by an engine saw; refuse other rows than in the pass before."""
-        self.gaps |= gaps
-        if self.rows not in (None, rows):
-            raise TableError(
-                f"{self._about[0].name} gave other rows than in the pass before; expected the same "
-                "in each (write it to files, or persist it where it is drawn at random; start "
-                "again)"
-            )
-        self.rows = rows
-
-    def end(self) -> None:
-        """Refuse gaps where they are an error, or else pay, once."""
-        if self.pay is not None:
-            if self.gaps:
-                _refuse_gaps(*self._about)
-            self.pay()
-            self.pay = None
 
 
 class Seen(NamedTuple):
@@ -194,14 +140,17 @@ Block: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 class BlockCache:
     """Blocks of a table's parts. Whoever is given some must leave their numbers as they are."""
 
-    def __init__(self, source: Source, design: Design) -> None:
-        self._about = source, design
+    def __init__(self) -> None:
         self._parts: dict[int | None, list[Block]] = {}
         self._room = CACHE_BYTES
 
-    def is_of(self, source: Source, design: Design) -> bool:
-        """Tell whether the blocks are of a source, and were read in the same way."""
-        return self._about[0] is source and self._about[1] is design
+    @classmethod
+    def for_table(cls, source: Source, design: Design) -> BlockCache | None:
+        """Return a cache if the source tells that all numbers fit, and holds none itself."""
+        found = original(source)
+        rows = getattr(found, "rows", None)
+        fits = rows is not None and rows * (8 * design.binary.size + 1) <= CACHE_BYTES
+        return cls() if fits and not isinstance(found, MemorySource) else None
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
@@ -232,14 +181,13 @@ _MAX_ROWS = 65_536
 _MAX_NUMBERS = 1 << 20
 
 
-def blocks(
-    source: Source, design: Design, columns: int, first_pass: FirstPass, *, drop: bool
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+def blocks(source: Source, design: Design, run: Run, *, drop: bool) -> Iterator[Block]:
     """Fill blocks from a source's batches, whatever their sizes.
 
     Yields numbers of shape (columns, rows), and which rows have all they need; with `drop` the
-    others are left out. `first_pass` is told of these.
+    others are left out. `run` is told of these.
     """
+    columns = design.binary.size
     room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
     numbers, complete = _block(columns, room)
     filled = 0
@@ -251,7 +199,8 @@ def blocks(
             end = filled + piece.num_rows
             present = design.fill(piece, numbers[:, filled:end])
             complete[filled:end] = True if present is None else present
-            first_pass.gaps |= present is not None
+            if present is not None:
+                run.gaps = True
             if present is not None and drop:
                 end = filled + int(present.sum())
                 numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][:, present]
@@ -265,7 +214,7 @@ def blocks(
         yield numbers[:, :filled].copy(), complete[:filled].copy()
 
 
-def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _block(columns: int, rows: int) -> Block:
     return np.empty((columns, rows)), np.empty(rows, dtype=bool)
 
 
@@ -284,9 +233,9 @@ def identifiers(source: Source, design: Design) -> Iterator[Any]:
 
 def identified(source: Source, design: Design) -> Iterator[tuple[Any, NDArray[np.float64]]]:
     """Yield the identifiers of the rows in use, and their numbers, of shape (columns, rows)."""
-    width = len(design.feature_names) + (design.target is not None)
     for batch in source.batches(design.source_names):
-        cells, numbers = batch.column(design.unit.column), np.empty((width, batch.num_rows))
+        cells = batch.column(design.unit.column)
+        numbers = np.empty((design.binary.size, batch.num_rows))
         present = design.fill(batch, numbers)
         if present is not None:
             cells, numbers = kept_cells(cells, present), numbers[:, present]
@@ -319,189 +268,62 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
     return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
 
 
-@frozen
-class ExecutionOptions:
-    """How rows are read: no bit of what they give depends on it."""
+class Run:
+    """What the passes of one release share: threads, blocks that are kept, charges that are due.
 
-    threads: Threads = "auto"
-    kept: BlockCache | None = None
+    Charges are made at the end of the first pass, if no row was refused there; until then nothing
+    that was read is handed on. No number depends on any of this. A table that no release was given
+    owes nothing.
+    """
 
-    def keeping(self, source: Source, design: Design) -> ExecutionOptions:
-        """Return means that keep the rows of a source, if it tells that all their numbers fit."""
-        if self.kept is not None and self.kept.is_of(source, design):
-            return self
-        found = original(source)
-        rows = getattr(found, "rows", None)
-        fits = rows is not None and rows * (8 * design.binary.size + 1) <= CACHE_BYTES
-        fits = fits and not isinstance(found, MemorySource)
-        return evolve(self, kept=BlockCache(source, design) if fits else None)
+    def __init__(
+        self,
+        threads: Threads = "auto",
+        kept: BlockCache | None = None,
+        pay: Callable[[], object] | None = None,
+    ) -> None:
+        self.threads, self.kept = threads, kept
+        self.is_of_release = pay is not None
+        self._due = [] if pay is None else [pay]
+        self.gaps = False  # whether a missing value was seen
+        self.checksum: RowChecksum | None = None  # of an engine's rows, or of a worker's
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the first pass is still to come."""
+        return bool(self._due)
+
+    def add(self, pay: Callable[[], object]) -> None:
+        """Let a part of the release pay as well: with the release, or now if that has paid."""
+        if self._due:
+            self._due.append(pay)
+        else:
+            pay()
+
+    def settle(self, source: Source, design: Design) -> None:
+        """Refuse gaps where they are an error, or else pay, once."""
+        if self._due and self.gaps:
+            _refuse_gaps(source, design)
+        while self._due:
+            self._due[0]()
+            del self._due[0]  # what could not be paid stays due
+
+    def compare(self, checksum: RowChecksum, name: str) -> None:
+        """Refuse other rows than those of the pass before."""
+        if self.checksum not in (None, checksum):
+            raise TableError(
+                f"{name} gave other rows than in the pass before; expected the same in each (write "
+                "it to files, or persist it where it is drawn at random; start again)"
+            )
+        self.checksum = checksum
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
-        return read if self.kept is None else self.kept.through(part, read)
+        for block in read if self.kept is None else self.kept.through(part, read):
+            if self.checksum is not None:
+                self.checksum.update(block[0])
+            yield block
 
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.
 Weights: TypeAlias = NDArray[np.int64] | None
-
-
-class Passes(ABC):
-    """Rows that are passed over as often as wanted; who reads them is the source's affair."""
-
-    def __init__(self, source: Source, design: Design, means: ExecutionOptions) -> None:
-        self._source = source
-        self._design = design
-        self._means = means
-        self.unit: Unit = design.unit
-        self._first_pass = FirstPass(source, design)
-
-    @property
-    @abstractmethod
-    def _parts(self) -> Sequence[Source]:
-        """The source's parts; their rows in use, one after the other, are this table's."""
-
-    @abstractmethod
-    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-        """Yield batches and what each row weighs, of all rows or of a part."""
-
-    @abstractmethod
-    def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
-        """Yield batches, weights, and the number of each row's unit."""
-
-    @abstractmethod
-    def count_units(self) -> int:
-        """Return how many units there are."""
-
-    def fold(self, statistic: S) -> S:
-        """Update a statistic that has seen nothing with all rows, in one pass, and return it.
-
-        It takes batches of rows, as of :meth:`Table.batches`, cut elsewhere perhaps, and what each
-        row weighs: whole numbers, those of a unit ``unit.weight_scale`` together at most, shared
-        equally and rounded down; or None where every row counts in full. Parts of the table are
-        read by several threads at a time, or by an engine's workers; what it holds is the same, to
-        the last bit, for any number of them.
-        """
-        if self._cluster is not None:
-            self._fold_elsewhere(statistic, self._cluster)
-        else:
-            count = len(self._parts)
-            places = [None] if count == 1 else range(count)
-            fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
-        self._first_pass.end()
-        return statistic
-
-    def _fold_elsewhere(self, statistic: Foldable, cluster: DistributedSource) -> None:
-        gaps, rows = False, RowChecksum()
-        for state, with_gaps, checksum in self._collect(partial(_state, statistic), cluster):
-            statistic.merge(state)
-            rows.merge(checksum)
-            gaps |= with_gaps
-        self._first_pass.compare(gaps, rows)
-
-    def _collect(
-        self, work: Callable[[Any, int], Any], cluster: DistributedSource, *, alone: bool = False
-    ) -> Iterator[Any]:
-        """Yield what some work returns for the rows of every part, in the parts' order.
-
-        All rows of a unit are in one part, unless each row can be judged alone.
-        """
-        names = needed(self._source, self._design.source_names)
-        unit = None
-        if self.unit.column is not None and not alone:
-            unit = in_place_of(unfiltered(self._source), None), self.unit.column
-        return cluster.collect(partial(_over, self.with_source(None), work), names, unit)
-
-    @property
-    def threads(self) -> int:
-        """How many threads read and count."""
-        return worker_threads(self._means.threads)
-
-    @property
-    def _cluster(self) -> DistributedSource | None:
-        found = original(self._source)
-        return found if isinstance(found, DistributedSource) else None
-
-    @property
-    def engine(self) -> str | None:
-        """Who reads the rows where no thread of this process does, such as "Spark"."""
-        return None if self._cluster is None else self._cluster.engine
-
-    def check_here(self) -> None:
-        """Refuse rows that an engine reads: they are not handed over."""
-        if self._cluster is not None:
-            self._cluster.batches(())
-
-    def with_source(self, source: Source | None) -> Self:
-        """Return the table of another source with the same columns, fit to be pickled.
-
-        With None it has no rows: it is what other processes are sent, to read theirs with.
-        """
-        table = copy(self)
-        table._source = cast("Source", in_place_of(self._source, source))
-        table._means = evolve(self._means, kept=None)
-        table._first_pass = FirstPass(table._source, self._design)
-        return table
-
-    def charging(self, pay: Callable[[], object]) -> Self:
-        """Return the same table; it calls `pay` before it hands on anything it reads.
-
-        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`).
-        """
-        if self.unit.column is not None:
-            self.check_complete()  # the pass that groups units looks at nothing else
-            pay()
-            return self._fresh()
-        return self._fresh(pay)
-
-    def _fresh(self, pay: Callable[[], object] | None = None) -> Self:
-        """Return a copy whose first pass is still to come, and keeps the rows if they fit."""
-        table = copy(self)
-        table._means = self._means.keeping(self._source, self._design)
-        table._first_pass = FirstPass(self._source, self._design, pay)
-        return table
-
-    def finish_first_pass(self) -> None:
-        """Look for missing values in a pass of its own, and pay, if no pass has."""
-        if self._first_pass.pay is not None:
-            self.check_complete()
-            self._first_pass.end()
-
-    def check_complete(self) -> None:
-        """Refuse a table that cannot be read, or has missing values if its policy is "error".
-
-        One pass over the table, or a quicker one over an array in memory that is finite. With the
-        policy "error", whether it raises TableError is one bit about the data that no noise
-        protects, and all it reveals: the message says neither where nor how many values are missing
-        or infinite. The other policies reveal nothing but that the file is damaged.
-        """
-        source, design = self._source, self._design
-        if surely_complete(source, design):
-            return
-        if self._cluster is None:
-            seen = look(source, design)
-        else:
-            found = [*self._collect(_looked, self._cluster, alone=True)]
-            seen = Seen(*(all(each) for each in zip(Seen(True, True), *found, strict=True)))
-        seen.check(source, design)
-
-
-def _over(table: Passes, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
-    """Do some work with a table that was sent without its rows, where these are."""
-    return work(table.with_source(source), part)
-
-
-def _state(statistic: S, table: Passes, part: int) -> tuple[S, bool, RowChecksum]:
-    """Update a statistic with all rows; return whether a value was missing, and a checksum."""
-    first = table._first_pass
-    first.rows = RowChecksum()
-    batches: Iterator[tuple[Any, ...]] = table._weighted(None)
-    if isinstance(statistic, Drawing):
-        statistic.start(part, None if table.unit.column is None else table.count_units())
-        batches = table._of_units(None)
-    for batch in batches:
-        statistic.update(*batch)
-    return statistic, first.gaps, first.rows
-
-
-def _looked(table: Passes, _: int) -> Seen:
-    return look(table._source, table._design)
