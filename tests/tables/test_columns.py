@@ -267,7 +267,7 @@ class TestMissing:
     )
     def test_rows_keep_their_place_for_predictions(self, missing, complete):
         opened = read_table(self.STORED, features=["a", "b"], missing=missing)
-        ((numbers, present),) = opened.batches_in_place()
+        ((numbers, present, _),) = opened.batches_in_place()
         np.testing.assert_array_equal(numbers, [[1, 0, 3, 0, 5], [1, 2, 0, 4, 5]])
         np.testing.assert_array_equal(present, np.array(complete, dtype=bool))
 

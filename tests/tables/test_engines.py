@@ -81,7 +81,7 @@ def test_every_table_travels_with_its_parts(missing, path):
     bare = pickle.dumps(table.with_source(None))
     read = [
         batch
-        for part in table._source._source.parts()
+        for part in table._source.original.parts()
         for batch in pickle.loads(bare).with_source(pickle.loads(pickle.dumps(part))).batches()
     ]
     np.testing.assert_array_equal(
@@ -94,7 +94,7 @@ def test_what_is_sent_has_neither_rows_nor_who_pays(path):
     table._places.units = "rows"
     sent = pickle.loads(pickle.dumps(table.with_source(None)))
     assert sent._places.units is None
-    assert sent._source._source is None
+    assert sent._source.original is None
 
 
 @pytest.mark.parametrize("method", ["LinearRegression", "LogisticRegression"])
@@ -219,7 +219,7 @@ def test_methods_that_need_rows_together_are_refused_by_name_and_unpaid(method, 
     with pytest.raises(ParameterError, match=f"{type(method).__name__} needs all rows in one"):
         method.fit(table, ledger=ledger)
     assert ledger.spent.epsilon == 0.0
-    assert table._source._source.passes == 0
+    assert table._source.original.passes == 0
 
 
 BY_SAMPLE = [
@@ -478,3 +478,20 @@ def test_files_of_every_kind_travel(several, file_store, tmp_path):
         each.fold(MomentMatrix(table.n_columns, 2**40)).value for each in (table, elsewhere(table))
     )
     np.testing.assert_array_equal(here, away)
+
+
+def test_whatever_is_declared_of_columns_travels(path, tmp_path):
+    """Words of a dictionary, integers as identifiers, and conditions on either."""
+    stored = pq.read_table(path)
+    words = pa.array([f"w{i % 5}" for i in range(len(stored))]).dictionary_encode()
+    pq.write_table(stored.append_column("coded", words), tmp_path / "t.parquet")
+    table = read_table(
+        tmp_path / "t.parquet",
+        "y",
+        features=["a", "coded"],
+        schema={"columns": {"coded": {"type": "category", "levels": ["w0", "w1"]}}},
+        unit="id",
+        where=[("coded", "!=", "w4")],
+        missing="drop-row",
+    )
+    np.testing.assert_array_equal(collected(elsewhere(table)), collected(table))

@@ -223,6 +223,7 @@ def test_nothing_public_counts_the_rows():
         "count_units",  # of the table's own, as `units`
         "engine",
         "feature_names",
+        "fields_beside",
         "keeping_infinite",
         "sample_rows",
         "may_drop_rows",
@@ -256,7 +257,7 @@ def test_a_selection_has_the_same_rows_and_fewer_columns():
     (numbers,) = part.batches()
     # The second row lacks a value of a column that is not selected, as in the whole table.
     np.testing.assert_array_equal(numbers, [[4.0, 6.0], [0.0, 0.0], [7.0, 7.0]])
-    ((in_place, complete),) = part.batches_in_place()
+    ((in_place, complete, _),) = part.batches_in_place()
     assert in_place.shape == (3, 3)
     assert complete.tolist() == [True, False, True]
     assert part.recipe() == whole.recipe()

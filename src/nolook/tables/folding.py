@@ -66,8 +66,8 @@ class Drawing(ABC):
 
 S = TypeVar("S", bound=Foldable)
 
-#: The source that makes a unit's identifiers, without rows, and its column.
-Unit: TypeAlias = tuple["Source | None", str]
+#: Returns the identifiers of the units in a batch of a source's columns.
+Identify: TypeAlias = Callable[[Any], Any]
 
 
 class Rows(Protocol):
@@ -93,12 +93,12 @@ class DistributedSource(ABC):
 
     @abstractmethod
     def collect(
-        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
+        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
     ) -> Iterator[Any]:
         """Yield what some work returns for the rows of every part, in the parts' order.
 
-        `names` are the columns that it reads. With a `unit`, the source that makes its identifiers
-        and its column, all rows of one are in one part. Raises TableError where a part is missing,
+        `names` are the columns that it reads. With a `unit`, which identifies those of a
+        batch, all rows of one are in one part. Raises TableError where a part is missing,
         came twice or could not be read, before anything is yielded; or one that refused its rows,
         in its turn: what was made of the others must not be used then.
         """

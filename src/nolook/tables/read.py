@@ -20,7 +20,7 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.conversion import DeclaredSource, needed, original
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
@@ -30,7 +30,7 @@ from nolook.tables.design import (
     plan,
     unknown_column,
 )
-from nolook.tables.filter import Filtered, Where, are_numbers, check_where
+from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.memory import (
@@ -178,8 +178,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
     opened = _open(source, declared, texts, target, positive, protected, engine)
-    if conditions:
-        opened = Filtered(opened, conditions, declared)
+    opened = opened.filtered(conditions, declared)
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
@@ -191,8 +190,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         names = _usual_features(opened, declared, usual, source)
     design = plan(opened, target, names, levels, missing, declared.indicated, protected, unused)
     design = evolve(design, schema=declared)
-    if isinstance(whole := original(opened), Spooled):
-        whole.use(needed(opened, design.source_names))
+    if isinstance(opened.original, Spooled):
+        opened.original.use(opened.needed(design.source_names))
     return Table(opened, design, check_threads(threads))
 
 
@@ -205,21 +204,26 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -
     table = _features(X)
     names = [column.name for column in table.columns]
     if y is None:
-        return Table(table, plan(table, None, names or None, {}, missing))
+        return _of_memory(table, None, names, missing)
     target = getattr(y, "name", None)
     target = plain(target) if isinstance(target, str) else ""
     if not target or target in names:
         target = "y"
     while target in names:
         target += "_"
-    joined = join(table, from_target(y), target)
-    return Table(joined, plan(joined, target, names or None, {}, missing))
+    return _of_memory(join(table, from_target(y), target), target, names, missing)
 
 
 def table_from_values(values: object) -> Table:
     """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
-    source = from_target(values, "values")
-    return Table(source, plan(source, None, ["values"], {}, "error"))
+    return _of_memory(from_target(values, "values"), None, ["values"], "error")
+
+
+def _of_memory(
+    source: MemorySource, target: str | None, features: list[str], missing: Missing
+) -> Table:
+    design = plan(source, target, features or None, {}, missing)
+    return Table(DeclaredSource(source), design)
 
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
@@ -237,13 +241,13 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
 
 
 def _usual_features(
-    opened: Source, schema: Schema, declared: list[str], source: object
+    opened: DeclaredSource, schema: Schema, declared: list[str], source: object
 ) -> list[str] | None:
     """Return the features if none are given: all that are declared, or None if there are types.
 
     Then all columns of the schema must be there: a misspelt one would go unnoticed.
     """
-    there = [column.name for column in original(opened).columns]
+    there = [column.name for column in opened.original.columns]
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
@@ -269,7 +273,7 @@ def _open(
     positive: str | None = None,
     unit: Unit = ROW,
     engine: object = None,
-) -> Source:
+) -> DeclaredSource:
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
@@ -287,12 +291,12 @@ def _open(
         columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
-    return DeclaredSource(opened, columns, schema.file) if columns else opened
+    return DeclaredSource(opened, columns, schema.file)
 
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in original(_open(located(source), schema)).columns)
+    return tuple(column.name for column in _open(located(source), schema).original.columns)
 
 
 def _marked(

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from nolook._language import usage_hint
 from nolook._numerics import Threads
 from nolook.errors import TableError
-from nolook.tables.conversion import DeclaredSource, original, unfiltered
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Design
-from nolook.tables.filter import Filtered
 from nolook.tables.memory import MemorySource
-from nolook.tables.source import Source
 from nolook.tables.units import group_hashes, hashes_of, kept_cells, keyed_hashes, sum_of_rows
 
 __all__ = [
@@ -35,6 +33,7 @@ __all__ = [
     "look",
     "may_drop_rows",
     "row_keys",
+    "rows_at_once",
     "surely_complete",
 ]
 
@@ -47,7 +46,7 @@ class Seen(NamedTuple):
     complete: bool  # whether each has all that the design says it must have
     known: bool  # whether each names its unit
 
-    def check(self, source: Source, design: Design) -> None:
+    def check(self, source: DeclaredSource, design: Design) -> None:
         """Refuse what the policy on missing values makes an error."""
         if design.missing != "drop-row" and not self.known:
             raise TableError(
@@ -59,16 +58,17 @@ class Seen(NamedTuple):
             _refuse_gaps(source, design)
 
 
-def surely_complete(source: Source, design: Design) -> bool:
+def surely_complete(source: DeclaredSource, design: Design) -> bool:
     """Tell whether a source is in memory, with nothing missing that can be found at once."""
     return (
         design.unit.column is None
-        and isinstance(source, MemorySource)
-        and source.surely_finite(design.source_names)
+        and not (source.declares or source.where)
+        and isinstance(source.original, MemorySource)
+        and source.original.surely_finite(design.source_names)
     )
 
 
-def look(source: Source, design: Design) -> Seen:
+def look(source: DeclaredSource, design: Design) -> Seen:
     """Read all of a source, wherever something is missing: time must not tell where."""
     complete = known = True
     for batch in source.batches(design.source_names):
@@ -77,22 +77,21 @@ def look(source: Source, design: Design) -> Seen:
     return Seen(complete, known)
 
 
-def _refuse_gaps(source: Source, design: Design) -> None:
+def _refuse_gaps(source: DeclaredSource, design: Design) -> None:
     """Refuse the missing values that were seen, if the policy says so."""
     if design.missing == "error":
-        declared = isinstance(unfiltered(source), DeclaredSource)
         unlike = ", or a cell not written as declared (a plain number where nothing is)"
         raise TableError(
             f"{source.name} has a missing or infinite value in a column in use"
-            f"{unlike if declared else ''}; expected none (leave such rows out: "
+            f"{unlike if source.declares else ''}; expected none (leave such rows out: "
             f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
             f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
         )
 
 
-def may_drop_rows(source: Source, design: Design) -> bool:
+def may_drop_rows(source: DeclaredSource, design: Design) -> bool:
     """Tell from a filter, policy and declared types whether rows may be left out."""
-    if isinstance(source, Filtered):
+    if source.where is not None:
         return True
     if design.missing == "error":
         return False
@@ -133,8 +132,8 @@ class RowChecksum:
 #: What may be kept of a table.
 CACHE_BYTES = 256 * 2**20
 
-#: Numbers of shape (columns, rows), and which rows have all they need.
-Block: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
+#: Numbers of shape (columns, rows).
+Block: TypeAlias = NDArray[np.float64]
 
 
 class BlockCache:
@@ -145,12 +144,11 @@ class BlockCache:
         self._room = CACHE_BYTES
 
     @classmethod
-    def for_table(cls, source: Source, design: Design) -> BlockCache | None:
+    def for_table(cls, source: DeclaredSource, design: Design) -> BlockCache | None:
         """Return a cache if the source tells that all numbers fit, and holds none itself."""
-        found = original(source)
-        rows = getattr(found, "rows", None)
-        fits = rows is not None and rows * (8 * design.binary.size + 1) <= CACHE_BYTES
-        return cls() if fits and not isinstance(found, MemorySource) else None
+        rows = getattr(source.original, "rows", None)
+        fits = rows is not None and rows * 8 * design.binary.size <= CACHE_BYTES
+        return cls() if fits and not isinstance(source.original, MemorySource) else None
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
@@ -160,7 +158,8 @@ class BlockCache:
         taken = []
         for block in read:
             # A damaged file may have more rows than it tells, and parts be read as one, too.
-            self._room -= sum(map(_bytes, block))
+            # An array keeps all of the one that it is a view of.
+            self._room -= (block if block.base is None else block.base).nbytes
             if self._room >= 0:
                 taken.append(block)
             else:
@@ -171,54 +170,45 @@ class BlockCache:
             self._parts[part] = taken
 
 
-def _bytes(array: NDArray[Any]) -> int:
-    """Return how many bytes an array keeps: those of all that it is a view of."""
-    return (array if array.base is None else array.base).nbytes
-
-
 _MAX_ROWS = 65_536
 # Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few.
 _MAX_NUMBERS = 1 << 20
 
 
-def blocks(source: Source, design: Design, run: Run, *, drop: bool) -> Iterator[Block]:
-    """Fill blocks from a source's batches, whatever their sizes.
+def blocks(source: DeclaredSource, design: Design, run: Run) -> Iterator[Block]:
+    """Fill blocks of shape (columns, rows) from a source's batches, whatever their sizes.
 
-    Yields numbers of shape (columns, rows), and which rows have all they need; with `drop` the
-    others are left out. `run` is told of these.
+    Rows that do not have all they need are left out, and `run` is told of them.
     """
     columns = design.binary.size
-    room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
-    numbers, complete = _block(columns, room)
-    filled = 0
+    room = rows_at_once(columns)
+    numbers, filled = np.empty((columns, room)), 0
     for batch in source.batches(design.source_names):
         start = 0
         while start < batch.num_rows:
             piece = batch.slice(start, room - filled)
             start += piece.num_rows
-            end = filled + piece.num_rows
-            present = design.fill(piece, numbers[:, filled:end])
-            complete[filled:end] = True if present is None else present
+            found = numbers[:, filled : filled + piece.num_rows]
+            present = design.fill(piece, found)
             if present is not None:
                 run.gaps = True
-            if present is not None and drop:
-                end = filled + int(present.sum())
-                numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][:, present]
-            filled = end
+                found = found[:, present]
+                numbers[:, filled : filled + found.shape[1]] = found
+            filled += found.shape[1]
             if filled == room:
-                yield numbers, complete
-                numbers, complete = _block(columns, room)
-                filled = 0
+                yield numbers
+                numbers, filled = np.empty((columns, room)), 0
     if filled:
-        # Copies: a part of a block would keep all of it.
-        yield numbers[:, :filled].copy(), complete[:filled].copy()
+        # A copy: a part of a block would keep all of it.
+        yield numbers[:, :filled].copy()
 
 
-def _block(columns: int, rows: int) -> Block:
-    return np.empty((columns, rows)), np.empty(rows, dtype=bool)
+def rows_at_once(columns: int) -> int:
+    """Return how many rows of so many numbers are in memory at a time."""
+    return max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
 
 
-def identifiers(source: Source, design: Design) -> Iterator[Any]:
+def identifiers(source: DeclaredSource, design: Design) -> Iterator[Any]:
     """Yield the identifiers of the rows in use; of them alone, if no row may be left out.
 
     A file may declare what its cells do not keep to, so the policy alone tells.
@@ -231,7 +221,7 @@ def identifiers(source: Source, design: Design) -> Iterator[Any]:
         yield batch.column(column)
 
 
-def identified(source: Source, design: Design) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, NDArray[np.float64]]]:
     """Yield the identifiers of the rows in use, and their numbers, of shape (columns, rows)."""
     for batch in source.batches(design.source_names):
         cells = batch.column(design.unit.column)
@@ -242,7 +232,9 @@ def identified(source: Source, design: Design) -> Iterator[tuple[Any, NDArray[np
         yield cells, numbers
 
 
-def row_keys(secret: bytes, source: Source, design: Design, rows: int) -> NDArray[np.uint64]:
+def row_keys(
+    secret: bytes, source: DeclaredSource, design: Design, rows: int
+) -> NDArray[np.uint64]:
     """Return a random number for each row in use, whatever their order and in every pass.
 
     It follows from the secret, the row's unit and numbers, and how many like it come before it in
@@ -300,7 +292,7 @@ class Run:
         else:
             pay()
 
-    def settle(self, source: Source, design: Design) -> None:
+    def settle(self, source: DeclaredSource, design: Design) -> None:
         """Refuse gaps where they are an error, or else pay, once."""
         if self._due and self.gaps:
             _refuse_gaps(source, design)
@@ -321,7 +313,7 @@ class Run:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
         for block in read if self.kept is None else self.kept.through(part, read):
             if self.checksum is not None:
-                self.checksum.update(block[0])
+                self.checksum.update(block)
             yield block
 
 

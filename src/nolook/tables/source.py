@@ -17,7 +17,6 @@ from nolook.errors import TableError
 
 __all__ = [
     "Column",
-    "Held",
     "Source",
     "attempt",
     "guarded",
@@ -106,24 +105,6 @@ class Source(Protocol):
         sent there, as parts of files and databases can. A source that cannot be divided is its own
         only part.
         """
-
-
-class Held:
-    """A batch in memory, as a source."""
-
-    name = "the rows of a part"
-    columns: tuple[Column, ...] = ()
-
-    def __init__(self, batch: Any) -> None:  # noqa: ANN401
-        self._batch = batch
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
-        """Yield the batch."""
-        yield self._batch
-
-    def parts(self) -> Sequence[Source]:
-        """Return the source."""
-        return (self,)
 
 
 def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
-from nolook.errors import TableError
-from nolook.tables.conversion import in_place_of, needed, original, unfiltered
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design
-from nolook.tables.filter import Filtered, chosen
 from nolook.tables.folding import DistributedSource, Drawing, Foldable, S, fold
 from nolook.tables.scan import (
     Block,
@@ -32,16 +30,16 @@ from nolook.tables.scan import (
     look,
     may_drop_rows,
     row_keys,
+    rows_at_once,
     surely_complete,
 )
 from nolook.tables.schema import recipe_levels
-from nolook.tables.source import Held, Source, movable
+from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = [
     "Numbers",
-    "SourceColumns",
     "Subject",
     "Table",
     "Weights",
@@ -103,7 +101,7 @@ class Table:
         What neighbouring tables differ by.
     """
 
-    def __init__(self, source: Source, design: Design, threads: Threads = "auto") -> None:
+    def __init__(self, source: DeclaredSource, design: Design, threads: Threads = "auto") -> None:
         self._source, self._design, self._run = source, design, Run(threads)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
@@ -139,8 +137,8 @@ class Table:
         """Return what a release is about."""
         source, schema = self._source, self._design.schema
         return Subject(
-            getattr(original(source), "label", None),
-            source.where if isinstance(source, Filtered) else None,
+            getattr(source.original, "label", None),
+            source.where,
             self.target_name or ", ".join(self.feature_names),
             schema.digest if schema is not None and schema.to_dict() else None,
         )
@@ -161,8 +159,7 @@ class Table:
             raise RuntimeError("rows with weights are read as if they had none")
         self.check_here()
         self.finish_first_pass()
-        for numbers, _ in self._read(drop=True):
-            yield numbers
+        yield from self._read()
 
     def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield rows and weights, as :meth:`fold` feeds them, and the number of each row's unit.
@@ -181,13 +178,13 @@ class Table:
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
-            for numbers, _ in self._read(drop=True, part=part):
+            for numbers in self._read(part):
                 yield numbers, None, None
             return
         units = self.units()
         shares = self.unit.weight_scale // np.maximum(units.counts, 1)
         start, last = self._places.between(part)
-        for numbers, _ in self._read(drop=True, part=part):
+        for numbers in self._read(part):
             of_rows = units.between(start, min(start + numbers.shape[1], last))
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
@@ -231,10 +228,10 @@ class Table:
 
         All rows of a unit are in one part, unless each row can be judged alone.
         """
-        names = needed(self._source, self._design.source_names)
+        names = self._source.needed(self._design.source_names)
         unit = None
         if self.unit.column is not None and not alone:
-            unit = in_place_of(unfiltered(self._source), None), self.unit.column
+            unit = partial(self._source.of(None).column, name=self.unit.column)
         return cluster.collect(partial(_over, self.with_source(None), work), names, unit)
 
     @property
@@ -244,7 +241,7 @@ class Table:
 
     @property
     def _cluster(self) -> DistributedSource | None:
-        found = original(self._source)
+        found = self._source.original
         return found if isinstance(found, DistributedSource) else None
 
     @property
@@ -324,7 +321,7 @@ class Table:
         self._places.starts = (*starts, rows)
 
     @cached_property
-    def _parts(self) -> Sequence[Source]:
+    def _parts(self) -> Sequence[DeclaredSource]:
         """The source's parts; their rows in use, one part after the other, are this table's."""
         return self._source.parts()
 
@@ -337,8 +334,8 @@ class Table:
             self.units()
         elif len(self._places.starts) == 1:
             self.finish_first_pass()
-            parts = (self._read(drop=True, part=part) for part in range(len(self._parts)))
-            counts = [sum(numbers.shape[1] for numbers, _ in part) for part in parts]
+            parts = map(self._read, range(len(self._parts)))
+            counts = [sum(numbers.shape[1] for numbers in part) for part in parts]
             self._places.starts = (0, *np.cumsum(counts).tolist())
         return self._places.between(None)[1]
 
@@ -349,7 +346,7 @@ class Table:
         """
         table = copy(self)
         table.__dict__.pop("_parts", None)
-        table._source = cast("Source", in_place_of(self._source, source))
+        table._source = self._source.of(source)
         table._run, table._places = Run(self._run.threads), _Places()
         if source is None or self._drawn is None:
             return table
@@ -396,7 +393,9 @@ class Table:
         table._turns = (*self._turns, partial(_marked, kept, whole))
         return table
 
-    def batches_in_place(self) -> Iterator[Block]:
+    def batches_in_place(
+        self, beside: Sequence[str] = ()
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[Any]]]:
         """Yield every row, complete or not, so that an answer can be put beside each.
 
         Yields
@@ -405,8 +404,38 @@ class Table:
             As from :meth:`batches`, with 0 where a value is missing.
         complete : ndarray of bool of shape (rows,)
             False where a row lacks a value it needs; under ``missing="zero"``, only its target.
+        cells : list
+            The cells of the columns `beside`, as they are in the source; they are not private.
         """
-        yield from self._read(drop=False)
+        source, design = self._source, self._design
+        names = design.source_names
+        room = rows_at_once(design.binary.size)
+        for batch in source.original.batches(list(dict.fromkeys((*source.needed(names), *beside)))):
+            for start in range(0, batch.num_rows, room):
+                piece = batch.slice(start, room)
+                cells = [source.column(piece, name) for name in names]
+                cells = source.rows([*cells, *map(piece.column, beside)], piece)
+                rows = pa.RecordBatch.from_arrays(cells[: len(names)], names=list(names))
+                numbers = np.empty((design.binary.size, rows.num_rows))
+                complete = design.fill(rows, numbers)
+                if complete is None:
+                    complete = np.ones(rows.num_rows, dtype=np.bool_)
+                (numbers,) = self._turned(iter([numbers]), None)
+                yield numbers, complete, cells[len(names) :]
+
+    def fields_beside(self, names: Sequence[str]) -> list[Any]:
+        """Return the Arrow fields of columns to be read beside the table's, and announce these.
+
+        They are of the source's types, in CSV texts. Raises TableError if a column is unknown or
+        occurs twice.
+        """
+        source = self._source.original
+        declared = Columns(source)
+        empty = [pa.array([], declared.find(name, "--keep").type) for name in names]
+        if isinstance(source, Spooled):
+            source.use(names)
+        kept = empty if self._source.where is None else map(movable, empty)
+        return [pa.field(name, cells.type) for name, cells in zip(names, kept, strict=True)]
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
@@ -462,20 +491,20 @@ class Table:
         """Tell if rows may be left out, so that the number of those in use is private."""
         return may_drop_rows(self._source, self._design)
 
-    def _read(self, *, drop: bool, part: int | None = None) -> Iterator[Block]:
+    def _read(self, part: int | None = None) -> Iterator[Block]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
-        read = blocks(source, self._design, self._run, drop=drop)
-        if drop:
-            read = self._run.through(part, read)
+        read = self._run.through(part, blocks(source, self._design, self._run))
+        return self._turned(read, part)
+
+    def _turned(self, blocks: Iterator[Block], part: int | None) -> Iterator[Block]:
         for turn in self._turns:
-            read = turn(read, part)
-        return read
+            blocks = turn(blocks, part)
+        return blocks
 
 
 def _transformed(transform: Transform, blocks: Iterator[Block], _: int | None) -> Iterator[Block]:
-    for numbers, complete in blocks:
-        yield transform(numbers), complete
+    return map(transform, blocks)
 
 
 def _marked(
@@ -483,10 +512,10 @@ def _marked(
 ) -> Iterator[Block]:
     """Yield the rows that are marked by their places."""
     start, last = places.between(part)
-    for numbers, complete in blocks:
+    for numbers in blocks:
         found = np.flatnonzero(kept[start : min(start + numbers.shape[1], last)])
         start += numbers.shape[1]
-        yield np.ascontiguousarray(numbers[:, found]), complete[found]
+        yield np.ascontiguousarray(numbers[:, found])
 
 
 def _over(table: Table, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
@@ -538,52 +567,3 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
     for number in range(folds):
         inside = of_rows == number
         yield table._only(~inside), table._only(inside)
-
-
-class SourceColumns:
-    """Some columns of a table's source, all rows in order: of their types, in CSV as texts.
-
-    Nothing of them is private: they are the cells. Raises TableError if a column is unknown or
-    occurs twice.
-    """
-
-    def __init__(self, table: Table, names: Sequence[str]) -> None:
-        source = original(table._source)
-        declared = Columns(source)
-        columns = [declared.find(name, "--keep") for name in names]
-        kinds = [column.type for column in columns]
-        if isinstance(table._source, Filtered):
-            kinds = [movable(pa.array([], kind)).type for kind in kinds]
-        self.schema = pa.schema(list(zip(names, kinds, strict=True)))
-        self._changed = f"{source.name} was changed or removed while it was in use; start again"
-        if isinstance(source, Spooled):
-            source.use(names)
-        self._batches = _cells(table._source, names)
-        self._left = pa.RecordBatch.from_pylist([], schema=self.schema)
-
-    def take(self, rows: int) -> Any:  # noqa: ANN401 -- pyarrow has no types
-        """Return the next rows, which there are as many of as the table has."""
-        parts = []
-        while rows:
-            part = self._left.slice(0, rows)
-            parts.append(part.select(self.schema.names))
-            self._left = self._left.slice(part.num_rows)
-            rows -= part.num_rows
-            if rows:
-                batch = next(self._batches, None)
-                if batch is None:
-                    raise TableError(self._changed)
-                self._left = batch
-        return pa.Table.from_batches(parts, self.schema)
-
-
-def _cells(source: Source, names: Sequence[str]) -> Iterator[Any]:
-    """Yield columns as they are, of the rows in use."""
-    if not isinstance(source, Filtered):
-        yield from original(source).batches(names)
-        return
-    judged = needed(source, ())
-    for batch in original(source).batches(list(dict.fromkeys((*names, *judged)))):
-        held = cast("Source", in_place_of(unfiltered(source), Held(batch)))
-        (declared,) = held.batches(source.names)
-        yield chosen(batch, names, source.met(declared))
