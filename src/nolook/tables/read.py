@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,7 @@ __all__ = [
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
     source: object,
-    target: str | None = None,
+    target: str | Literal[False] | None = None,
     *,
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
@@ -76,7 +76,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     where: Where | None = None,
     positive: str | None = None,
-    unit: str | None = None,
+    unit: str | Literal[False] | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     threads: Threads = "auto",
     engine: object = None,
@@ -94,8 +94,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
         Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
         columns are named x0, x1, ...
-    target : str, optional
-        The column to predict: numbers or booleans.
+    target : str or False, optional
+        The column to predict: numbers or booleans. Default: the schema's column of use "target".
+        False: none, whatever the schema says.
     features : sequence of str, optional
         The columns to use, in this order. Default: every number or boolean column but the target,
         and every column of `categories`. A pandas column of type object is refused then, since one
@@ -133,7 +134,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         The column that says whose row it is: a patient, a household, a firm. Whatever is released
         of the table then protects each of them with all their rows. Text, integers or dates,
         compared as written; a row without one is an error, or left out under "drop-row". Default:
-        the schema's column of use "unit"; without one every row is protected by itself.
+        the schema's column of use "unit"; without one, or if this is False, every row is protected
+        by itself.
     rows_per_unit : "weights" or int, default="weights"
         How the rows of a unit count. "weights": each by one over their number, however many there
         are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
@@ -171,15 +173,15 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     """
     levels = check_categories(categories)
     declared = as_schema(schema)
-    target = declared.chosen("target", target)
+    aim: str | None = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(source, declared, texts, target, positive, protected, engine)
+    opened = _open(source, declared, texts, aim, positive, protected, engine)
     opened = opened.filtered(conditions, declared)
-    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
     found = declared.features(asked, levels)
@@ -188,7 +190,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     if features is None:
         usual = [name for name in {**found, **levels} if name not in unused]
         names = _usual_features(opened, declared, usual, source)
-    design = plan(opened, target, names, levels, missing, declared.indicated, protected, unused)
+    design = plan(opened, aim, names, levels, missing, declared.indicated, protected, unused)
     design = evolve(design, schema=declared)
     if isinstance(opened.original, Spooled):
         opened.original.use(opened.needed(design.source_names))
@@ -452,10 +454,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     """
     check_names([score, target], "columns")
     source = located(source)
-    if schema is not None:
-        others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
-        schema = schema.only([score, target, *others])
-    opened = read_table(source, features=[score], schema=schema, where=where)._source
+    opened = read_table(source, False, features=[score], schema=schema, where=where)._source
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
         raise unknown_column("target", target, opened.name, kinds)
@@ -481,7 +480,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     )
     if numeric and wanted is not None:
         return _with_class(read(target, features=[score]), wanted)
-    return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+    return _with_class(read(False, features=[score, target], categories={target: [level]}), 1.0)
 
 
 def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
