@@ -26,7 +26,6 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-from nolook.tables.read import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -80,7 +79,7 @@ class _Fitting:
         binary = np.array([False, table.binary[-1]])
         predicted = table.transformed(("prediction",), table.target_name, score, binary)
         if isinstance(self.release, EvaluationRelease):
-            return self.release.run(ScoredTable(predicted, 1.0), source, lambda _: None)
+            return self.release.run(predicted, source, lambda _: None)
         scaling = model.scaling_
         center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
         return self.release.run(predicted, center, scale, source)

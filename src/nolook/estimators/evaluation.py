@@ -26,7 +26,7 @@ from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing
-from nolook.tables.read import ScoredTable
+from nolook.tables.read import with_class
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -214,7 +214,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     rows = _scored(model, scores, X, y, label)
 
     asked = Asked(budget.epsilon, label, asked_groups, other_rows, cautions, random_state)
-    scored = Scored(called(model), rows.table.column_names[-1], str(label))
+    scored = Scored(called(model), rows.column_names[-1], str(label))
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         return evaluation_of(model, released, guarantee, rows.recipe(), scored, asked)
@@ -296,7 +296,7 @@ def _scored(
     X: object,
     y: object,
     label: float | str,
-) -> ScoredTable:
+) -> Table:
     """Return the rows' scores and targets; checks declared columns and the model only."""
     knows_centres = getattr(model, "recipe_", {}).get("missing") == "centre"
     if isinstance(X, Table):
@@ -313,7 +313,7 @@ def _scored(
     binary = np.array([False, table.binary[-1]])
     score = partial(beside_target, scores)
     view = table.transformed((_SCORE,), table.target_name, score, binary)
-    return ScoredTable(view, positive)
+    return with_class(view, positive)
 
 
 def _positive_number(table: Table, y: object, label: float | str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
@@ -51,18 +51,18 @@ from nolook.tables.schema import (
 )
 from nolook.tables.source import Source, in_words
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Subject, Table, Weights
-from nolook.tables.units import Keys
+from nolook.tables.table import Table, Weights
 
 __all__ = [
+    "ByClass",
     "OnlyScores",
-    "ScoredTable",
     "column_names",
     "open_typed",
     "read_scores",
     "read_table",
     "table_from_arrays",
     "table_from_values",
+    "with_class",
 ]
 
 
@@ -360,51 +360,15 @@ _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
 
 @frozen
-class ScoredTable:
-    """A table of one feature, the score, and a target: `positive`, or another number."""
+class ByClass:
+    """The scores of a table that :func:`with_class` made, their classes, and what each weighs."""
 
     table: Table
-    positive: float
 
     def fold(self, statistic: S) -> S:
         """Feed a statistic scores, whether each is a positive's, and what each weighs."""
-        # Of the number alone: what turns batches may be sent to other processes.
-        self.table.fold(Mapped(statistic, partial(_beside_classes, self.positive)))
+        self.table.fold(Mapped(statistic, _beside_classes))
         return statistic
-
-    @property
-    def engine(self) -> str | None:
-        """Who reads the rows, as :attr:`Table.engine`."""
-        return self.table.engine
-
-    @property
-    def unit(self) -> Unit:
-        """What neighbouring tables differ by."""
-        return self.table.unit
-
-    def sample_rows(self, most: int, keys: Keys) -> ScoredTable:
-        """Return some rows of each unit, as :meth:`Table.sample_rows`."""
-        return evolve(self, table=self.table.sample_rows(most, keys))
-
-    def subject(self) -> Subject:
-        """Return what a release is about: both columns."""
-        return evolve(self.table.subject(), columns=", ".join(self.table.column_names))
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how the table was read."""
-        return self.table.recipe()
-
-    def may_drop_rows(self) -> bool:
-        """Tell from declared types whether rows may be left out."""
-        return self.table.may_drop_rows()
-
-    def charging(self, pay: Callable[[], object]) -> ScoredTable:
-        """Return the same table; it calls `pay` as that of :meth:`Table.charging`."""
-        return evolve(self, table=self.table.charging(pay))
-
-    def finish_first_pass(self) -> None:
-        """Look for missing values if no pass has."""
-        self.table.finish_first_pass()
 
 
 @frozen
@@ -419,11 +383,9 @@ class OnlyScores:
         return statistic
 
 
-def _beside_classes(
-    positive: float, numbers: NDArray[np.float64], weights: Weights
-) -> Iterator[MarkedScores]:
+def _beside_classes(numbers: NDArray[np.float64], weights: Weights) -> Iterator[MarkedScores]:
     scores, targets = numbers
-    yield scores, targets == positive, weights
+    yield scores, targets == 1.0, weights
 
 
 def _without_classes(
@@ -479,8 +441,8 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         engine=engine,
     )
     if numeric and wanted is not None:
-        return _with_class(read(target, features=[score]), wanted)
-    return _with_class(read(False, features=[score, target], categories={target: [level]}), 1.0)
+        return with_class(read(target, features=[score]), wanted)
+    return with_class(read(False, features=[score, target], categories={target: [level]}), 1.0)
 
 
 def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
@@ -506,11 +468,15 @@ def _boolean(positive: str, declared: ColumnSchema | None) -> str:
     return _BOOLEANS.get(positive, positive)
 
 
-def _with_class(table: Table, positive: float) -> Table:
-    """Return a table's first column with, as the target, whether its last one has a value."""
+def with_class(table: Table, positive: float) -> Table:
+    """Return a table's first column with, as the target, whether its last one has a value.
+
+    What is released of it is about both columns.
+    """
     first, last = table.column_names
     binary = np.array([table.binary[0], True])
-    return table.transformed((first,), last, partial(_is_positive, positive=positive), binary)
+    mark = partial(_is_positive, positive=positive)
+    return table.transformed((first,), last, mark, binary, about=f"{first}, {last}")
 
 
 def is_of_spark(value: object, kind: str) -> bool:

@@ -110,6 +110,7 @@ class Table:
         # Shared with the tables made of this one.
         self._places = _Places()
         self._turns: tuple[Turn, ...] = ()
+        self._about: str | None = None
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
 
     def __repr__(self) -> str:
@@ -139,7 +140,7 @@ class Table:
         return Subject(
             getattr(source.original, "label", None),
             source.where,
-            self.target_name or ", ".join(self.feature_names),
+            self._about or self.target_name or ", ".join(self.feature_names),
             schema.digest if schema is not None and schema.to_dict() else None,
         )
 
@@ -376,9 +377,14 @@ class Table:
         target: str | None,
         transform: Transform,
         binary: NDArray[np.bool_],
+        about: str | None = None,
     ) -> Table:
-        """Return the same rows with each batch of numbers turned into other numbers."""
+        """Return the same rows with each batch of numbers turned into other numbers.
+
+        `about` says what a release is about, if not the target or the features.
+        """
         table = copy(self)
+        table._about = about
         table.feature_names, table.target_name, table.binary = features, target, binary
         table._turns = (*self._turns, partial(_transformed, transform))
         return table
