@@ -48,20 +48,15 @@ class Foldable(Protocol):
         """Add the rows that another one has seen."""
 
 
-class Drawing(ABC):
-    """A statistic whose rows draw random numbers, each part's its own."""
+class Drawing(Foldable):
+    """A statistic whose rows draw random numbers, each part's its own.
+
+    Its batches are numbers, weights, and the unit of each row.
+    """
 
     @abstractmethod
     def start(self, part: int, units: int | None) -> None:
         """Make ready for a part with so many units; None where a row is one."""
-
-    @abstractmethod
-    def update(self, *batch: Any) -> Self:  # noqa: ANN401
-        """Add the rows of a batch: numbers, weights, and the unit of each."""
-
-    @abstractmethod
-    def merge(self, other: Self) -> Self:
-        """Add the rows that another one has seen."""
 
 
 S = TypeVar("S", bound=Foldable)

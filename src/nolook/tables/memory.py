@@ -102,7 +102,7 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
         (Column(f"x{i}", kind, in_words(kind), nullable=False), partial(rows.column, i))
         for i in range(array.shape[1])
     ]
-    return MemorySource(_NAME, columns, array.shape[0], [rows.finite])
+    return MemorySource(_NAME, columns, array.shape[0])
 
 
 def from_target(target: object, name: str = "y") -> MemorySource:
@@ -124,7 +124,7 @@ def from_target(target: object, name: str = "y") -> MemorySource:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
     ((column, slicer),) = zip(frame.columns, frame.slicers, strict=True)
     renamed = evolve(column, name=name)
-    return MemorySource(frame.name, [(renamed, slicer)], frame.rows, frame.finite)
+    return MemorySource(frame.name, [(renamed, slicer)], frame.rows)
 
 
 def plain(text: str) -> str:
@@ -138,8 +138,7 @@ def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
         raise TableError("X and y have different numbers of rows; expected one target for each row")
     renamed = evolve(target.columns[0], name=name)
     columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
-    finite = (*left.finite, *target.finite) if left.finite and target.finite else ()
-    return MemorySource(left.name, columns, left.rows, finite)
+    return MemorySource(left.name, columns, left.rows)
 
 
 def _is_polars(source: object, kind: str) -> bool:
@@ -195,14 +194,6 @@ class _Rows(threading.local):
     def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
         self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)
         self._held: tuple[tuple[int, int], NDArray[Any]] = ((0, 0), np.empty((0, 0), dtype))
-
-    def finite(self) -> bool:
-        """Tell whether every number is finite, in a time that does not depend on where one is."""
-        rows = max(1, _MOST_HELD // max(1, self._array.shape[1]))
-        starts = range(0, len(self._array), rows)
-        parts = (_cast(self._array[i : i + rows], self._dtype) for i in starts)
-        answers = [bool(np.isfinite(part).all()) for part in parts]
-        return all(answers)
 
     def column(self, place: int, start: int, stop: int) -> Any:  # noqa: ANN401
         """Return some rows of a column."""
@@ -297,21 +288,10 @@ def _whole(column: Any) -> Any:  # noqa: ANN401
 
 
 class MemorySource:
-    """Columns of equal length that are in memory already.
+    """Columns of equal length that are in memory already."""
 
-    The callables `finite`, if any, tell together whether every cell is a finite number, faster than
-    reading the columns.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        columns: Iterable[tuple[Column, Slicer]],
-        rows: int,
-        finite: Sequence[Callable[[], bool]] = (),
-    ) -> None:
+    def __init__(self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int) -> None:
         pairs = tuple(columns)
-        self.finite = tuple(finite)
         self.name = name
         self.columns = tuple(column for column, _ in pairs)
         self.slicers = tuple(slicer for _, slicer in pairs)
@@ -344,10 +324,3 @@ class MemorySource:
 
         slicers = (partial(shifted, slicer) for slicer in self.slicers)
         return MemorySource(self.name, zip(self.columns, slicers, strict=True), last - first)
-
-    def surely_finite(self, names: Sequence[str]) -> bool:
-        """Whether every cell is known to be a finite number, if these are all the columns."""
-        if not self.finite or len(names) != len(self.columns):
-            return False
-        answers = [finite() for finite in self.finite]  # all: time must not tell where
-        return all(answers)

@@ -31,10 +31,8 @@ __all__ = [
     "blocks",
     "identifiers",
     "look",
-    "may_drop_rows",
     "row_keys",
     "rows_at_once",
-    "surely_complete",
 ]
 
 _DROPPING = "nolook.read_table(..., missing='drop-row')"
@@ -58,16 +56,6 @@ class Seen(NamedTuple):
             _refuse_gaps(source, design)
 
 
-def surely_complete(source: DeclaredSource, design: Design) -> bool:
-    """Tell whether a source is in memory, with nothing missing that can be found at once."""
-    return (
-        design.unit.column is None
-        and not (source.declares or source.where)
-        and isinstance(source.original, MemorySource)
-        and source.original.surely_finite(design.source_names)
-    )
-
-
 def look(source: DeclaredSource, design: Design) -> Seen:
     """Read all of a source, wherever something is missing: time must not tell where."""
     complete = known = True
@@ -87,19 +75,6 @@ def _refuse_gaps(source: DeclaredSource, design: Design) -> None:
             f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
             f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
         )
-
-
-def may_drop_rows(source: DeclaredSource, design: Design) -> bool:
-    """Tell from a filter, policy and declared types whether rows may be left out."""
-    if source.where is not None:
-        return True
-    if design.missing == "error":
-        return False
-    needed = {design.target}
-    if design.missing == "drop-row":
-        needed |= {f.name for f in design.features if f.levels is None}
-        needed.add(design.unit.column)
-    return any(c.may_be_missing for c in source.columns if c.name in needed)
 
 
 class RowChecksum:

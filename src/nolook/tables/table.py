@@ -28,10 +28,8 @@ from nolook.tables.scan import (
     blocks,
     identifiers,
     look,
-    may_drop_rows,
     row_keys,
     rows_at_once,
-    surely_complete,
 )
 from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Source, movable
@@ -280,14 +278,12 @@ class Table:
     def check_complete(self) -> None:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
-        One pass over the table, or a quicker one over an array in memory that is finite. With the
-        policy "error", whether it raises TableError is one bit about the data that no noise
-        protects, and all it reveals: the message says neither where nor how many values are missing
-        or infinite. The other policies reveal nothing but that the file is damaged.
+        One pass over the table. With the policy "error", whether it raises TableError is one bit
+        about the data that no noise protects, and all it reveals: the message says neither where
+        nor how many values are missing or infinite. The other policies reveal nothing but that the
+        file is damaged.
         """
         source, design = self._source, self._design
-        if surely_complete(source, design):
-            return
         if self._cluster is None:
             seen = look(source, design)
         else:
@@ -494,8 +490,18 @@ class Table:
         return table
 
     def may_drop_rows(self) -> bool:
-        """Tell if rows may be left out, so that the number of those in use is private."""
-        return may_drop_rows(self._source, self._design)
+        """Tell from a filter, policy and declared types whether rows may be left out.
+
+        The number of those in use is private then.
+        """
+        source, design = self._source, self._design
+        if source.where is not None or design.missing == "error":
+            return source.where is not None
+        needed = {design.target}
+        if design.missing == "drop-row":
+            needed |= {f.name for f in design.features if f.levels is None}
+            needed.add(design.unit.column)
+        return any(c.may_be_missing for c in source.columns if c.name in needed)
 
     def _read(self, part: int | None = None) -> Iterator[Block]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
