@@ -16,7 +16,7 @@ import pytest
 import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table
-from nolook.tables.memory import MemorySource
+from nolook.tables.source import MemorySource
 
 Y = pa.array([1.0, 2.0, 3.0])
 

@@ -22,7 +22,7 @@ from nolook.spark.cluster import PartResult, packed, unpacked
 from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.scan import RowChecksum
+from nolook.tables.folding import RowChecksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.errors import NolookError, ParameterError, TableError
-from nolook.tables import memory, read_table, table_from_arrays
+from nolook.tables import read_table, table_from_arrays
 from nolook.tables.draft import draft_schema
 
 SECRET = "SECRET-1234"
@@ -281,7 +281,7 @@ def test_infinite_values_may_stand_for_the_largest_double():
 @pytest.mark.parametrize("place", [(0, 0), (70, 2), (99, 0), None])
 @pytest.mark.parametrize("held", [1, 7, 1 << 20])
 def test_arrays_are_searched_for_missing_values_whatever_the_part(place, held, monkeypatch):
-    monkeypatch.setattr(memory, "_MOST_HELD", held)
+    monkeypatch.setattr("nolook.tables.source._MOST_HELD", held)
     values = np.arange(300.0).reshape(100, 3)
     label = np.arange(100)
     if place is not None:

@@ -10,7 +10,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.tables.files import ParquetFile
-from nolook.tables.scan import BlockCache
+from nolook.tables.folding import BlockCache
 
 ROWS, COLUMNS = 30_000, 4
 
@@ -57,7 +57,7 @@ def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
     assert len(reads) == len({str(part) for part in reads})
     once = len(reads)
     reads.clear()
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 0)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 0)
     again = fitted(path, threads=threads)
     assert len(reads) >= 6 * once
     np.testing.assert_array_equal(model.coef_, again.coef_)
@@ -75,7 +75,7 @@ def test_rows_of_units_are_kept_too(path, reads):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_all_that_is_in_use_is_kept_or_nothing(fits, path, reads, monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", ROWS * COLUMNS * 8 - (not fits))
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", ROWS * COLUMNS * 8 - (not fits))
     table = in_a_release(nolook.read_table(path, "y", missing="drop-row", threads=2))
     passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
     assert passes[0] == passes[1] == passes[2]
@@ -130,7 +130,7 @@ def test_a_pass_that_is_stopped_is_read_again_from_its_start():
 
 
 def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 160)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
     kept = BlockCache()
     assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
     assert len(list(kept.through(0, iter([])))) == 3
@@ -141,7 +141,7 @@ def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
 
 
 def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 160)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
     kept = BlockCache()
     list(kept.through(0, iter([block(1000)[:, :5]])))
     assert not list(kept.through(0, iter([])))

@@ -15,9 +15,8 @@ from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
-from nolook.tables.memory import as_array, dtype_name
 from nolook.tables.read import with_class
-from nolook.tables.source import attempt
+from nolook.tables.source import as_array, attempt, dtype_name
 
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger

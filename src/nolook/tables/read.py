@@ -33,15 +33,6 @@ from nolook.tables.design import (
 from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.folding import Mapped, Rows, S
-from nolook.tables.memory import (
-    MemorySource,
-    as_array,
-    from_array,
-    from_frame,
-    from_target,
-    join,
-    plain,
-)
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -49,7 +40,17 @@ from nolook.tables.schema import (
     as_schema,
     check_categories,
 )
-from nolook.tables.source import Source, in_words
+from nolook.tables.source import (
+    MemorySource,
+    Source,
+    as_array,
+    from_array,
+    from_frame,
+    from_target,
+    in_words,
+    join,
+    plain,
+)
 from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table, Weights
 

@@ -26,7 +26,7 @@ from nolook._language import parameter_name
 from nolook._language import usage_hint as written
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
-from nolook.tables.memory import as_text
+from nolook.tables.source import as_text
 
 __all__ = ["Schema"]
 

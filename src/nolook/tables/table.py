@@ -17,15 +17,19 @@ from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design
-from nolook.tables.folding import DistributedSource, Drawing, Foldable, S, fold
-from nolook.tables.scan import (
+from nolook.tables.folding import (
     Block,
     BlockCache,
+    DistributedSource,
+    Drawing,
+    Foldable,
     RowChecksum,
     Run,
+    S,
     Seen,
     Weights,
     blocks,
+    fold,
     identifiers,
     look,
     row_keys,
