@@ -21,7 +21,6 @@ from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from nolook.tables.read import ScoredTable
 from papers.barczewski2024.experiments import TABLES
 from papers.barczewski2024.scores import scored
 
@@ -42,7 +41,7 @@ class Rows:
     @property
     def table(self):
         """The table that a release reads."""
-        return ScoredTable(table_from_arrays(self.scores[:, np.newaxis], self.positive), 1.0)
+        return table_from_arrays(self.scores[:, np.newaxis], self.positive)
 
 
 def rare():

@@ -113,7 +113,7 @@ def chromium() -> str:
 @pytest.fixture
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every pass read the table anew, as if it were a long one."""
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 0)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 0)
 
 
 @pytest.fixture

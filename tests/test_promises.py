@@ -20,7 +20,7 @@ from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
-from nolook.tables.scan import CACHE_BYTES
+from nolook.tables.folding import CACHE_BYTES
 from papers.barczewski2024.scores import scored
 from papers.swope2024.tables import synthetic
 from tests.thresholds import LASSO_SPEED, MEAN_AUC_ERROR, TUKEY_R2

@@ -10,13 +10,12 @@ from nolook.algorithms import hosmer_lemeshow, node_counts, range_search, roc
 from nolook.algorithms.evaluation import evaluation_release
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from nolook.tables.read import ScoredTable
 
 ROWS = list(itertools.product([-3.0, 0.0, 0.5, 1.0], [False, True]))
 
 
 def scored(scores, positive):
-    return ScoredTable(table_from_arrays(scores[:, np.newaxis], positive), 1.0)
+    return table_from_arrays(scores[:, np.newaxis], positive)
 
 
 def table(rows):

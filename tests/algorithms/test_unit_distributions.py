@@ -31,7 +31,6 @@ from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.release import for_unit
 from nolook.statistics.group_sums import GROUP_UNIT
-from nolook.tables.read import ScoredTable
 
 WHOLE = 2**30
 GRID = nolook.LinearGrid(1 / 64, 1, 1 / 64)
@@ -96,7 +95,7 @@ def opened(table, name, **unit):
     frame = pd.DataFrame({"id": identifiers, "p": scores, "y": positives.astype(float)})
     if "columns" in name:
         return nolook.read_table(frame, features=["p", "y"], **unit)
-    return ScoredTable(nolook.read_table(frame, "y", features=["p"], **unit), 1.0)
+    return nolook.read_table(frame, "y", features=["p"], **unit)
 
 
 def panel(units, most=50, seed=0, correlation=0.5):
@@ -312,7 +311,7 @@ def test_the_interval_of_the_area_covers_that_of_units(correlation):
     for seed in range(runs):
         table = panel(600, seed=seed, correlation=correlation)
         curve = nolook.ROCCurve(0.5, GRID, random_state=seed)
-        low, high = curve.fit(opened(table, "", unit="id").table).auc_interval_
+        low, high = curve.fit(opened(table, "", unit="id")).auc_interval_
         covered += low <= share_of_wins(table) <= high
     assert covered / runs >= 0.93
 
@@ -328,7 +327,7 @@ def test_a_calibrated_model_is_not_refuted_by_rows_that_are_alike(correlation, r
         return np.mean(
             [
                 nolook.HosmerLemeshow(20.0, random_state=seed)
-                .fit(opened(table, "", **unit).table)
+                .fit(opened(table, "", **unit))
                 .p_value_
                 < 0.05
                 for seed, table in enumerate(tables)
@@ -341,7 +340,7 @@ def test_a_calibrated_model_is_not_refuted_by_rows_that_are_alike(correlation, r
 
 
 def test_with_several_full_rows_no_p_value_is_given():
-    found = nolook.HosmerLemeshow(1.0).fit(opened(panel(50), "", unit="id", rows_per_unit=5).table)
+    found = nolook.HosmerLemeshow(1.0).fit(opened(panel(50), "", unit="id", rows_per_unit=5))
     assert found.p_value_ is None
     assert math.isfinite(found.statistic_)
 
@@ -352,7 +351,8 @@ def test_with_several_full_rows_no_p_value_is_given():
 def test_several_full_rows_cannot_be_replaced(kind, name, costs_nothing):
     """Two units may have another number of rows, so none is public."""
     rows = opened(panel(50), name, unit="id", rows_per_unit=5)
-    rows = rows.table if name == "classes" else rows.select(np.array([True, False]))
+    if name == "columns":
+        rows = rows.select(np.array([True, False]))
     fit = partial(kind(0.5, GRID, relation="replace").fit, rows)
     costs_nothing(fit, "'replace' and rows_per_unit 5", relation="replace")
 

@@ -144,3 +144,33 @@ def test_fits_of_one_table_at_the_same_time_are_each_charged(unit, ledger, tmp_p
         thread.join()
     assert not failed
     assert ledger.spent.epsilon == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_pipeline_is_charged_by_the_first_pass_of_its_first_part(unit, ledger, tmp_path):
+    columns = pq.read_table(stored(tmp_path) and tmp_path / "t.parquet")
+    pq.write_table(
+        columns.append_column("who", pa.array(np.arange(3_000) // 2)), tmp_path / "t.parquet"
+    )
+    table = read_table(tmp_path / "t.parquet", "y", features=["a", "b", "c"], unit=unit)
+    pipeline = nolook.make_private_pipeline(
+        nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
+    )
+    spent = {}
+
+    def note(stage, *_):
+        spent[stage] = ledger.spent.epsilon
+
+    pipeline.fit(table, ledger=ledger, progress=note)
+    assert spent["selection"] == 0.0
+    assert spent["regression"] == spent["results"] == pytest.approx(1.0)
+
+
+def test_a_part_of_a_release_that_could_not_be_paid_is_not_paid_by_asking_again(tmp_path):
+    def refuse():
+        raise nolook.LedgerError("nothing left")
+
+    table = stored(tmp_path).charging(refuse)
+    for _ in range(2):
+        with pytest.raises(nolook.LedgerError):
+            table.fold(Histograms(row_counts))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.formats.predictions import check_prediction_file, write_predictions
+from nolook.tables.files import ParquetFile
 from tests.hostile.arbitrary import store
 from tests.report.hand_made import fitted
 
@@ -160,16 +161,16 @@ def test_an_unknown_ending_is_refused(tmp_path, name):
     check_prediction_file(tmp_path / "P.CSV")
 
 
-def test_a_table_that_is_cut_short_on_the_way_leaves_no_file(tmp_path, monkeypatch):
-    pq.write_table(pa.table({**numbers(10), "id": range(10)}), tmp_path / "t.parquet")
-    table = opened(tmp_path / "t.parquet")
-    ordinary = table._source.batches
+def test_a_table_that_is_changed_on_the_way_leaves_no_file(tmp_path, monkeypatch):
+    rows = pa.table({**numbers(10), "id": range(10)})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    table, ordinary = opened(tmp_path / "t.parquet"), ParquetFile._stream
 
-    def batches(names):
-        found = list(ordinary(names))
-        return iter(found if "age" in names else [one.slice(0, 5) for one in found])
+    def stream(self, names):
+        yield from ordinary(self, names)
+        pq.write_table(rows.slice(0, 5), tmp_path / "t.parquet")
 
-    monkeypatch.setattr(table._source, "batches", batches)
+    monkeypatch.setattr(ParquetFile, "_stream", stream)
     with pytest.raises(TableError, match="was changed or removed while it was in use"):
         write_predictions(model(), table, tmp_path / "p.parquet", ("id",))
     assert not (tmp_path / "p.parquet").exists()

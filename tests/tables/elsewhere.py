@@ -8,7 +8,6 @@ from functools import partial
 import nolook
 from nolook.spark.cluster import Engine, PartResult, next_pieces, packed, state_of, unpacked
 from nolook.spark.moving import Pieces
-from nolook.tables.conversion import original
 from nolook.tables.table import Table
 
 
@@ -54,5 +53,5 @@ class Elsewhere(Engine):
 
 def elsewhere(table, fault=lambda answers: answers, reorder=reversed):
     """Return the table with its rows read elsewhere."""
-    away = Elsewhere(original(table._source), fault, reorder)
+    away = Elsewhere(table._source.original, fault, reorder)
     return Table(table.with_source(away)._source, table._design)

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table
+from nolook.tables.source import MemorySource
 
 Y = pa.array([1.0, 2.0, 3.0])
 
@@ -267,7 +269,7 @@ class TestMissing:
     )
     def test_rows_keep_their_place_for_predictions(self, missing, complete):
         opened = read_table(self.STORED, features=["a", "b"], missing=missing)
-        ((numbers, present),) = opened.batches_in_place()
+        ((numbers, present, _),) = opened.batches_in_place()
         np.testing.assert_array_equal(numbers, [[1, 0, 3, 0, 5], [1, 2, 0, 4, 5]])
         np.testing.assert_array_equal(present, np.array(complete, dtype=bool))
 
@@ -299,10 +301,15 @@ class TestMissing:
         with pytest.raises(TableError, match="damaged"):
             read_table(path, "y", missing=missing).check_complete()
 
-    def test_no_pass_over_arrays_of_finite_numbers(self, monkeypatch):
-        opened = read_table(np.ones((3, 2)))
-        monkeypatch.setattr(type(opened._source), "batches", None)
-        opened.check_complete()
+    def test_predictions_take_one_pass_over_their_rows(self, monkeypatch):
+        X = np.arange(600.0).reshape(-1, 2)
+        model = nolook.LinearRegression(1.0, 1e-6, random_state=1).fit(X, X[:, 0])
+        passes, batches = [], MemorySource.batches
+        monkeypatch.setattr(
+            MemorySource, "batches", lambda *given: passes.append(1) or batches(*given)
+        )
+        assert model.predict(X).shape == (300,)
+        assert len(passes) == 1
 
     def test_batches_stay_finite_without_the_check(self, numbers_of):
         opened = read_table(self.STORED, "y", features=["a"])

@@ -39,7 +39,7 @@ def rows_of(path, *, multiline=False, **options):
     names, schema = options.pop("features", ["a", "b", "c"]), Schema(multiline=multiline)
     opened = read_table(path, features=names, schema=schema, **options)
     found = [
-        np.where(complete, numbers, math.nan) for numbers, complete in opened.batches_in_place()
+        np.where(complete, numbers, math.nan) for numbers, complete, _ in opened.batches_in_place()
     ]
     return np.concatenate(found, axis=1).T if found else np.empty((0, opened.n_columns))
 

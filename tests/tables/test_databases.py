@@ -24,7 +24,7 @@ CELL = "31415926535"
 
 
 def numbers(table) -> np.ndarray:
-    batches = [numbers for numbers, _ in table.batches_in_place()]
+    batches = [numbers for numbers, *_ in table.batches_in_place()]
     return np.concatenate(batches, axis=1) if batches else np.empty((table.n_columns, 0))
 
 

@@ -55,7 +55,7 @@ def store(path, content):
 def rows_of(path, schema, **options):
     """Every row of numbers, NaN where one is missing."""
     opened = read_table(path, schema=schema, missing="zero", **options)
-    found = [numbers.copy() for numbers, _ in opened.batches_in_place()]
+    found = [numbers.copy() for numbers, *_ in opened.batches_in_place()]
     return np.concatenate(found, axis=1).T if found else np.empty((0, opened.n_columns))
 
 

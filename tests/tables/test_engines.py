@@ -22,7 +22,7 @@ from nolook.spark.cluster import PartResult, packed, unpacked
 from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.scan import RowChecksum
+from nolook.tables.folding import RowChecksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 
@@ -81,7 +81,7 @@ def test_every_table_travels_with_its_parts(missing, path):
     bare = pickle.dumps(table.with_source(None))
     read = [
         batch
-        for part in table._source._source.parts()
+        for part in table._source.original.parts()
         for batch in pickle.loads(bare).with_source(pickle.loads(pickle.dumps(part))).batches()
     ]
     np.testing.assert_array_equal(
@@ -90,11 +90,11 @@ def test_every_table_travels_with_its_parts(missing, path):
 
 
 def test_what_is_sent_has_neither_rows_nor_who_pays(path):
-    table = opened(path)
-    table._units, table._first_pass.pay = "rows", lambda: None  # no lambda can be pickled
+    table = opened(path).charging(lambda: None)  # no lambda can be pickled
+    table._places.units = "rows"
     sent = pickle.loads(pickle.dumps(table.with_source(None)))
-    assert sent._units is None
-    assert sent._source._source is None
+    assert sent._places.units is None
+    assert sent._source.original is None
 
 
 @pytest.mark.parametrize("method", ["LinearRegression", "LogisticRegression"])
@@ -219,7 +219,7 @@ def test_methods_that_need_rows_together_are_refused_by_name_and_unpaid(method, 
     with pytest.raises(ParameterError, match=f"{type(method).__name__} needs all rows in one"):
         method.fit(table, ledger=ledger)
     assert ledger.spent.epsilon == 0.0
-    assert table._source._source.passes == 0
+    assert table._source.original.passes == 0
 
 
 BY_SAMPLE = [
@@ -367,6 +367,11 @@ def test_so_many_rows_of_each_unit_are_the_same_in_every_pass_and_order(path):
     assert first.shape == kept(table, fixed(1)).shape
 
 
+def test_a_part_of_a_release_draws_no_other_rows_elsewhere(path):
+    once = elsewhere(of_units(path, "id", 2)).sample_rows(2, fixed(1))
+    np.testing.assert_array_equal(kept(once, fixed(2)), collected(once))
+
+
 def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
     """Of ten rows, nine of them equal, each is kept as often as any other; in each unit anew."""
     units = 4_000
@@ -473,3 +478,20 @@ def test_files_of_every_kind_travel(several, file_store, tmp_path):
         each.fold(MomentMatrix(table.n_columns, 2**40)).value for each in (table, elsewhere(table))
     )
     np.testing.assert_array_equal(here, away)
+
+
+def test_whatever_is_declared_of_columns_travels(path, tmp_path):
+    """Words of a dictionary, integers as identifiers, and conditions on either."""
+    stored = pq.read_table(path)
+    words = pa.array([f"w{i % 5}" for i in range(len(stored))]).dictionary_encode()
+    pq.write_table(stored.append_column("coded", words), tmp_path / "t.parquet")
+    table = read_table(
+        tmp_path / "t.parquet",
+        "y",
+        features=["a", "coded"],
+        schema={"columns": {"coded": {"type": "category", "levels": ["w0", "w1"]}}},
+        unit="id",
+        where=[("coded", "!=", "w4")],
+        missing="drop-row",
+    )
+    np.testing.assert_array_equal(collected(elsewhere(table)), collected(table))

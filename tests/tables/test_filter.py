@@ -18,7 +18,6 @@ import nolook
 import nolook.cli
 from nolook.errors import NolookError, ParameterError, TableError
 from nolook.tables.filter import check_where, read_condition
-from nolook.tables.table import SourceColumns
 from tests.tables.database_places import DATABASES
 
 ROWS = 60
@@ -199,12 +198,14 @@ def test_units_and_folds_are_those_of_the_rows_in_use():
 
 def test_columns_kept_beside_are_those_of_the_same_rows():
     read = nolook.read_table(TABLE, features=["x"], where=MIXED, missing="drop-row")
-    kept = SourceColumns(read, ["id", "word"])
-    count = sum(numbers.shape[1] for numbers, _ in read.batches_in_place())
-    assert kept.take(count).column("id").to_pylist() == expected(MIXED)
+    (batch,) = read.batches_in_place(["id", "word"])
+    assert batch[2][0].to_pylist() == expected(MIXED)
+    assert len(batch[1]) == len(batch[2][1]) == len(expected(MIXED))
     views = pa.table({"x": [1.0, 2.0], "who": pa.array(["a", "b"]).cast(pa.string_view())})
     read = nolook.read_table(views, features=["x"], where=[("x", ">", 1)])
-    assert SourceColumns(read, ["who"]).take(1).column("who").to_pylist() == ["b"]
+    ((_, _, (cells,)),) = read.batches_in_place(["who"])
+    assert cells.to_pylist() == ["b"]
+    assert read.fields_beside(["who"]) == [pa.field("who", cells.type)]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ PLACES = {
 def test_parts_in_order_are_the_table_and_can_be_read_in_any_order(
     place, frame, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("nolook.tables.memory._PART_NUMBERS", 3 * 15_000)
+    monkeypatch.setattr("nolook.tables.source._PART_NUMBERS", 3 * 15_000)
     make, count = PLACES[place]
     opened = read_table(
         make(frame, tmp_path), features=["x", "n", "t"], categories={"t": ["a", "b"]}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.errors import NolookError, ParameterError, TableError
-from nolook.tables import memory, read_table, table_from_arrays
+from nolook.tables import read_table, table_from_arrays
 from nolook.tables.draft import draft_schema
 
 SECRET = "SECRET-1234"
@@ -223,6 +223,7 @@ def test_nothing_public_counts_the_rows():
         "count_units",  # of the table's own, as `units`
         "engine",
         "feature_names",
+        "fields_beside",
         "keeping_infinite",
         "sample_rows",
         "may_drop_rows",
@@ -233,6 +234,7 @@ def test_nothing_public_counts_the_rows():
         "select",
         "finish_first_pass",
         "filled",
+        "transformed",
         "has_gaps",
         "subject",
         "target_name",
@@ -255,7 +257,7 @@ def test_a_selection_has_the_same_rows_and_fewer_columns():
     (numbers,) = part.batches()
     # The second row lacks a value of a column that is not selected, as in the whole table.
     np.testing.assert_array_equal(numbers, [[4.0, 6.0], [0.0, 0.0], [7.0, 7.0]])
-    ((in_place, complete),) = part.batches_in_place()
+    ((in_place, complete, _),) = part.batches_in_place()
     assert in_place.shape == (3, 3)
     assert complete.tolist() == [True, False, True]
     assert part.recipe() == whole.recipe()
@@ -279,7 +281,7 @@ def test_infinite_values_may_stand_for_the_largest_double():
 @pytest.mark.parametrize("place", [(0, 0), (70, 2), (99, 0), None])
 @pytest.mark.parametrize("held", [1, 7, 1 << 20])
 def test_arrays_are_searched_for_missing_values_whatever_the_part(place, held, monkeypatch):
-    monkeypatch.setattr(memory, "_MOST_HELD", held)
+    monkeypatch.setattr("nolook.tables.source._MOST_HELD", held)
     values = np.arange(300.0).reshape(100, 3)
     label = np.arange(100)
     if place is not None:

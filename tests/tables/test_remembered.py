@@ -10,7 +10,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.tables.files import ParquetFile
-from nolook.tables.scan import BlockCache
+from nolook.tables.folding import BlockCache
 
 ROWS, COLUMNS = 30_000, 4
 
@@ -44,6 +44,10 @@ def fitted(path, kind=nolook.LinearRegression, **given):
     return kind(1.0, 1e-6, random_state=1).fit(table)
 
 
+def in_a_release(table):
+    return table.charging(lambda: None)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
     threads, path, reads, monkeypatch
@@ -53,7 +57,7 @@ def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
     assert len(reads) == len({str(part) for part in reads})
     once = len(reads)
     reads.clear()
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 0)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 0)
     again = fitted(path, threads=threads)
     assert len(reads) >= 6 * once
     np.testing.assert_array_equal(model.coef_, again.coef_)
@@ -71,8 +75,8 @@ def test_rows_of_units_are_kept_too(path, reads):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_all_that_is_in_use_is_kept_or_nothing(fits, path, reads, monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", ROWS * (COLUMNS * 8 + 1) - (not fits))
-    table = nolook.read_table(path, "y", missing="drop-row", threads=2)._fresh()
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", ROWS * COLUMNS * 8 - (not fits))
+    table = in_a_release(nolook.read_table(path, "y", missing="drop-row", threads=2))
     passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
     assert passes[0] == passes[1] == passes[2]
     assert len(reads) == len(table._parts) * (1 if fits else 3)
@@ -94,12 +98,12 @@ def test_what_is_kept_of_a_table_goes_with_the_release(path, reads):
 def test_rows_in_memory_are_not_kept_twice():
     rng = np.random.default_rng(0)
     table = nolook.read_table(pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100)}), "y")
-    assert table._fresh()._means.kept is None
+    assert in_a_release(table)._run.kept is None
 
 
 def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
     def kept(source):
-        return nolook.read_table(source, "y")._fresh()._means.kept is not None
+        return in_a_release(nolook.read_table(source, "y"))._run.kept is not None
 
     (tmp_path / "more").mkdir()
     held = pq.read_table(path)
@@ -112,22 +116,22 @@ def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
 
 
 def block(rows):
-    return np.ones((2, rows)), np.ones(rows, dtype=bool)
+    return np.ones((2, rows))
 
 
 def test_a_pass_that_is_stopped_is_read_again_from_its_start():
-    kept = BlockCache(None, None)
+    kept = BlockCache()
     stopped = kept.through(0, iter([block(100), block(100)]))
     next(stopped)
     stopped.close()
     assert len(list(kept.through(0, iter([block(500)])))) == 1
-    ((numbers, _),) = kept.through(0, iter([]))
+    (numbers,) = kept.through(0, iter([]))
     assert numbers.shape == (2, 500)
 
 
 def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 170)
-    kept = BlockCache(None, None)
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
+    kept = BlockCache()
     assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
     assert len(list(kept.through(0, iter([])))) == 3
     # The same rows as one part: they no longer fit, and are read each time.
@@ -137,15 +141,15 @@ def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
 
 
 def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
-    monkeypatch.setattr("nolook.tables.scan.CACHE_BYTES", 10 * 170)
-    kept = BlockCache(None, None)
-    numbers, complete = block(1000)
-    list(kept.through(0, iter([(numbers[:, :5], complete[:5])])))
+    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
+    kept = BlockCache()
+    list(kept.through(0, iter([block(1000)[:, :5]])))
     assert not list(kept.through(0, iter([])))
 
 
 def test_fits_within_a_release_share_what_is_kept(path):
-    table = nolook.read_table(path, "y", missing="drop-row")._fresh()
-    kept = table._means.kept
-    assert table._fresh()._means.kept is kept
-    assert table.keeping_infinite()._fresh()._means.kept is not kept
+    table = in_a_release(nolook.read_table(path, "y", missing="drop-row"))
+    assert in_a_release(table)._run is table._run
+    assert table.select(np.ones(COLUMNS - 1, dtype=bool))._run is table._run
+    with pytest.raises(RuntimeError):
+        table.keeping_infinite()

@@ -160,3 +160,13 @@ def test_words_for_nothing_stay_missing_in_a_target_of_words(tmp_path):
         tmp_path / "t.csv", "y", features=["a"], schema=schema, positive="yes", missing="drop-row"
     )
     assert [batch.tolist() for batch in opened.batches()] == [[[1, 2], [1, 0]]]
+
+
+def test_false_stands_for_no_target_and_no_unit_whatever_is_declared():
+    columns = {"y": {"type": "number", "use": "target"}, "who": {"type": "text", "use": "unit"}}
+    frame = pa.table({"x": [1.0, 2.0], "y": [3.0, 4.0], "who": ["a", "a"]})
+    schema = nolook.Schema(columns)
+    whole = nolook.read_table(frame, features=["x"], schema=schema)
+    assert (whole.target_name, whole.unit.column) == ("y", "who")
+    alone = nolook.read_table(frame, False, features=["y"], schema=schema, unit=False)
+    assert (alone.column_names, alone.unit.column) == (("y",), None)

@@ -20,9 +20,7 @@ from nolook.tables import (
 )
 from nolook.tables import (
     files,
-    memory,
     read_table,
-    scan,
     table_from_arrays,
     table_from_values,
 )
@@ -86,9 +84,9 @@ def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, m
 def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, size):
     stored = store(arrow_table(rows), tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "_MAX_ROWS", size)
+        patch.setattr("nolook.tables.folding._MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
-        patch.setattr(memory, "_MOST_ROWS", 4)
+        patch.setattr("nolook.tables.source._MOST_ROWS", 4)
         patch.setattr(text_files, "_BLOCK", 11)
         opened = read_table(
             stored, "label", features=FEATURES, categories=LEVELS, missing="drop-row"

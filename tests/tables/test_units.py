@@ -323,7 +323,7 @@ def test_integers_that_pandas_made_fractions_are_no_identifiers():
 def test_rows_that_were_not_there_when_rows_were_counted_are_left_out():
     table = read_table(STORED, "y", features=["x"], unit="id")
     whole = table.units()
-    table._units = Units(whole.between(0, 3).astype(np.uint32), np.array([2, 1]))
+    table._places.units = Units(whole.between(0, 3).astype(np.uint32), np.array([2, 1]))
     batches = table.fold(Collected()).batches
     assert sum(numbers.shape[1] for numbers, _ in batches) == 3
     assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]

@@ -220,7 +220,6 @@ class FoldsInSequence(Generic[_Model, _Found]):
         self, table: Table, source: ByteSource, announce: Announce
     ) -> list[tuple[_Model, _Found] | None]:
         """Return the model of each fold with what was found of it; None where a fit failed."""
-        table.finish_first_pass()
         announce("folds")
         released: list[tuple[_Model, _Found] | None] = []
         # Drawn once: another draw for another pass would put a row into several evaluations.

@@ -25,7 +25,8 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.tables.read import ScoredTable
+from nolook.tables import Table
+from nolook.tables.read import ByClass
 
 __all__ = [
     "CALIBRATION_SHARE",
@@ -101,7 +102,7 @@ class EvaluationRelease:
             groups = groups[0], event_for_rows(groups[1], most, "add-remove")
         return EvaluationRelease(self.curve.for_rows_per_unit(most), groups)
 
-    def run(self, table: ScoredTable, source: ByteSource, announce: Announce) -> Judged:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
         curve = self.curve.run(table, source, announce)
         scores = both_classes(*curve[1:])
@@ -110,8 +111,8 @@ class EvaluationRelease:
         groups, event = self.groups
         borders = quantile_borders(scores, groups)
         announce("groups")
-        weighing = Weighing.of(table.table, "add-remove")
-        sums = release_sums(table, borders, event.epsilon, source, weighing)
+        weighing = Weighing.of(table, "add-remove")
+        sums = release_sums(ByClass(table), borders, event.epsilon, source, weighing)
         return Judged(curve, scores, sums)
 
 

@@ -39,8 +39,9 @@ from nolook.statistics.group_sums import (
     GroupSums,
     excess_sensitivities,
 )
+from nolook.tables import Table
 from nolook.tables.folding import Rows
-from nolook.tables.read import OnlyScores, ScoredTable
+from nolook.tables.read import ByClass, OnlyScores
 
 __all__ = [
     "BORDERS_SHARE",
@@ -100,11 +101,12 @@ class HosmerLemeshowPlan:
         return evolve(self, borders=self.borders.for_rows_per_unit(most), sums=sums)
 
     def run(
-        self, table: ScoredTable, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
-        weighing = Weighing.of(table.table, self.borders.relation)
-        return release_groups(table, self, source, announce, weighing)
+        return release_groups(
+            ByClass(table), self, source, announce, Weighing.of(table, self.borders.relation)
+        )
 
     @property
     def group_epsilon(self) -> float:

@@ -40,8 +40,9 @@ from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
+from nolook.tables import Table
 from nolook.tables.folding import Rows
-from nolook.tables.read import OnlyScores, ScoredTable
+from nolook.tables.read import ByClass, OnlyScores
 
 __all__ = ["RocPlan", "RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
 
@@ -119,15 +120,14 @@ class RocRelease:
         return evolve(self, plan=self.plan.for_rows_per_unit(most))
 
     def run(
-        self, table: ScoredTable, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Release the grid, and the distributions of positive and negative scores."""
-        grid = self.grid
-        if grid is None:
-            grid = search_grid(table, self.plan, source, announce, table.unit.weight_scale)
+        rows = ByClass(table)
+        grid = self.grid or search_grid(rows, self.plan, source, announce, table.unit.weight_scale)
         announce("counts")
-        weighing = Weighing.of(table.table, self.plan.relation)
-        found = release_roc(table, grid.points(), self.plan, self.smoothing, source, weighing)
+        weighing = Weighing.of(table, self.plan.relation)
+        found = release_roc(rows, grid.points(), self.plan, self.smoothing, source, weighing)
         return grid, *found
 
 

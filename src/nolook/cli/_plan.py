@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from attrs import frozen
@@ -168,21 +168,18 @@ class _Opened:
     names: str | None
     given: dict[str, Any]
 
-    def _read(self, target: str | None, schema: Schema, **options: Any) -> Table:  # noqa: ANN401
+    def _read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
         from nolook.tables import read_table
 
-        return read_table(self.place, target, schema=schema, **options, **self.given)
+        return read_table(self.place, target, schema=self.schema, **options, **self.given)
 
     def whole(self) -> Table:
         """Return the table of all its features."""
-        return self._read(self.target or None, self.schema, **column_options(self.names, None))
+        return self._read(self.target or None, **column_options(self.names, None))
 
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""
-        name = number_in(self.whole())
-        used = (name, *self.schema.used_as("unit"), *(c[0] for c in self.given["where"]))
-        schema = self.schema.only(used)
-        return self._read(None, schema, features=[name])
+        return self._read(False, features=[number_in(self.whole())])
 
 
 def _check_given(

@@ -59,7 +59,6 @@ def predict(
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
-    from nolook.tables.schema import as_schema
 
     kept = () if keep is None else column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
@@ -70,9 +69,8 @@ def predict(
         check_prediction_file(output, kept)
         fitted = model_of(model)
         recipe = fitted.recipe_
-        used = (*recipe["features"], *(condition[0] for condition in rows))
-        declared = as_schema(schema or recipe.get("schema")).only(used)
-        options = recipe | {"schema": declared, "where": rows}
-        write_predictions(fitted, read_table(place, **options), output, kept)
+        options = recipe | {"schema": schema or recipe.get("schema"), "where": rows}
+        opened = read_table(place, False, unit=False, **options)
+        write_predictions(fitted, opened, output, kept)
         for words in constant_in_words(regression_of(fitted)):
             say(console(), words)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 from attrs import field, frozen
@@ -152,10 +152,7 @@ class Release:
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        declared = self.declared
-        used = (*names, *declared.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
-        schema = declared.only(used)
-        table = self._read(None, features=names, schema=schema)
+        table = self._read(False, features=names, schema=self.declared)
         if table.feature_names != tuple(names):
             raise ParameterError(
                 f"{parameter_name('features')} names a column that the schema makes categories "
@@ -228,7 +225,7 @@ class Release:
                     raise unknown_column(option, name, repr(str(called(self.place))), known)
         return self.declared.without(excluded)
 
-    def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
+    def _read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 

@@ -15,9 +15,8 @@ from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
-from nolook.tables.memory import as_array, dtype_name
-from nolook.tables.read import ScoredTable
-from nolook.tables.source import attempt
+from nolook.tables.read import with_class
+from nolook.tables.source import as_array, attempt, dtype_name
 
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
@@ -90,10 +89,10 @@ class ScoredEstimator(PrivateFinding):
         """
         return self._fit(scores, target, ledger, progress)
 
-    def _rows(self, X: object, y: object) -> ScoredTable:
+    def _rows(self, X: object, y: object) -> Table:
         rows = scored_table(X, y, self.pos_label)
         self.recipe_ = rows.recipe()
-        score, about = rows.table.column_names
+        score, about = rows.column_names
         self.scored_ = Scored(score, about, str(self.pos_label))
         return rows
 
@@ -111,12 +110,12 @@ def check_pos_label(label: object) -> None:
         )
 
 
-def scored_table(scores: object, target: object, pos_label: float | str) -> ScoredTable:
+def scored_table(scores: object, target: object, pos_label: float | str) -> Table:
     """Put scores and target into one table; infinite scores count as the largest double."""
     if isinstance(scores, Table):
         table = _with_target(scores, target, pos_label)
-        return ScoredTable(table.keeping_infinite(), float(pos_label))
-    return ScoredTable(_joined(scores, target, pos_label).keeping_infinite(), 1.0)
+        return with_class(table.keeping_infinite(), float(pos_label))
+    return with_class(_joined(scores, target, pos_label).keeping_infinite(), 1.0)
 
 
 def _with_target(table: Table, target: object, pos_label: float | str) -> Table:

@@ -88,11 +88,12 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
     missing = estimator.recipe_["missing"]
     table = table_from_arrays(X, missing="centre" if missing == "centre" else "error")
     validate_data(estimator, X, reset=False, skip_check_array=True)
-    table.check_complete()
-    batches = list(table.batches())
-    if not batches:
-        return np.empty((0, table.n_columns))
-    return np.concatenate(batches, axis=1).T
+    rows = [np.empty((table.n_columns, 0))]
+    for numbers, complete, _ in table.batches_in_place():
+        rows.append(numbers)
+        if not complete.all():
+            table.check_complete()  # which raises
+    return np.concatenate(rows, axis=1).T
 
 
 def named_rows(model: Any, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401

@@ -20,7 +20,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.releasing import Progress, Rows, make_release, warn
+from nolook.estimators.releasing import Progress, make_release, warn
 from nolook.estimators.result import Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -183,7 +183,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
             warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))
         return self
 
-    def _within_reach(self, rows: Rows) -> Rows:
+    def _within_reach(self, rows: Table) -> Table:
         """Return rows; refuse those that an engine such as Spark reads, if they must be together.
 
         Parameters alone decide that: how many rows there are is private.

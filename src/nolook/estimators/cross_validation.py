@@ -26,8 +26,6 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-from nolook.tables.read import ScoredTable
-from nolook.tables.table import View
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -79,9 +77,9 @@ class _Fitting:
     def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
         score = partial(beside_target, ModelScores(model))
         binary = np.array([False, table.binary[-1]])
-        predicted = View(table, ("prediction",), table.target_name, score, binary)
+        predicted = table.transformed(("prediction",), table.target_name, score, binary)
         if isinstance(self.release, EvaluationRelease):
-            return self.release.run(ScoredTable(predicted, 1.0), source, lambda _: None)
+            return self.release.run(predicted, source, lambda _: None)
         scaling = model.scaling_
         center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
         return self.release.run(predicted, center, scale, source)

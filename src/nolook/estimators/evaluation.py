@@ -26,8 +26,7 @@ from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing
-from nolook.tables.read import ScoredTable
-from nolook.tables.table import View
+from nolook.tables.read import with_class
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -215,7 +214,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     rows = _scored(model, scores, X, y, label)
 
     asked = Asked(budget.epsilon, label, asked_groups, other_rows, cautions, random_state)
-    scored = Scored(called(model), rows.table.column_names[-1], str(label))
+    scored = Scored(called(model), rows.column_names[-1], str(label))
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         return evaluation_of(model, released, guarantee, rows.recipe(), scored, asked)
@@ -297,7 +296,7 @@ def _scored(
     X: object,
     y: object,
     label: float | str,
-) -> ScoredTable:
+) -> Table:
     """Return the rows' scores and targets; checks declared columns and the model only."""
     knows_centres = getattr(model, "recipe_", {}).get("missing") == "centre"
     if isinstance(X, Table):
@@ -312,8 +311,9 @@ def _scored(
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))
     binary = np.array([False, table.binary[-1]])
-    view = View(table, (_SCORE,), table.target_name, partial(beside_target, scores), binary)
-    return ScoredTable(view, positive)
+    score = partial(beside_target, scores)
+    view = table.transformed((_SCORE,), table.target_name, score, binary)
+    return with_class(view, positive)
 
 
 def _positive_number(table: Table, y: object, label: float | str) -> float:

@@ -20,12 +20,11 @@ from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan, for_unit
 from nolook.tables import Table
-from nolook.tables.read import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["DryRun", "Progress", "Rows", "dry_running", "make_release", "warn"]
+__all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -35,9 +34,6 @@ _RUNNING = ContextVar("running", default=False)
 
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
-
-#: What a release reads: a table, or one whose columns are a score and a class.
-Rows: TypeAlias = Table | ScoredTable
 
 _REHEARSING: ContextVar[bool] = ContextVar("dry_running", default=False)
 
@@ -62,7 +58,7 @@ def dry_running() -> Iterator[None]:
 
 def make_release(
     plan: Plan[_Released],
-    open_rows: Callable[[], Rows],
+    open_rows: Callable[[], Table],
     purpose: str,
     *,
     ledger: Ledger | None,

@@ -17,7 +17,6 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
-from nolook.tables.table import SourceColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +57,7 @@ def write_predictions(
     the model needs. The name says whether it is Parquet
     or CSV.
     """
-    beside = SourceColumns(table, kept) if kept else None
-    fields = [] if beside is None else list(beside.schema)
+    fields = table.fields_beside(kept)
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
     _check_types(fields, writer, path.suffix)
@@ -67,11 +65,10 @@ def write_predictions(
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
-        for numbers, complete in table.batches_in_place():
+        for numbers, complete, cells in table.batches_in_place(kept):
             rows = named_rows(model, numbers)
             found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
             predicted = np.asarray(found, dtype=np.float64)
-            cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
 

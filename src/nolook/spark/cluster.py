@@ -19,7 +19,7 @@ from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
 from nolook.spark.moving import ByUnit
-from nolook.tables.folding import DistributedSource, Unit
+from nolook.tables.folding import DistributedSource, Identify
 from nolook.tables.source import Source, attempt
 
 __all__ = ["Engine", "PartResult", "next_pieces", "packed", "state_of", "unpacked"]
@@ -61,15 +61,13 @@ class Engine(DistributedSource):
         """
 
     def collect(
-        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Unit | None
+        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
     ) -> Iterator[Any]:
         """Yield what some work returns for every part, as a cluster does."""
         if unit is None:
             answers, due = self.states(packed(work), names)
         else:
-            source, column = unit
-            cutter = ByUnit(source, column, names)
-            cutter = self._shuffles.setdefault((column, *names), cutter)
+            cutter = self._shuffles.setdefault(tuple(names), ByUnit(unit, names))
             answers, due = self.states_by_unit(packed(work), names, cutter)
         answers = sorted(answers, key=lambda answer: answer.part)
         expected = range(len(answers) if due is None else due)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from tempfile import SpooledTemporaryFile
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,8 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.conversion import in_place_of
-from nolook.tables.source import Column, Held, Source, movable
+from nolook.tables.folding import Identify
+from nolook.tables.source import Column, Source, movable
 from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
 __all__ = ["ByUnit", "Pieces"]
@@ -37,15 +37,14 @@ class ByUnit:
 
     Parameters
     ----------
-    source : Source or None
-        What makes the identifiers of a part's columns, without rows; None if they are as they are.
-    unit : str
+    unit : callable
+        Returns the identifiers of a batch.
     names : sequence of str
         The part's columns that move.
     """
 
-    def __init__(self, source: Source | None, unit: str, names: Sequence[str]) -> None:
-        self._source, self._unit, self._names = source, unit, tuple(names)
+    def __init__(self, unit: Identify, names: Sequence[str]) -> None:
+        self._unit, self._names = unit, tuple(names)
         self._key = new_key()
 
     def pieces(self, part: Source, places: int) -> Iterator[list[tuple[int, bytes]]]:
@@ -74,10 +73,7 @@ class ByUnit:
 
     def _places(self, batch: Any, places: int) -> NDArray[np.int64]:  # noqa: ANN401
         """Return the place of each row; 0 where there is no identifier."""
-        held = Held(batch)
-        source = held if self._source is None else in_place_of(self._source, held)
-        (made,) = cast("Source", source).batches([self._unit])
-        cells, out = made.column(self._unit), np.zeros(batch.num_rows, dtype=np.int64)
+        cells, out = self._unit(batch), np.zeros(batch.num_rows, dtype=np.int64)
         known = named_rows(cells)
         if known is None:
             known = np.ones(batch.num_rows, dtype=np.bool_)

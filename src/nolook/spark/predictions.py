@@ -86,7 +86,7 @@ def _predicted(model: Any, bare: Any, names: Sequence[str], batch: Any) -> Any: 
     """Return the predictions for a record batch, null where there is none."""
     found: list[NDArray[np.float64]] = [np.empty(0)]
     present: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
-    for numbers, complete in bare.with_source(Stream(tuple(names), [batch])).batches_in_place():
+    for numbers, complete, _ in bare.with_source(Stream(tuple(names), [batch])).batches_in_place():
         rows = named_rows(model, numbers)
         classes = getattr(model, "predict_proba", None)
         found.append(model.predict(rows) if classes is None else classes(rows)[:, 1])

@@ -6,11 +6,12 @@ A cell that is not what its column is declared to be is a missing value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import date
-from functools import partial
+from functools import partial, reduce
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -21,18 +22,15 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.filter import Filtered
-from nolook.tables.schema import PARTS, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, in_words
+from nolook.tables.design import Columns
+from nolook.tables.filter import Condition, tests
+from nolook.tables.schema import PARTS, ColumnSchema, FileFormat, Schema
+from nolook.tables.source import Column, Source, in_words, movable
 
 __all__ = [
     "DeclaredSource",
     "conversion",
-    "in_place_of",
-    "needed",
-    "original",
     "trimmed",
-    "unfiltered",
 ]
 
 #: Turns an Arrow array into another of equal length.
@@ -56,13 +54,17 @@ _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
 
 Vector = NDArray[np.float64]
 
+_USUAL = FileFormat()
+
 
 class DeclaredSource:
-    """A source's columns as declared; those that are not declared stay as they are.
+    """The columns and rows of another source that are declared: converted, and chosen one by one.
+
+    Columns of which nothing is declared stay as they are, and without conditions all rows are used.
 
     Parameters
     ----------
-    source : Source
+    original : Source
     columns : mapping of str to ColumnSchema
         What each column is declared to be. Those that the source does not have are left out.
     form : FileFormat
@@ -75,13 +77,17 @@ class DeclaredSource:
     """
 
     def __init__(
-        self, source: Source, columns: Mapping[str, ColumnSchema], form: FileFormat
+        self,
+        original: Source,
+        columns: Mapping[str, ColumnSchema] = MappingProxyType({}),
+        form: FileFormat = _USUAL,
     ) -> None:
-        self.name, self._source = source.name, source
+        self.name, self.original = original.name, original
+        self.declares = bool(columns)
         # By name: which column of the source a column is made of, and how if not as it is.
         self._made: dict[str, tuple[str, Conversion | None]] = {}
         made: list[Column] = []
-        for column in source.columns:
+        for column in original.columns:
             declared = columns.get(column.name)
             if declared is None:
                 made.append(column)
@@ -93,52 +99,50 @@ class DeclaredSource:
                 made.append(Column(name, kind, part or full.type))
                 self._made[name] = column.name, convert
         self.columns = tuple(made)
+        self.where: str | None = None
+        self._tests: Sequence[tuple[str, Conversion]] = ()
+
+    def filtered(self, conditions: Sequence[Condition], schema: Schema) -> DeclaredSource:
+        """Return the rows that meet all conditions, columns compared as declared."""
+        if not conditions:
+            return self
+        chosen = copy(self)
+        chosen.where = " and ".join(map(str, conditions))
+        chosen._tests = tests(conditions, Columns(self), schema)
+        return chosen
+
+    def needed(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of the original that some columns, and the choice of rows, need."""
+        tested = (name for name, _ in self._tests)
+        return list(dict.fromkeys(self._made[name][0] for name in (*names, *tested)))
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches holding the named columns."""
-        wanted = [self._made[name] for name in names]
-        for batch in self._source.batches(needed(self, names)):
-            arrays = [
-                batch.column(of) if convert is None else convert(batch.column(of))
-                for of, convert in wanted
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+        """Yield record batches of the named columns."""
+        for batch in self.original.batches(self.needed(names)):
+            cells = [self.column(batch, name) for name in names]
+            yield pa.RecordBatch.from_arrays(self.rows(cells, batch), names=list(names))
+
+    def column(self, batch: Any, name: str) -> Any:  # noqa: ANN401 -- pyarrow has no types
+        """Return a column as declared, all rows of a batch of the original."""
+        of, convert = self._made[name]
+        return batch.column(of) if convert is None else convert(batch.column(of))
+
+    def rows(self, cells: list[Any], batch: Any) -> list[Any]:  # noqa: ANN401
+        """Return the cells of the rows in use, given those of a batch of the original."""
+        if not self._tests:
+            return cells
+        met = reduce(pc.and_, (test(self.column(batch, name)) for name, test in self._tests))
+        return [movable(each).filter(met) for each in cells]
 
     def parts(self) -> list[DeclaredSource]:
-        """Return the source's parts, their columns as declared."""
-        return [self._of(part) for part in self._source.parts()]
+        """Return the source's parts, declared alike."""
+        return [self.of(part) for part in self.original.parts()]
 
-    def _of(self, part: Source | None) -> DeclaredSource:
+    def of(self, other: Source | None) -> DeclaredSource:
+        """Return another source of the same columns, declared alike; without rows if it is None."""
         declared = copy(self)
-        declared._source = cast("Source", part)  # None is replaced before it is read
+        declared.original = cast("Source", other)  # None is replaced before it is read
         return declared
-
-
-def unfiltered(source: Source) -> Source:
-    """Return the source with all its rows."""
-    return source._source if isinstance(source, Filtered) else source
-
-
-def original(source: Source) -> Source:
-    """Return the source with all its rows, and its columns as they are."""
-    source = unfiltered(source)
-    return source._source if isinstance(source, DeclaredSource) else source
-
-
-def in_place_of(source: Source, other: Source | None) -> Source | None:
-    """Return another source with the columns made of this one's, and its rows chosen likewise."""
-    if isinstance(source, Filtered):
-        return source._of(in_place_of(source._source, other))
-    return source._of(other) if isinstance(source, DeclaredSource) else other
-
-
-def needed(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the columns of the source as it is that some of its columns and rows follow from."""
-    if isinstance(source, Filtered):
-        return needed(source._source, list(dict.fromkeys((*names, *source.names))))
-    if not isinstance(source, DeclaredSource):
-        return list(names)
-    return list(dict.fromkeys(source._made[name][0] for name in names))
 
 
 def conversion(
@@ -151,9 +155,9 @@ def conversion(
     kind, wanted, words = column.type, declared.type, in_words(column.type)
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
-        return made, lambda cells: convert(cells.dictionary).take(cells.indices)
+        return made, partial(_by_word, convert)
     if wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
-        return kind, lambda cells: cells
+        return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
     if words not in possible:
         raise TableError(
@@ -163,6 +167,14 @@ def conversion(
     if part is not None:
         return _TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
+
+
+def _by_word(convert: Conversion, cells: Any) -> Any:  # noqa: ANN401
+    return convert(cells.dictionary).take(cells.indices)
+
+
+def _as_they_are(cells: Any) -> Any:  # noqa: ANN401
+    return cells
 
 
 def trimmed(cells: Any) -> Any:  # noqa: ANN401

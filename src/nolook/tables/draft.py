@@ -21,7 +21,7 @@ import pyarrow.types as pt
 from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import TableError
-from nolook.tables.conversion import conversion, original, plain_numbers, trimmed
+from nolook.tables.conversion import conversion, plain_numbers, trimmed
 from nolook.tables.csv import CsvFile, Rows, uncompressed
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Listing, is_text, located
@@ -361,7 +361,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     ]
     units = [name for name, column in declared.items() if column.type == "identifier"]
     units += [column.name for column in unused if is_identifier(column.name)]
-    text = getattr(original(table._source), "kind", None) == CsvFile.kind
+    text = getattr(table._source.original, "kind", None) == CsvFile.kind
     hints = []
     if unused and by_default:
         shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -27,16 +27,15 @@ from nolook.tables.source import movable
 
 if TYPE_CHECKING:
     from nolook.tables.schema import ColumnSchema, Schema
-    from nolook.tables.source import Column, Source
+    from nolook.tables.source import Column
 
 __all__ = [
     "Condition",
-    "Filtered",
     "Where",
     "are_numbers",
     "check_where",
-    "chosen",
     "read_condition",
+    "tests",
 ]
 
 Value: TypeAlias = str | int | float | bool | dt.date
@@ -153,52 +152,17 @@ def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
     return all(_number(value) is not None for value in values)
 
 
-class Filtered:
-    """The rows of a source, its columns as declared, that meet all conditions.
+def tests(
+    conditions: Sequence[Condition], columns: Columns, schema: Schema
+) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return, for each condition, its column and what marks the cells that meet it.
 
     Raises TableError if a column is unknown or occurs twice, and ParameterError for a value that
     no cell of a column could have.
     """
-
-    def __init__(self, source: Source, conditions: Sequence[Condition], schema: Schema) -> None:
-        self.name, self._source = source.name, source
-        self.where = " and ".join(map(str, conditions))
-        columns = Columns(source)
-        self._tests = [
-            (each.column, _test(each, columns.find(each.column, "where"), schema))
-            for each in conditions
-        ]
-        self.columns = source.columns
-        self.names = tuple(dict.fromkeys(name for name, _ in self._tests))
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches holding the named columns."""
-        for batch in self._source.batches(list(dict.fromkeys((*names, *self.names)))):
-            yield chosen(batch, names, self.met(batch))
-
-    def met(self, batch: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
-        """Mark the rows of a batch that meet all conditions."""
-        marks = [test(batch.column(name)) for name, test in self._tests]
-        met = marks[0]
-        for mark in marks[1:]:
-            met = pc.and_(met, mark)
-        return met
-
-    def parts(self) -> list[Filtered]:
-        """Return the parts of the source, filtered."""
-        return [self._of(part) for part in self._source.parts()]
-
-    def _of(self, source: Source | None) -> Filtered:
-        """Return another source of the same columns, filtered likewise."""
-        other = Filtered.__new__(Filtered)
-        other.__dict__.update(self.__dict__ | {"_source": source})
-        return other
-
-
-def chosen(batch: Any, names: Sequence[str], met: Any) -> Any:  # noqa: ANN401
-    """Return the named columns of the rows that are marked; texts that are views as large texts."""
-    cells = [movable(batch.column(name)) for name in names]
-    return pa.RecordBatch.from_arrays(cells, names=list(names)).filter(met)
+    found = [columns.find(each.column, "where") for each in conditions]
+    marks = [_test(*each, schema) for each in zip(conditions, found, strict=True)]
+    return [(each.column, mark) for each, mark in zip(conditions, marks, strict=True)]
 
 
 def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
@@ -206,7 +170,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     kind, own = column.type, schema.columns.get(column.name)
     if kind is not None and pt.is_dictionary(kind):
         inner = _test(condition, evolve(column, type=kind.value_type), schema)
-        return lambda cells: inner(movable(cells).dictionary_decode())
+        return partial(_by_word, inner)
     values, compared = _values(condition, column, own)
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
         example = f"{column.name} = {condition.values[0]}"
@@ -217,6 +181,10 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     words = ("", *schema.file.missing, *(() if own is None else own.missing))
     missing = words if compared == pa.large_string() else ()
     return partial(_mark, condition.sign, values, compared, missing)
+
+
+def _by_word(mark: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
+    return mark(movable(cells).dictionary_decode())
 
 
 def _values(

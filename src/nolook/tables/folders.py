@@ -36,8 +36,7 @@ from nolook.tables.files import (
     in_storage,
     place_of,
 )
-from nolook.tables.memory import plain
-from nolook.tables.source import Column, attempt, raw_texts
+from nolook.tables.source import Column, attempt, plain, raw_texts
 
 __all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 

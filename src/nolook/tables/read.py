@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.conversion import DeclaredSource, needed, original
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
@@ -30,19 +30,9 @@ from nolook.tables.design import (
     plan,
     unknown_column,
 )
-from nolook.tables.filter import Filtered, Where, are_numbers, check_where
+from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.folding import Mapped, Rows, S
-from nolook.tables.memory import (
-    MemorySource,
-    as_array,
-    from_array,
-    from_frame,
-    from_target,
-    join,
-    plain,
-)
-from nolook.tables.scan import ExecutionOptions
 from nolook.tables.schema import (
     Categories,
     ColumnSchema,
@@ -50,26 +40,36 @@ from nolook.tables.schema import (
     as_schema,
     check_categories,
 )
-from nolook.tables.source import Source, in_words
+from nolook.tables.source import (
+    MemorySource,
+    Source,
+    as_array,
+    from_array,
+    from_frame,
+    from_target,
+    in_words,
+    join,
+    plain,
+)
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Subject, Table, View, Weights
-from nolook.tables.units import Keys
+from nolook.tables.table import Table, Weights
 
 __all__ = [
+    "ByClass",
     "OnlyScores",
-    "ScoredTable",
     "column_names",
     "open_typed",
     "read_scores",
     "read_table",
     "table_from_arrays",
     "table_from_values",
+    "with_class",
 ]
 
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
     source: object,
-    target: str | None = None,
+    target: str | Literal[False] | None = None,
     *,
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
@@ -77,7 +77,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     where: Where | None = None,
     positive: str | None = None,
-    unit: str | None = None,
+    unit: str | Literal[False] | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     threads: Threads = "auto",
     engine: object = None,
@@ -95,8 +95,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
         Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
         columns are named x0, x1, ...
-    target : str, optional
-        The column to predict: numbers or booleans.
+    target : str or False, optional
+        The column to predict: numbers or booleans. Default: the schema's column of use "target".
+        False: none, whatever the schema says.
     features : sequence of str, optional
         The columns to use, in this order. Default: every number or boolean column but the target,
         and every column of `categories`. A pandas column of type object is refused then, since one
@@ -134,7 +135,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         The column that says whose row it is: a patient, a household, a firm. Whatever is released
         of the table then protects each of them with all their rows. Text, integers or dates,
         compared as written; a row without one is an error, or left out under "drop-row". Default:
-        the schema's column of use "unit"; without one every row is protected by itself.
+        the schema's column of use "unit"; without one, or if this is False, every row is protected
+        by itself.
     rows_per_unit : "weights" or int, default="weights"
         How the rows of a unit count. "weights": each by one over their number, however many there
         are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
@@ -172,16 +174,15 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     """
     levels = check_categories(categories)
     declared = as_schema(schema)
-    target = declared.chosen("target", target)
+    aim: str | None = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(source, declared, texts, target, positive, protected, engine)
-    if conditions:
-        opened = Filtered(opened, conditions, declared)
-    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    opened = _open(source, declared, texts, aim, positive, protected, engine)
+    opened = opened.filtered(conditions, declared)
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
     found = declared.features(asked, levels)
@@ -190,11 +191,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     if features is None:
         usual = [name for name in {**found, **levels} if name not in unused]
         names = _usual_features(opened, declared, usual, source)
-    design = plan(opened, target, names, levels, missing, declared.indicated, protected, unused)
+    design = plan(opened, aim, names, levels, missing, declared.indicated, protected, unused)
     design = evolve(design, schema=declared)
-    if isinstance(whole := original(opened), Spooled):
-        whole.use(needed(opened, design.source_names))
-    return Table(opened, design, ExecutionOptions(check_threads(threads)))
+    if isinstance(opened.original, Spooled):
+        opened.original.use(opened.needed(design.source_names))
+    return Table(opened, design, check_threads(threads))
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
@@ -206,21 +207,26 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -
     table = _features(X)
     names = [column.name for column in table.columns]
     if y is None:
-        return Table(table, plan(table, None, names or None, {}, missing))
+        return _of_memory(table, None, names, missing)
     target = getattr(y, "name", None)
     target = plain(target) if isinstance(target, str) else ""
     if not target or target in names:
         target = "y"
     while target in names:
         target += "_"
-    joined = join(table, from_target(y), target)
-    return Table(joined, plan(joined, target, names or None, {}, missing))
+    return _of_memory(join(table, from_target(y), target), target, names, missing)
 
 
 def table_from_values(values: object) -> Table:
     """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
-    source = from_target(values, "values")
-    return Table(source, plan(source, None, ["values"], {}, "error"))
+    return _of_memory(from_target(values, "values"), None, ["values"], "error")
+
+
+def _of_memory(
+    source: MemorySource, target: str | None, features: list[str], missing: Missing
+) -> Table:
+    design = plan(source, target, features or None, {}, missing)
+    return Table(DeclaredSource(source), design)
 
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
@@ -238,13 +244,13 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
 
 
 def _usual_features(
-    opened: Source, schema: Schema, declared: list[str], source: object
+    opened: DeclaredSource, schema: Schema, declared: list[str], source: object
 ) -> list[str] | None:
     """Return the features if none are given: all that are declared, or None if there are types.
 
     Then all columns of the schema must be there: a misspelt one would go unnoticed.
     """
-    there = [column.name for column in original(opened).columns]
+    there = [column.name for column in opened.original.columns]
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
@@ -270,7 +276,7 @@ def _open(
     positive: str | None = None,
     unit: Unit = ROW,
     engine: object = None,
-) -> Source:
+) -> DeclaredSource:
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
@@ -288,12 +294,12 @@ def _open(
         columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
-    return DeclaredSource(opened, columns, schema.file) if columns else opened
+    return DeclaredSource(opened, columns, schema.file)
 
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in original(_open(located(source), schema)).columns)
+    return tuple(column.name for column in _open(located(source), schema).original.columns)
 
 
 def _marked(
@@ -355,51 +361,15 @@ _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
 
 @frozen
-class ScoredTable:
-    """A table of one feature, the score, and a target: `positive`, or another number."""
+class ByClass:
+    """The scores of a table that :func:`with_class` made, their classes, and what each weighs."""
 
     table: Table
-    positive: float
 
     def fold(self, statistic: S) -> S:
         """Feed a statistic scores, whether each is a positive's, and what each weighs."""
-        # Of the number alone: what turns batches may be sent to other processes.
-        self.table.fold(Mapped(statistic, partial(_beside_classes, self.positive)))
+        self.table.fold(Mapped(statistic, _beside_classes))
         return statistic
-
-    @property
-    def engine(self) -> str | None:
-        """Who reads the rows, as :attr:`Table.engine`."""
-        return self.table.engine
-
-    @property
-    def unit(self) -> Unit:
-        """What neighbouring tables differ by."""
-        return self.table.unit
-
-    def sample_rows(self, most: int, keys: Keys) -> ScoredTable:
-        """Return some rows of each unit, as :meth:`Table.sample_rows`."""
-        return evolve(self, table=self.table.sample_rows(most, keys))
-
-    def subject(self) -> Subject:
-        """Return what a release is about: both columns."""
-        return evolve(self.table.subject(), columns=", ".join(self.table.column_names))
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how the table was read."""
-        return self.table.recipe()
-
-    def may_drop_rows(self) -> bool:
-        """Tell from declared types whether rows may be left out."""
-        return self.table.may_drop_rows()
-
-    def charging(self, pay: Callable[[], object]) -> ScoredTable:
-        """Return the same table; it calls `pay` as that of :meth:`Table.charging`."""
-        return evolve(self, table=self.table.charging(pay))
-
-    def finish_first_pass(self) -> None:
-        """Look for missing values if no pass has."""
-        self.table.finish_first_pass()
 
 
 @frozen
@@ -414,11 +384,9 @@ class OnlyScores:
         return statistic
 
 
-def _beside_classes(
-    positive: float, numbers: NDArray[np.float64], weights: Weights
-) -> Iterator[MarkedScores]:
+def _beside_classes(numbers: NDArray[np.float64], weights: Weights) -> Iterator[MarkedScores]:
     scores, targets = numbers
-    yield scores, targets == positive, weights
+    yield scores, targets == 1.0, weights
 
 
 def _without_classes(
@@ -449,10 +417,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     """
     check_names([score, target], "columns")
     source = located(source)
-    if schema is not None:
-        others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
-        schema = schema.only([score, target, *others])
-    opened = read_table(source, features=[score], schema=schema, where=where)._source
+    opened = read_table(source, False, features=[score], schema=schema, where=where)._source
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
         raise unknown_column("target", target, opened.name, kinds)
@@ -477,8 +442,8 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         engine=engine,
     )
     if numeric and wanted is not None:
-        return _with_class(read(target, features=[score]), wanted)
-    return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+        return with_class(read(target, features=[score]), wanted)
+    return with_class(read(False, features=[score, target], categories={target: [level]}), 1.0)
 
 
 def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
@@ -504,11 +469,15 @@ def _boolean(positive: str, declared: ColumnSchema | None) -> str:
     return _BOOLEANS.get(positive, positive)
 
 
-def _with_class(table: Table, positive: float) -> Table:
-    """Return a table's first column with, as the target, whether its last one has a value."""
+def with_class(table: Table, positive: float) -> Table:
+    """Return a table's first column with, as the target, whether its last one has a value.
+
+    What is released of it is about both columns.
+    """
     first, last = table.column_names
     binary = np.array([table.binary[0], True])
-    return View(table, (first,), last, partial(_is_positive, positive=positive), binary)
+    mark = partial(_is_positive, positive=positive)
+    return table.transformed((first,), last, mark, binary, about=f"{first}, {last}")
 
 
 def is_of_spark(value: object, kind: str) -> bool:

@@ -26,7 +26,7 @@ from nolook._language import parameter_name
 from nolook._language import usage_hint as written
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
-from nolook.tables.memory import as_text
+from nolook.tables.source import as_text
 
 __all__ = ["Schema"]
 
@@ -469,7 +469,12 @@ class Schema:
         return features
 
     def chosen(self, use: str, given: Any) -> Any:  # noqa: ANN401 -- not checked yet
-        """Return the column of a use: the one that is given, or else the one declared."""
+        """Return the column of a use: the one that is given, or else the one declared.
+
+        False stands for none, whatever is declared.
+        """
+        if given is False:
+            return None
         (declared,) = self.used_as(use) or (None,)
         if given is not None and declared is not None and given != declared:
             raise ParameterError(

@@ -1,28 +1,42 @@
-"""What a table is read from: declared columns, and Arrow record batches as often as wanted."""
+"""What a table is read from, record batches as often as wanted; and tables in memory already."""
 
 from __future__ import annotations
 
+import math
 import re
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, ParamSpec, Protocol, TypeVar
+from functools import partial
+from numbers import Real
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
 
 __all__ = [
     "Column",
-    "Held",
+    "MemorySource",
+    "Slicer",
     "Source",
+    "as_array",
+    "as_text",
     "attempt",
+    "dtype_name",
+    "from_array",
+    "from_frame",
+    "from_target",
     "guarded",
     "in_words",
+    "join",
     "movable",
+    "plain",
     "raw_texts",
     "sound",
 ]
@@ -108,24 +122,6 @@ class Source(Protocol):
         """
 
 
-class Held:
-    """A batch in memory, as a source."""
-
-    name = "the rows of a part"
-    columns: tuple[Column, ...] = ()
-
-    def __init__(self, batch: Any) -> None:  # noqa: ANN401
-        self._batch = batch
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
-        """Yield the batch."""
-        yield self._batch
-
-    def parts(self) -> Sequence[Source]:
-        """Return the source."""
-        return (self,)
-
-
 def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
     """Return texts as an array; two that differ stay different, whatever surrogates they hold."""
     cells = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
@@ -196,3 +192,297 @@ def guarded(batches: Iterable[T], message: str) -> Iterator[T]:
     iterator = iter(batches)
     while (batch := attempt(message, next, iterator, None)) is not None:
         yield batch
+
+
+#: Gives the rows [start, stop) of one column as an Arrow array.
+Slicer: TypeAlias = Callable[[int, int], Any]
+
+
+# Rows an in-memory source hands over at a time: few enough that their numbers stay in a cache,
+# enough of each column that calls cost next to nothing.
+_NUMBERS = 1 << 18
+_LEAST_ROWS, _MOST_ROWS = 512, 32_768
+# Numbers of one of its parts: many times the work of starting on one.
+_PART_NUMBERS = 1 << 22
+
+
+_NAME = "the table"
+_MOST_HELD = 1 << 20  # numbers
+_EXPECTED = "expected one number a row (shape (rows,))"
+
+
+def from_frame(source: object) -> MemorySource | None:
+    """Take over a pandas, Polars or Arrow table or an Arrow stream; return None for anything else.
+
+    A stream is read once and kept. Raises TableError for a lazy frame or an unreadable stream.
+    """
+    if _is_pandas(source, "DataFrame"):
+        return _from_pandas(source)
+    if _is_polars(source, "LazyFrame"):
+        raise TableError("source is a lazy frame; expected its rows (call collect() first)")
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return _from_arrow(source)
+    message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
+    if _is_polars(source, "DataFrame"):
+        # A null character in a name makes its stream abort the process; this raises.
+        return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
+    if hasattr(source, "__arrow_c_stream__"):
+        return _from_arrow(attempt(message, pa.table, source))
+    return None
+
+
+def as_array(values: object, message: str) -> NDArray[Any]:
+    """Return values as an array; those that declare no type become float64, whatever they are.
+
+    NumPy would make up the type of a list from its cells. Raises TableError with the message if
+    anything in a list is neither a number nor a boolean.
+    """
+    array: NDArray[Any] = attempt(message, np.asanyarray, values)
+    declared = isinstance(getattr(values, "dtype", None), np.dtype)
+    return array if declared else attempt(message, _floats, array)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return what to call a type in messages; lengths and units of time depend on cells."""
+    return dtype.type.__name__.rstrip("_")
+
+
+def from_array(array: NDArray[Any], name: str) -> MemorySource:
+    """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ..."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TableError(f"{name} is a masked array; expected a plain one (fill the mask with NaN)")
+    if array.ndim != 2:
+        raise TableError(
+            f"{name} has {array.ndim} dimension{'s' * (array.ndim != 1)}: Expected 2D array. "
+            f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
+        )
+    dtype = _native(array.dtype, name)
+    rows, kind = _Rows(array, dtype), pa.from_numpy_dtype(dtype)
+    columns = [
+        (Column(f"x{i}", kind, in_words(kind), nullable=False), partial(rows.column, i))
+        for i in range(array.shape[1])
+    ]
+    return MemorySource(_NAME, columns, array.shape[0])
+
+
+def from_target(target: object, name: str = "y") -> MemorySource:
+    """Take over one column under a name: an array, a series, or a frame of one column.
+
+    Raises TableError if it has another shape, or is neither numbers nor booleans.
+    """
+    if _is_pandas(target, "Series") or type(target).__module__.startswith("polars.series"):
+        target = target.to_frame(name)  # type: ignore[attr-defined]
+    elif isinstance(target, pa.Array | pa.ChunkedArray):
+        target = pa.table({name: target})
+    frame = from_frame(target)
+    if frame is None:
+        array = as_array(target, f"{name} is not an array of numbers; {_EXPECTED}")
+        if array.ndim not in {1, 2}:
+            raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
+        frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
+    if len(frame.columns) != 1:
+        raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
+    ((column, slicer),) = zip(frame.columns, frame.slicers, strict=True)
+    renamed = evolve(column, name=name)
+    return MemorySource(frame.name, [(renamed, slicer)], frame.rows)
+
+
+def plain(text: str) -> str:
+    """Return a text that Arrow can hold: question marks stand for lone surrogates."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
+    """Put a target beside the features under a name; both must have the same number of rows."""
+    if left.rows != target.rows:
+        raise TableError("X and y have different numbers of rows; expected one target for each row")
+    renamed = evolve(target.columns[0], name=name)
+    columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
+    return MemorySource(left.name, columns, left.rows)
+
+
+def _is_polars(source: object, kind: str) -> bool:
+    return type(source).__module__.startswith("polars") and type(source).__name__ == kind
+
+
+def _is_pandas(source: object, kind: str) -> bool:
+    # There are no pandas objects before pandas is imported.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(source, getattr(pandas, kind))
+
+
+def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """Return the dtype to read an array as, in this machine's byte order."""
+    if dtype.kind not in "biuf":
+        reason = "Complex data not supported" if dtype.kind == "c" else "not numbers"
+        raise TableError(
+            f"{name} has dtype {dtype_name(dtype)}: {reason}; expected floats, ints or booleans"
+        )
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+
+def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values as another dtype, silently: a warning would tell of a cell."""
+    with np.errstate(all="ignore"):
+        return values.astype(dtype, copy=False)
+
+
+def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers and booleans as float64; those beyond every double are infinite."""
+    if cells.dtype.kind == "O":
+        floats = np.fromiter(map(_float, cells.flat), np.float64, cells.size)
+        return floats.reshape(cells.shape)
+    if cells.dtype.kind not in "biuf":
+        raise TypeError
+    return _cast(cells, np.dtype(np.float64))
+
+
+def _float(cell: Any) -> float:  # noqa: ANN401
+    # NumPy counts timedelta64 among the integers.
+    if not issubclass(type(cell), Real | np.bool_) or issubclass(type(cell), np.timedelta64):
+        raise TypeError
+    try:
+        with np.errstate(all="ignore"):
+            return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+
+
+class _Rows(threading.local):
+    """Rows of an array by column; each thread keeps its last ones, as columns come in turn."""
+
+    def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
+        self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)
+        self._held: tuple[tuple[int, int], NDArray[Any]] = ((0, 0), np.empty((0, 0), dtype))
+
+    def column(self, place: int, start: int, stop: int) -> Any:  # noqa: ANN401
+        """Return some rows of a column."""
+        if (stop - start) * self._array.shape[1] > _MOST_HELD:
+            return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
+        asked, block = self._held
+        if asked != (start, stop):
+            block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
+            self._held = ((start, stop), block)
+        return pa.array(block[place], self._kind)
+
+
+def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
+    slicers = (partial(_sliced, column) for column in table.columns)
+    columns = zip(map(Column.from_field, table.schema), slicers, strict=True)
+    return MemorySource(_NAME, columns, table.num_rows)
+
+
+def _sliced(column: Any, start: int, stop: int) -> Any:  # noqa: ANN401
+    return _whole(column.slice(start, stop - start))
+
+
+def _from_pandas(frame: Any) -> MemorySource:  # noqa: ANN401
+    names = [plain(str(name)) for name in frame.columns]
+    columns = [_series_column(frame.iloc[:, i], name) for i, name in enumerate(names)]
+    return MemorySource(_NAME, columns, len(frame))
+
+
+def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: ANN401
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        values, native = series.to_numpy(), _native(dtype, name)
+        kind = pa.from_numpy_dtype(native)
+        return (
+            Column(name, kind, in_words(kind), nullable=False),
+            lambda start, stop: pa.array(_cast(values[start:stop], native), kind),
+        )
+    pandas = sys.modules["pandas"]
+    if isinstance(dtype, pandas.CategoricalDtype):
+        codes = series.cat.codes.to_numpy()
+        words = _texts(dtype.categories)
+        kind = pa.dictionary(pa.int32(), pa.large_string())
+
+        def coded(start: int, stop: int) -> Any:  # noqa: ANN401
+            part = codes[start:stop].astype(np.int32)
+            return pa.DictionaryArray.from_arrays(pa.array(part, mask=part < 0), words)
+
+        return Column(name, kind, in_words(kind)), coded
+    text = isinstance(dtype, pandas.StringDtype) and dtype.storage == "python"
+    if text or dtype is np.dtype(object):
+        kind = pa.large_string()
+        declared = in_words(kind) if text else "object"
+        return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
+
+    # Other types convert themselves, if they can; an empty part tells what that gives.
+    kind = None
+    with suppress(Exception):
+        kind = pa.array(series.iloc[:0]).type
+    return (
+        Column(name, kind, in_words(kind)),
+        lambda start, stop: _whole(pa.array(series.iloc[start:stop])),
+    )
+
+
+def _texts(cells: Any) -> Any:  # noqa: ANN401
+    """Return each cell as text, or null if it is not a text, integer or boolean. Never raises."""
+    return raw_texts([as_text(cell) for cell in cells])
+
+
+def as_text(cell: object) -> str | None:
+    """Return a text, integer or boolean as text, and None for anything else."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool | np.bool_):
+        return str(cell).lower()
+    # No declared level is larger, and Python refuses to print integers of very many digits.
+    if isinstance(cell, int | np.integer) and -(2**63) <= int(cell) < 2**64:
+        return str(cell)
+    return None
+
+
+def _whole(column: Any) -> Any:  # noqa: ANN401
+    """Return a column as one array; a producer may hand over what a damaged file held."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [sound(chunk) for chunk in chunks]
+    if len(parts) == 1:
+        return parts[0]
+    if pa.types.is_dictionary(column.type):
+        # Together they may have more words than indices can count.
+        parts = [part.dictionary_decode() for part in parts]
+    return pa.concat_arrays(parts) if parts else pa.array([], column.type)
+
+
+class MemorySource:
+    """Columns of equal length that are in memory already."""
+
+    def __init__(self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int) -> None:
+        pairs = tuple(columns)
+        self.name = name
+        self.columns = tuple(column for column, _ in pairs)
+        self.slicers = tuple(slicer for _, slicer in pairs)
+        self.rows = rows
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of the named columns."""
+        pairs = zip(self.columns, self.slicers, strict=True)
+        wanted = {column.name: slicer for column, slicer in pairs}
+        rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
+        refused = f"of {self.name} cannot be read as its declared type"
+        for start in range(0, self.rows, rows):
+            stop = min(start + rows, self.rows)
+            arrays = [
+                attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    def parts(self) -> Sequence[MemorySource]:
+        """Return runs of rows."""
+        size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
+        if self.rows <= size:
+            return (self,)
+        starts = range(0, self.rows, size)
+        return [self._run(start, min(start + size, self.rows)) for start in starts]
+
+    def _run(self, first: int, last: int) -> MemorySource:
+        def shifted(slicer: Slicer, start: int, stop: int) -> Any:  # noqa: ANN401
+            return slicer(first + start, first + stop)
+
+        slicers = (partial(shifted, slicer) for slicer in self.slicers)
+        return MemorySource(self.name, zip(self.columns, slicers, strict=True), last - first)

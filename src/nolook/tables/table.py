@@ -6,53 +6,47 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.errors import TableError
-from nolook.tables.conversion import in_place_of, needed, original, unfiltered
+from nolook._numerics import Threads, worker_threads
+from nolook._unit import Unit
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design
-from nolook.tables.filter import Filtered, chosen
-from nolook.tables.scan import (
-    ExecutionOptions,
-    Passes,
+from nolook.tables.folding import (
+    Block,
+    BlockCache,
+    DistributedSource,
+    Drawing,
+    Foldable,
+    RowChecksum,
+    Run,
+    S,
+    Seen,
     Weights,
     blocks,
+    fold,
     identifiers,
-    may_drop_rows,
+    look,
     row_keys,
+    rows_at_once,
 )
 from nolook.tables.schema import recipe_levels
-from nolook.tables.source import Held, Source, movable
+from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = [
     "Numbers",
-    "SourceColumns",
     "Subject",
-    "Subset",
     "Table",
-    "View",
     "Weights",
-    "described",
     "folds_of",
-    "recipe_of",
-    "subject_of",
 ]
-
-
-def described(source: Source, design: Design, target: str | None) -> str:
-    """Return the columns in use with their types, and the unit."""
-    types = {column.name: column.declared for column in source.columns}
-    features = ", ".join(f"{f.name}: {types[f.name]}" for f in design.features)
-    about = f"; target {target}: {types[target]}" if target else ""
-    unit = "" if design.unit.column is None else f"; unit {design.unit.column}"
-    return f"Table({features}{about}{unit})"
 
 
 @frozen
@@ -69,37 +63,28 @@ class Subject:
     schema: str | None
 
 
-def subject_of(source: Source, design: Design, columns: str) -> Subject:
-    """Return what a release of some columns is about."""
-    schema = design.schema
-    return Subject(
-        getattr(original(source), "label", None),
-        source.where if isinstance(source, Filtered) else None,
-        columns,
-        schema.digest if schema is not None and schema.to_dict() else None,
-    )
-
-
-def recipe_of(design: Design) -> dict[str, Any]:
-    """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
-    features = design.features
-    recipe: dict[str, Any] = {
-        "features": [feature.name for feature in features],
-        "categories": {f.name: recipe_levels(f.levels) for f in features if f.levels is not None},
-        "missing": design.missing,
-    }
-    declared = design.schema.only(recipe["features"]).to_dict() if design.schema else {}
-    return recipe | {"schema": declared} if declared else recipe
-
-
 #: Turns numbers of shape (columns, rows) into those of a view.
 Transform: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-_USUAL = ExecutionOptions()
+#: Turns the blocks of a part, or of all rows, into others.
+Turn: TypeAlias = Callable[[Iterator[Block], int | None], Iterator[Block]]
 
 
-class Table(Passes):
+@define
+class _Places:
+    """Where rows in use are, once they were counted: in which part, and of which unit."""
+
+    starts: tuple[int, ...] = (0,)
+    units: Units | None = None
+    chosen: bool = False  # whether they are some of a table's rows, marked by their places
+
+    def between(self, part: int | None) -> tuple[int, int]:
+        """Return the first of a part's rows in use, or of all, and the first after them."""
+        return self.starts[part or 0], self.starts[-1 if part is None else part + 1]
+
+
+class Table:
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
     Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
@@ -118,16 +103,26 @@ class Table(Passes):
         What neighbouring tables differ by.
     """
 
-    def __init__(self, source: Source, design: Design, means: ExecutionOptions = _USUAL) -> None:
-        super().__init__(source, design, means)
+    def __init__(self, source: DeclaredSource, design: Design, threads: Threads = "auto") -> None:
+        self._source, self._design, self._run = source, design, Run(threads)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
         self.binary = design.binary
-        self._units: Units | None = None
-        self._starts: tuple[int, ...] = (0,)
+        self.unit: Unit = design.unit
+        # Shared with the tables made of this one.
+        self._places = _Places()
+        self._turns: tuple[Turn, ...] = ()
+        self._about: str | None = None
+        self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
 
     def __repr__(self) -> str:
-        return described(self._source, self._design, self.target_name)
+        types = {column.name: column.declared for column in self._source.columns}
+        features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
+        target = (
+            f"; target {self.target_name}: {types[self.target_name]}" if self.target_name else ""
+        )
+        unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
+        return f"Table({features}{target}{unit})"
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -143,8 +138,13 @@ class Table(Passes):
 
     def subject(self) -> Subject:
         """Return what a release is about."""
-        about = self.target_name or ", ".join(self.feature_names)
-        return subject_of(self._source, self._design, about)
+        source, schema = self._source, self._design.schema
+        return Subject(
+            getattr(source.original, "label", None),
+            source.where,
+            self._about or self.target_name or ", ".join(self.feature_names),
+            schema.digest if schema is not None and schema.to_dict() else None,
+        )
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
@@ -162,12 +162,7 @@ class Table(Passes):
             raise RuntimeError("rows with weights are read as if they had none")
         self.check_here()
         self.finish_first_pass()
-        for numbers, _ in self._read(drop=True):
-            yield numbers
-
-    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-        for numbers, weights, _ in self._of_units(part):
-            yield numbers, weights
+        yield from self._read()
 
     def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield rows and weights, as :meth:`fold` feeds them, and the number of each row's unit.
@@ -178,30 +173,137 @@ class Table(Passes):
         self.finish_first_pass()
         return self._of_units(None)
 
+    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+        """Yield batches and what each row weighs, of all rows or of a part."""
+        for numbers, weights, _ in self._of_units(part):
+            yield numbers, weights
+
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
-            for numbers, _ in self._read(drop=True, part=part):
+            for numbers in self._read(part):
                 yield numbers, None, None
             return
         units = self.units()
         shares = self.unit.weight_scale // np.maximum(units.counts, 1)
-        start, last = self._between(part)
-        for numbers, _ in self._read(drop=True, part=part):
+        start, last = self._places.between(part)
+        for numbers in self._read(part):
             of_rows = units.between(start, min(start + numbers.shape[1], last))
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
             known = np.ascontiguousarray(numbers[:, : of_rows.size])
             yield known, shares[of_rows] if self.unit.weight_scale > 1 else None, of_rows
 
+    def fold(self, statistic: S) -> S:
+        """Update a statistic that has seen nothing with all rows, in one pass, and return it.
+
+        It takes batches of rows, as of :meth:`batches`, cut elsewhere perhaps, and what each row
+        weighs: whole numbers, those of a unit ``unit.weight_scale`` together at most, shared
+        equally and rounded down; or None where every row counts in full. Parts of the table are
+        read by several threads at a time, or by an engine's workers; what it holds is the same, to
+        the last bit, for any number of them.
+        """
+        if self._cluster is not None:
+            self._fold_elsewhere(statistic, self._cluster)
+        else:
+            if self.unit.column is not None:
+                self.units()  # before several threads ask for them
+            count = len(self._parts)
+            places = [None] if count == 1 else range(count)
+            fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+        self._run.settle(self._source, self._design)
+        return statistic
+
+    def _fold_elsewhere(self, statistic: Foldable, cluster: DistributedSource) -> None:
+        if self.unit.column is not None:
+            self.finish_first_pass()  # a place has no row that names no unit
+        checksum = RowChecksum()
+        for state, gaps, rows in self._collect(partial(_state, statistic), cluster):
+            statistic.merge(state)
+            checksum.merge(rows)
+            self._run.gaps |= gaps
+        self._run.compare(checksum, self._source.name)
+
+    def _collect(
+        self, work: Callable[[Any, int], Any], cluster: DistributedSource, *, alone: bool = False
+    ) -> Iterator[Any]:
+        """Yield what some work returns for the rows of every part, in the parts' order.
+
+        All rows of a unit are in one part, unless each row can be judged alone.
+        """
+        names = self._source.needed(self._design.source_names)
+        unit = None
+        if self.unit.column is not None and not alone:
+            unit = partial(self._source.of(None).column, name=self.unit.column)
+        return cluster.collect(partial(_over, self.with_source(None), work), names, unit)
+
+    @property
+    def threads(self) -> int:
+        """How many threads read and count."""
+        return worker_threads(self._run.threads)
+
+    @property
+    def _cluster(self) -> DistributedSource | None:
+        found = self._source.original
+        return found if isinstance(found, DistributedSource) else None
+
+    @property
+    def engine(self) -> str | None:
+        """Who reads the rows where no thread of this process does, such as "Spark"."""
+        return None if self._cluster is None else self._cluster.engine
+
+    def check_here(self) -> None:
+        """Refuse rows that an engine reads: they are not handed over."""
+        if self._cluster is not None:
+            self._cluster.batches(())
+
+    def charging(self, pay: Callable[[], object]) -> Table:
+        """Return the table for one release; it calls `pay` before it hands on anything it reads.
+
+        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`). A
+        table that is in a release already stays in it, for a part of that release.
+        """
+        if self._run.is_of_release:
+            self._run.add(pay)
+            return self
+        table = copy(self)
+        kept = BlockCache.for_table(self._source, self._design)
+        table._run = Run(self._run.threads, kept, pay)
+        if not self._places.chosen:
+            table._places = _Places()  # rows are counted in each release
+        return table
+
+    def finish_first_pass(self) -> None:
+        """Look for missing values in a pass of its own, and pay, if no pass has."""
+        if self._run.is_due:
+            self.check_complete()
+            self._run.settle(self._source, self._design)
+
+    def check_complete(self) -> None:
+        """Refuse a table that cannot be read, or has missing values if its policy is "error".
+
+        One pass over the table. With the policy "error", whether it raises TableError is one bit
+        about the data that no noise protects, and all it reveals: the message says neither where
+        nor how many values are missing or infinite. The other policies reveal nothing but that the
+        file is damaged.
+        """
+        source, design = self._source, self._design
+        if self._cluster is None:
+            seen = look(source, design)
+        else:
+            found = [*self._collect(_looked, self._cluster, alone=True)]
+            seen = Seen(*(all(each) for each in zip(Seen(True, True), *found, strict=True)))
+        seen.check(source, design)
+
     def units(self) -> Units:
         """Return the units of the rows in use, counted in a pass when first asked for.
 
         They are as confidential as the table.
         """
-        if self._units is None:
-            self._units = group_rows(self._identifiers())
-        return self._units
+        if self._places.units is None:
+            self.finish_first_pass()  # the pass that groups units looks at nothing else
+            self._places.units = group_rows(self._identifiers())
+        return self._places.units
 
     def count_units(self) -> int:
         """Return how many units there are; as confidential as the table."""
@@ -217,37 +319,12 @@ class Table(Passes):
             for cells in identifiers(part, self._design):
                 rows += len(cells)
                 yield cells
-        self._starts = (*starts, rows)
+        self._places.starts = (*starts, rows)
 
     @cached_property
-    def _parts(self) -> Sequence[Source]:
+    def _parts(self) -> Sequence[DeclaredSource]:
         """The source's parts; their rows in use, one part after the other, are this table's."""
         return self._source.parts()
-
-    def _between(self, part: int | None) -> tuple[int, int]:
-        """Return the first of a part's rows in use, or of all, and the first after them.
-
-        Known when units were counted.
-        """
-        return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
-
-    def with_source(self, source: Source | None) -> Self:
-        """Return the table of another source with the same columns, fit to be pickled."""
-        table = super().with_source(source)
-        table.__dict__.pop("_parts", None)
-        table._units = None
-        return table
-
-    def sample_rows(self, most: int, keys: Keys) -> Table:
-        """Return the table with `most` rows of each unit, drawn once for all passes.
-
-        `keys` gives so many secret random numbers.
-        """
-        if self._cluster is not None:
-            return _LimitedElsewhere(self, most, keys(2).tobytes())
-        table = Subset(self, self.units().chosen(most, keys))
-        table.unit = evolve(self.unit, rows=most)
-        return table
 
     def _count_rows(self) -> int:
         """Return how many rows are in use, which is confidential; from now on each has its place.
@@ -256,13 +333,75 @@ class Table(Passes):
         """
         if self.unit.column is not None:
             self.units()
-        elif len(self._starts) == 1:
-            parts = (self._read(drop=True, part=part) for part in range(len(self._parts)))
-            counts = [sum(numbers.shape[1] for numbers, _ in part) for part in parts]
-            self._starts = (0, *np.cumsum(counts).tolist())
-        return self._between(None)[1]
+        elif len(self._places.starts) == 1:
+            self.finish_first_pass()
+            parts = map(self._read, range(len(self._parts)))
+            counts = [sum(numbers.shape[1] for numbers in part) for part in parts]
+            self._places.starts = (0, *np.cumsum(counts).tolist())
+        return self._places.between(None)[1]
 
-    def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    def with_source(self, source: Source | None) -> Self:
+        """Return the table of another source with the same columns, fit to be pickled.
+
+        With None it has no rows: it is what other processes are sent, to read theirs with.
+        """
+        table = copy(self)
+        table.__dict__.pop("_parts", None)
+        table._source = self._source.of(source)
+        table._run, table._places = Run(self._run.threads), _Places()
+        if source is None or self._drawn is None:
+            return table
+        most, secret = self._drawn
+        keys = partial(row_keys, secret, table._source, table._design)
+        return table._only(table.units().chosen(most, keys))
+
+    def sample_rows(self, most: int, keys: Keys) -> Table:
+        """Return the table with `most` rows of each unit, drawn once for all passes.
+
+        `keys` gives so many secret random numbers. An engine draws where all of a unit's rows are,
+        in every pass, by a secret; what it has drawn stays.
+        """
+        if self._drawn is not None:
+            return self
+        if self._cluster is None:
+            table = self._only(self.units().chosen(most, keys))
+        else:
+            table = copy(self)
+            table._drawn = most, keys(2).tobytes()
+        table.unit = evolve(self.unit, rows=most)
+        return table
+
+    def transformed(
+        self,
+        features: tuple[str, ...],
+        target: str | None,
+        transform: Transform,
+        binary: NDArray[np.bool_],
+        about: str | None = None,
+    ) -> Table:
+        """Return the same rows with each batch of numbers turned into other numbers.
+
+        `about` says what a release is about, if not the target or the features.
+        """
+        table = copy(self)
+        table._about = about
+        table.feature_names, table.target_name, table.binary = features, target, binary
+        table._turns = (*self._turns, partial(_transformed, transform))
+        return table
+
+    def _only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return some of the rows, marked by their places, which were counted."""
+        table, whole = copy(self), self._places
+        ends = [whole.between(part) for part in range(len(self._parts))]
+        counts = [np.count_nonzero(kept[slice(*end)]) for end in ends]
+        units = None if whole.units is None else whole.units.only(kept)
+        table._places = _Places((0, *np.cumsum(counts).tolist()), units, chosen=True)
+        table._turns = (*self._turns, partial(_marked, kept, whole))
+        return table
+
+    def batches_in_place(
+        self, beside: Sequence[str] = ()
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[Any]]]:
         """Yield every row, complete or not, so that an answer can be put beside each.
 
         Yields
@@ -271,12 +410,51 @@ class Table(Passes):
             As from :meth:`batches`, with 0 where a value is missing.
         complete : ndarray of bool of shape (rows,)
             False where a row lacks a value it needs; under ``missing="zero"``, only its target.
+        cells : list
+            The cells of the columns `beside`, as they are in the source; they are not private.
         """
-        yield from self._read(drop=False)
+        source, design = self._source, self._design
+        names = design.source_names
+        room = rows_at_once(design.binary.size)
+        for batch in source.original.batches(list(dict.fromkeys((*source.needed(names), *beside)))):
+            for start in range(0, batch.num_rows, room):
+                piece = batch.slice(start, room)
+                cells = [source.column(piece, name) for name in names]
+                cells = source.rows([*cells, *map(piece.column, beside)], piece)
+                rows = pa.RecordBatch.from_arrays(cells[: len(names)], names=list(names))
+                numbers = np.empty((design.binary.size, rows.num_rows))
+                complete = design.fill(rows, numbers)
+                if complete is None:
+                    complete = np.ones(rows.num_rows, dtype=np.bool_)
+                (numbers,) = self._turned(iter([numbers]), None)
+                yield numbers, complete, cells[len(names) :]
+
+    def fields_beside(self, names: Sequence[str]) -> list[Any]:
+        """Return the Arrow fields of columns to be read beside the table's, and announce these.
+
+        They are of the source's types, in CSV texts. Raises TableError if a column is unknown or
+        occurs twice.
+        """
+        source = self._source.original
+        declared = Columns(source)
+        empty = [pa.array([], declared.find(name, "--keep").type) for name in names]
+        if isinstance(source, Spooled):
+            source.use(names)
+        kept = empty if self._source.where is None else map(movable, empty)
+        return [pa.field(name, cells.type) for name, cells in zip(names, kept, strict=True)]
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
-        return recipe_of(self._design)
+        features, schema = self._design.features, self._design.schema
+        recipe: dict[str, Any] = {
+            "features": [feature.name for feature in features],
+            "categories": {
+                f.name: recipe_levels(f.levels) for f in features if f.levels is not None
+            },
+            "missing": self._design.missing,
+        }
+        declared = schema.only(recipe["features"]).to_dict() if schema else {}
+        return recipe | {"schema": declared} if declared else recipe
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.
@@ -288,13 +466,8 @@ class Table(Passes):
         places = np.flatnonzero(keep)
         if self.target_name is not None:
             places = np.append(places, keep.size)
-        return View(
-            self,
-            tuple(name for name, kept in names if kept),
-            self.target_name,
-            itemgetter(places),
-            self.binary[places],
-        )
+        features = tuple(name for name, kept in names if kept)
+        return self.transformed(features, self.target_name, itemgetter(places), self.binary[places])
 
     @property
     def has_gaps(self) -> bool:
@@ -309,150 +482,82 @@ class Table(Passes):
         if not self.has_gaps:
             return self
         fill = partial(_filled, center)
-        return View(self, self.feature_names, self.target_name, fill, self.binary)
+        return self.transformed(self.feature_names, self.target_name, fill, self.binary)
 
     def keeping_infinite(self) -> Table:
         """Return the same table with infinite numbers as the largest double, not as missing."""
-        design = evolve(self._design, keeps_infinite=True)
-        return Table(self._source, design, self._means)
+        if self._run.is_of_release or self._places.chosen:
+            raise RuntimeError("rows were chosen, or are about to be, from those in use before")
+        table = copy(self)
+        table._design = evolve(self._design, keeps_infinite=True)
+        table._run, table._places = Run(self._run.threads), _Places()
+        return table
 
     def may_drop_rows(self) -> bool:
-        """Tell if rows may be left out, so that the number of those in use is private."""
-        return may_drop_rows(self._source, self._design)
+        """Tell from a filter, policy and declared types whether rows may be left out.
 
-    def _read(
-        self, *, drop: bool, part: int | None = None
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        The number of those in use is private then.
+        """
+        source, design = self._source, self._design
+        if source.where is not None or design.missing == "error":
+            return source.where is not None
+        needed = {design.target}
+        if design.missing == "drop-row":
+            needed |= {f.name for f in design.features if f.levels is None}
+            needed.add(design.unit.column)
+        return any(c.may_be_missing for c in source.columns if c.name in needed)
+
+    def _read(self, part: int | None = None) -> Iterator[Block]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
-        first = self._first_pass
-        read = blocks(source, self._design, self.n_columns, first, drop=drop)
-        yield from first.noted(self._means.through(part, read)) if drop else read
+        read = self._run.through(part, blocks(source, self._design, self._run))
+        return self._turned(read, part)
+
+    def _turned(self, blocks: Iterator[Block], part: int | None) -> Iterator[Block]:
+        for turn in self._turns:
+            blocks = turn(blocks, part)
+        return blocks
 
 
-class View(Table):
-    """Another table with each batch of its numbers turned into other numbers; its rows' units."""
-
-    def __init__(
-        self,
-        whole: Table,
-        features: tuple[str, ...],
-        target: str | None,
-        transform: Transform,
-        binary: NDArray[np.bool_],
-    ) -> None:
-        super().__init__(whole._source, whole._design, whole._means)
-        self._first_pass = whole._first_pass
-        self._whole, self._transform = whole, transform
-        self.unit = whole.unit
-        self.feature_names, self.target_name, self.binary = features, target, binary
-
-    def units(self) -> Units:
-        """Return the units of the other table's rows."""
-        return self._whole.units()
-
-    @property
-    def _parts(self) -> Sequence[Source]:
-        return self._whole._parts
-
-    def keeping_infinite(self) -> Table:
-        """Return the same view of such a table."""
-        return View(
-            self._whole.keeping_infinite(),
-            self.feature_names,
-            self.target_name,
-            self._transform,
-            self.binary,
-        )
-
-    def with_source(self, source: Source | None) -> Self:
-        """Return the same view of the table of another source."""
-        view = super().with_source(source)
-        view._whole = self._whole.with_source(source)
-        view._first_pass = view._whole._first_pass
-        return view
-
-    def _fresh(self, pay: Callable[[], object] | None = None) -> Self:
-        view = copy(self)
-        view._whole = self._whole._fresh(pay)
-        view._first_pass = view._whole._first_pass
-        return view
-
-    def _count_rows(self) -> int:
-        """Return how many rows the other table has."""
-        return self._whole._count_rows()
-
-    def _between(self, part: int | None) -> tuple[int, int]:
-        return self._whole._between(part)
-
-    def _read(
-        self, *, drop: bool, part: int | None = None
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for numbers, complete in self._whole._read(drop=drop, part=part):
-            yield self._transform(numbers), complete
+def _transformed(transform: Transform, blocks: Iterator[Block], _: int | None) -> Iterator[Block]:
+    return map(transform, blocks)
 
 
-class Subset(View):
-    """Another table with only some of its rows, marked by their places, which it has counted."""
-
-    def __init__(self, whole: Table, kept: NDArray[np.bool_]) -> None:
-        names, target = whole.feature_names, whole.target_name
-        super().__init__(whole, names, target, _unchanged, whole.binary)
-        self._kept = kept
-        self._units = None if whole.unit.column is None else whole.units().only(kept)
-        ends = [whole._between(part) for part in range(len(self._parts))]
-        counts = [np.count_nonzero(kept[slice(*end)]) for end in ends]
-        self._starts = (0, *np.cumsum(counts).tolist())
-
-    def units(self) -> Units:
-        """Return the units of the rows that are kept."""
-        return cast("Units", self._units)
-
-    def keeping_infinite(self) -> Table:
-        """Refuse: other rows would be in use."""
-        raise RuntimeError("rows are chosen before it is known which are in use")
-
-    def _count_rows(self) -> int:
-        """Return how many rows are kept."""
-        return self._starts[-1]
-
-    def _between(self, part: int | None) -> tuple[int, int]:
-        return Table._between(self, part)
-
-    def _read(
-        self, *, drop: bool, part: int | None = None
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        start, last = self._whole._between(part)
-        for numbers, complete in super()._read(drop=drop, part=part):
-            places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
-            start += numbers.shape[1]
-            yield np.ascontiguousarray(numbers[:, places]), complete[places]
+def _marked(
+    kept: NDArray[np.bool_], places: _Places, blocks: Iterator[Block], part: int | None
+) -> Iterator[Block]:
+    """Yield the rows that are marked by their places."""
+    start, last = places.between(part)
+    for numbers in blocks:
+        found = np.flatnonzero(kept[start : min(start + numbers.shape[1], last)])
+        start += numbers.shape[1]
+        yield np.ascontiguousarray(numbers[:, found])
 
 
-class _LimitedElsewhere(View):
-    """Such a table whose rows an engine reads: drawn where all of a unit's are, in every pass."""
+def _over(table: Table, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
+    """Do some work with a table that was sent without its rows, where these are."""
+    return work(table.with_source(source), part)
 
-    def __init__(self, whole: Table, most: int, secret: bytes) -> None:
-        names, target = whole.feature_names, whole.target_name
-        super().__init__(whole, names, target, _unchanged, whole.binary)
-        self._most, self._secret = most, secret
-        self.unit = evolve(whole.unit, rows=most)
 
-    def with_source(self, source: Source | None) -> Self:
-        """Return the same rows of the table of another source."""
-        view = super().with_source(source)
-        if source is None:
-            return view
-        keys = partial(row_keys, self._secret, view._source, view._design)
-        return cast("Self", view._whole.sample_rows(self._most, keys))
+def _state(statistic: S, table: Table, part: int) -> tuple[S, bool, RowChecksum]:
+    """Update a statistic with all rows; return whether a value was missing, and a checksum."""
+    run = table._run
+    run.checksum = RowChecksum()
+    batches: Iterator[tuple[Any, ...]] = table._weighted(None)
+    if isinstance(statistic, Drawing):
+        statistic.start(part, None if table.unit.column is None else table.count_units())
+        batches = table._of_units(None)
+    for batch in batches:
+        statistic.update(*batch)
+    return statistic, run.gaps, run.checksum
+
+
+def _looked(table: Table, _: int) -> Seen:
+    return look(table._source, table._design)
 
 
 def _units_counted(table: Table, _: int) -> int:
     return table.count_units()
-
-
-def _unchanged(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    return numbers
 
 
 def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -477,53 +582,4 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         of_rows = draw(units.counts.size)[units.between(0, rows)]
     for number in range(folds):
         inside = of_rows == number
-        yield Subset(table, ~inside), Subset(table, inside)
-
-
-class SourceColumns:
-    """Some columns of a table's source, all rows in order: of their types, in CSV as texts.
-
-    Nothing of them is private: they are the cells. Raises TableError if a column is unknown or
-    occurs twice.
-    """
-
-    def __init__(self, table: Table, names: Sequence[str]) -> None:
-        source = original(table._source)
-        declared = Columns(source)
-        columns = [declared.find(name, "--keep") for name in names]
-        kinds = [column.type for column in columns]
-        if isinstance(table._source, Filtered):
-            kinds = [movable(pa.array([], kind)).type for kind in kinds]
-        self.schema = pa.schema(list(zip(names, kinds, strict=True)))
-        self._changed = f"{source.name} was changed or removed while it was in use; start again"
-        if isinstance(source, Spooled):
-            source.use(names)
-        self._batches = _cells(table._source, names)
-        self._left = pa.RecordBatch.from_pylist([], schema=self.schema)
-
-    def take(self, rows: int) -> Any:  # noqa: ANN401 -- pyarrow has no types
-        """Return the next rows, which there are as many of as the table has."""
-        parts = []
-        while rows:
-            part = self._left.slice(0, rows)
-            parts.append(part.select(self.schema.names))
-            self._left = self._left.slice(part.num_rows)
-            rows -= part.num_rows
-            if rows:
-                batch = next(self._batches, None)
-                if batch is None:
-                    raise TableError(self._changed)
-                self._left = batch
-        return pa.Table.from_batches(parts, self.schema)
-
-
-def _cells(source: Source, names: Sequence[str]) -> Iterator[Any]:
-    """Yield columns as they are, of the rows in use."""
-    if not isinstance(source, Filtered):
-        yield from original(source).batches(names)
-        return
-    judged = needed(source, ())
-    for batch in original(source).batches(list(dict.fromkeys((*names, *judged)))):
-        held = cast("Source", in_place_of(unfiltered(source), Held(batch)))
-        (declared,) = held.batches(source.names)
-        yield chosen(batch, names, source.met(declared))
+        yield table._only(~inside), table._only(inside)

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from attrs import frozen
@@ -182,12 +182,11 @@ class _Wanted:
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
         column = str(self.column)
+        declared: dict[str, Any] = {"schema": self.schema, "where": self.where}
         if self.target is None:
-            alone = self.schema.only([column, *(condition[0] for condition in self.where)])
-            read = read_table(self.table, features=[column], schema=alone, where=self.where)
+            read = read_table(self.table, False, features=[column], **declared)
         else:
-            columns = (column, self.target, self.positive)
-            read = read_scores(self.table, *columns, schema=self.schema, where=self.where)
+            read = read_scores(self.table, column, self.target, self.positive, **declared)
         kept = read.keeping_infinite()
         kept.check_complete()
         parts = [np.empty((kept.n_columns, 0))]
