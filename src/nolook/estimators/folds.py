@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
@@ -21,8 +22,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
 from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
-from nolook.estimators.pipeline import PrivatePipeline
-from nolook.estimators.result import Result
+from nolook.estimators.result import Measure, Result
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class CrossValidation(Result):
         How the table was read.
     """
 
+    kind = "cross-validation"
+
     measure: Literal["R2", "AUC"]
     fitted: tuple[bool, ...]
     estimates: tuple[Estimate | None, ...]
@@ -94,6 +96,23 @@ class CrossValidation(Result):
     def mean(self) -> Estimate | None:
         """The mean over folds; None where one of them is not known at all, or noise hides it."""
         return shown(mean_of(self.estimates))
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The mean over folds."""
+        mean = self.mean
+        known = (None, None) if mean is None else (mean.value, mean.interval)
+        return (Measure(self.measure.lower(), *known),)
+
+    def _columns(self) -> dict[str, Any]:
+        scores = [*self.scores, self.mean]
+        ends = np.array([(np.nan, np.nan) if one is None else one.interval for one in scores])
+        return {
+            "fold": [*(str(place) for place in range(1, len(scores))), "mean"],
+            self.measure: [np.nan if one is None else one.value for one in scores],
+            "low": ends[:, 0],
+            "high": ends[:, 1],
+        }
 
 
 def cross_validated(
@@ -152,9 +171,7 @@ def _all_rows(
 
 def _name_classes(model: Any, classes: NDArray[Any]) -> None:  # noqa: ANN401
     """Give a model the names of its classes, which were 0 and 1 in the table."""
-    model.classes_ = classes
-    if isinstance(model, PrivatePipeline):
-        model.regressor_.classes_ = classes
+    model.classes_ = model.regression.classes_ = classes
 
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401

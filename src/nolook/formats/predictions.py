@@ -22,7 +22,7 @@ from nolook.tables.table import SourceColumns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nolook.estimators.base import PrivateRegressor
+    from nolook.estimators.result import Result
 
 __all__ = ["check_prediction_file", "write_predictions"]
 
@@ -48,9 +48,7 @@ def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
         )
 
 
-def write_predictions(
-    model: PrivateRegressor, table: Table, path: Path, kept: tuple[str, ...] = ()
-) -> None:
+def write_predictions(model: Result, table: Table, path: Path, kept: tuple[str, ...] = ()) -> None:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
@@ -63,13 +61,17 @@ def write_predictions(
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
     _check_types(fields, writer, path.suffix)
-    classifies = getattr(model, "predict_proba", None)
+    probable = "predict_proba" in model.questions
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
             rows = named_rows(model, numbers)
-            found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
+            found = (
+                model.ask("predict_proba", X=rows)[:, 1]
+                if probable
+                else model.ask("predict", X=rows)
+            )
             predicted = np.asarray(found, dtype=np.float64)
             cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
