@@ -13,7 +13,6 @@ import nolook
 from nolook import _files
 from nolook.formats.model_file import _KINDS
 from nolook.report.page import render_page
-from nolook.report.results import findings_of
 from tests.formats.edited import at, load_text, put, refusal
 from tests.formats.releases import EVERY, KINDS, bits, release
 
@@ -63,7 +62,7 @@ def test_a_release_comes_back_bit_for_bit_with_all_that_follows_from_it(tmp_path
 
 
 def page(found):
-    return render_page(findings_of(found))
+    return render_page(found.content())
 
 
 def _by_place(found):
