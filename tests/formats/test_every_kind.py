@@ -11,7 +11,7 @@ import pytest
 
 import nolook
 from nolook import _files
-from nolook.formats.model_file import _KINDS
+from nolook.formats.model_file import _RECORDS
 from nolook.report.page import render_page
 from tests.formats.edited import at, load_text, put, refusal
 from tests.formats.releases import EVERY, KINDS, bits, release
@@ -45,7 +45,7 @@ def places(value, path=()):
 
 
 def test_every_kind_is_tried():
-    assert sorted(KINDS) == sorted(_KINDS)
+    assert sorted(KINDS) == sorted(_RECORDS)
     assert len(KINDS) == 10
 
 

@@ -8,13 +8,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from nolook.errors import ParameterError
-from nolook.estimators._tables import named_rows
+from nolook.estimators._tables import predicted
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
 from nolook.tables.table import SourceColumns
@@ -61,20 +60,13 @@ def write_predictions(model: Result, table: Table, path: Path, kept: tuple[str, 
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
     _check_types(fields, writer, path.suffix)
-    probable = "predict_proba" in model.questions
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
-            rows = named_rows(model, numbers)
-            found = (
-                model.ask("predict_proba", X=rows)[:, 1]
-                if probable
-                else model.ask("predict", X=rows)
-            )
-            predicted = np.asarray(found, dtype=np.float64)
-            cells = [] if beside is None else beside.take(len(predicted)).columns
-            columns = [*cells, pa.array(predicted, mask=~complete)]
+            found = predicted(model, numbers)
+            cells = [] if beside is None else beside.take(len(found)).columns
+            columns = [*cells, pa.array(found, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
 
 
