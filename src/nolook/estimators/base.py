@@ -83,6 +83,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         the standard deviation of its noise; None if the budget paid for no count of them all.
     """
 
+    recipe_: dict[str, Any]
     n_rows_: float | None = None
     n_rows_error_: float | None = None
 
@@ -109,8 +110,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     @property
     def recipe(self) -> dict[str, Any]:
         """That of the fit."""
-        found: dict[str, Any] = self.recipe_
-        return found
+        return self.recipe_
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)

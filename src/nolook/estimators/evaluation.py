@@ -112,11 +112,6 @@ class Evaluation(Result):
     model: Any = field(repr=False)
 
     @property
-    def scored(self) -> Scored:
-        """What the scores and the target are called, and which class is positive."""
-        return self.roc.scored_
-
-    @property
     def recipe(self) -> dict[str, Any]:
         """How the columns were read."""
         return self.roc.recipe

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from nolook.algorithms.cross_validation import (
@@ -138,7 +137,8 @@ def cross_validated(
             found.append(explained(one[1]))
             counts.append((one[1].rows, one[1].errors[0]))
         else:
-            _name_classes(one[0], model.classes_)
+            # They were 0 and 1 in the table.
+            one[0].classes_ = one[0].regression.classes_ = model.classes_
             judged = _judged(one[0], one[1], guarantee, table)
             evaluations.append(judged)
             found.append(_area(judged))
@@ -167,11 +167,6 @@ def _all_rows(
         return None, None
     rows, errors = zip(*counts, strict=True)
     return max(math.fsum(rows), 1.0), math.hypot(*errors)
-
-
-def _name_classes(model: Any, classes: NDArray[Any]) -> None:  # noqa: ANN401
-    """Give a model the names of its classes, which were 0 and 1 in the table."""
-    model.classes_ = model.regression.classes_ = classes
 
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401

@@ -33,7 +33,7 @@ _NO_PROBABILITIES = (
 
 def evaluation_findings(found: Evaluation) -> Findings:
     """Say how well a model tells two classes apart, and whether its probabilities are right."""
-    test, scored = found.calibration, found.scored
+    test, scored = found.calibration, found.roc.scored_
     judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]
     return Findings(
