@@ -90,11 +90,8 @@ class LinearRegression(PrivateRegressor):
     1.0
     """
 
-    clipped_share_: NDArray[np.float64] | None = None
-    weight_norm_: float = math.inf
     influence_bound_: float = math.inf
     spread_: Spread | None = None
-    chosen_: NDArray[np.intp] | None = None
 
     _ledger_label = "linear regression"
 

@@ -18,7 +18,7 @@ from nolook.algorithms.scaling import Scaling
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._tables import prediction_rows
-from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.estimators.base import PrivateModel, check_budget, whole_mu
 from nolook.kernels.row_products import row_products
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
@@ -29,7 +29,7 @@ __all__ = ["LogisticRegression"]
 Numbers = NDArray[np.float64]
 
 
-class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
@@ -108,18 +108,16 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     array([ True, False])
     """
 
-    coef_interval_: Numbers | None = None
-    intercept_interval_: Numbers | None = None
     base_rate_interval_: Numbers | None = None
     pseudo_r2_: float | None = None
     pseudo_r2_interval_: Numbers | None = None
     auc_: float | None = None
     auc_interval_: Numbers | None = None
-    row_norm_: float = math.inf
 
+    kind = "logistic model"
+    _measured = ("base_rate", "auc", "pseudo_r2")
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
-    failed_ = False
 
     def __init__(
         self,
@@ -173,6 +171,13 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     def odds_ratio_interval_(self) -> Numbers | None:
         """95 % intervals of the odds ratios, NaN where none is known."""
         return None if self.coef_interval_ is None else _exponential(self.coef_interval_)
+
+    questions = ("predict", "decision_function", "predict_proba")
+
+    def _in_other_units(self, *_numbers: Numbers) -> dict[str, Any]:
+        # Of the intercept it is no ratio.
+        ratios = [_exponential(np.append(each[:-1], np.nan)) for each in _numbers]
+        return dict(zip(("odds_ratio", "odds_ratio_low", "odds_ratio_high"), ratios, strict=True))
 
     def decision_function(self, X: ArrayLike) -> Numbers:
         """Return the log-odds of the positive class; inputs are clipped as in training.

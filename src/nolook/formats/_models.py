@@ -15,7 +15,7 @@ from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._classes import declared_classes
 from nolook.estimators._selector import chosen_columns, offered_columns
-from nolook.estimators.catalogue import CLASSIFIERS, METHODS, SELECTORS, name_of
+from nolook.estimators.catalogue import CLASSIFIERS, METHODS, SELECTORS
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.formats.parts import Fitted, Names, Release
 from nolook.formats.strict import Content, Interval, Intervals, Places, Vector, expect
@@ -164,6 +164,9 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
         return model
 
 
+_MODELS: dict[str, Any] = {"linear model": LinearModel, "logistic model": LogisticModel}
+
+
 class Selection(Fitted, frozen=True, tag="selection"):
     """Which columns were chosen: in the order of choice, or else in that of the table."""
 
@@ -215,14 +218,12 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:
         """Return what a file says of a fitted pipeline."""
-        regressor = pipeline.regressor_
-        part = LogisticModel if name_of(regressor) in CLASSIFIERS else LinearModel
         return cls(
             privacy=pipeline.privacy_.to_dict(),
             named=hasattr(pipeline, "feature_names_in_"),
             split=float(pipeline.split),
             selection=Selection.of(pipeline.selector_),
-            model=part.of(regressor),
+            model=_MODELS[pipeline.regression.kind].of(pipeline.regression),
         )
 
     def __post_init__(self) -> None:
