@@ -12,9 +12,7 @@ import sys
 from pathlib import Path
 
 import nolook
-from nolook.report.linear_words import purpose_in_short
-from nolook.report.model_findings import model_findings
-from nolook.report.page import write_page
+from nolook.report.model_words import words_of
 from nolook.report.reference_levels import contrasts
 
 TABLE = Path(__file__).parent / "data" / "diamonds.parquet"
@@ -50,11 +48,11 @@ def main():
     rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)
     for name, slope, ends in rows:
         print(f"{compared.get(name, name):43s}{slope:8.3f}  ({in_words(ends)})")
-    print(purpose_in_short(model))
+    print(words_of(model).purpose_in_short())
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")
-    write_page(model_findings(model), folder / "diamonds.html")
+    model.report(folder / "diamonds.html")
 
 
 if __name__ == "__main__":

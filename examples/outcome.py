@@ -12,9 +12,6 @@ from pathlib import Path
 
 import nolook
 from nolook.formats.findings_file import Scored
-from nolook.report.evaluation_findings import evaluation_findings
-from nolook.report.model_findings import model_findings
-from nolook.report.page import write_page
 
 TABLE = Path(__file__).parent / "data" / "bank_marketing.parquet"
 METHOD = nolook.LogisticRegression()
@@ -48,10 +45,9 @@ def main():
         print(f"caution: {caution}")
     print(f"left for later releases: epsilon {left:g}")
     nolook.save(model, folder / "bank.model.json")
-    write_page(model_findings(model), folder / "bank.model.html")
-    scored = Scored("bank.model.json", "target", "1")
-    page = evaluation_findings(found, scored, model)
-    write_page(page, folder / "bank.evaluation.html")
+    model.report(folder / "bank.model.html")
+    found.roc.scored_ = Scored("bank.model.json", "target", "1")
+    found.report(folder / "bank.evaluation.html")
 
 
 if __name__ == "__main__":

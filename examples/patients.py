@@ -19,9 +19,6 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import nolook
-from nolook.report.distribution_findings import ecdf_findings
-from nolook.report.model_findings import model_findings
-from nolook.report.page import write_page
 
 PATIENTS = 6000
 MOST_VISITS = 60
@@ -153,8 +150,8 @@ def main():
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "visits.model.json")
-    write_page(model_findings(model), folder / "visits.html")
-    write_page(ecdf_findings(stays, "nights"), folder / "nights.html")
+    model.report(folder / "visits.html")
+    stays.report(folder / "nights.html")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.linear import Clips, LinearRelease, NoisyRegression
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
-from nolook.algorithms.glm.steps import Steps, Metric
+from nolook.algorithms.glm.steps import Metric, Steps
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release

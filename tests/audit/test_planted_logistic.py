@@ -12,7 +12,7 @@ from attrs import evolve
 from nolook.algorithms.glm import descent, designs, logistic
 from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.logistic import LogisticRelease
-from nolook.algorithms.glm.steps import Steps, Metric, is_noise
+from nolook.algorithms.glm.steps import Metric, Steps, is_noise
 from nolook.kernels import clipped_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import SMALLEST_MU, Allowance

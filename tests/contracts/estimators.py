@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import nolook
-from nolook.estimators.catalogue import METHODS
+from nolook.estimators.catalogue import COUNTS, METHODS
 
 # Why a scikit-learn check cannot hold for a private estimator.
 OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
@@ -79,7 +79,7 @@ SPECIAL = {
     },
 }
 REGRESSORS = {
-    entry.kind: Row(entry.load(), **SPECIAL.get(name, {})) for name, entry in METHODS.items()
+    entry.kind: Row(entry.load(), **SPECIAL.get(name, {})) for name, entry in (METHODS | COUNTS).items()
 }
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import nolook
+from nolook.errors import ParameterError
+from nolook.estimators.result import Result
+from nolook.formats import model_file
 from nolook.privacy.accounting import total_delta
-from tests.contracts.releases import RELEASES
+from nolook.report import results
+from tests.contracts.releases import RELEASES, regression
+from tests.formats.releases import KINDS, bits, release
+
+mpl.use("Agg")
 
 every_release = pytest.mark.parametrize("row", RELEASES.values(), ids=RELEASES)
 
@@ -124,3 +134,114 @@ def test_progress_tells_stages_and_never_rows(row):
     else:
         assert len(seen) == total
     assert [done for _, done, _ in seen] == list(range(len(seen)))
+
+
+# What is asked of each kind, and what it is asked about.
+ROW = [[0.5, 0.25]]
+ASKED = {
+    "predict": {"X": ROW},
+    "predict_proba": {"X": ROW},
+    "decision_function": {"X": ROW},
+    "transform": {"X": ROW},
+    "get_support": {},
+    "cdf": {"t": 0.5},
+    "quantile": {"p": [0.1, 0.9], "return_std": True},
+    "interval": {"confidence": 0.5},
+    "histogram": {"edges": [0.0, 0.5, 1.0]},
+    "pdf": {"t": 0.5},
+    "mean": {},
+    "trimmed_mean": {"proportion": 0.1},
+    "rvs": {"size": 3, "random_state": 0},
+    "at": {"threshold": 0.5},
+    "threshold_at": {"fpr": 0.1},
+    "rate_at": {"fpr": [0.1, 0.2]},
+    "partial_auc": {"max_fpr": 0.5},
+    "precision_recall": {},
+    "calibration_curve": {},
+}
+# Of two columns without names.
+PLACES = {"linear model": 2, "logistic model": 1, "pipeline": 1, "selection": 1}
+
+
+@functools.cache
+def made(kind):
+    if kind == "scales":
+        return nolook.QuantileScaler(random_state=1).fit(regression(400, 2)[0])
+    return release(kind, PLACES.get(kind, 0))
+
+
+every_kind = pytest.mark.parametrize("kind", [*KINDS, "scales"])
+
+
+def all_results(kind=Result):
+    """Every class of results."""
+    return {kind, *(one for each in kind.__subclasses__() for one in all_results(each))}
+
+
+def test_every_kind_of_result_is_shown_and_written_and_here():
+    kinds = {one.kind for one in all_results() if hasattr(one, "kind")}
+    assert kinds == {*KINDS, "scales"} == set(results._CONTENT)
+    assert kinds - {"scales"} == set(model_file._RECORDS)
+
+
+@every_kind
+def test_a_release_answers_in_numbers_names_and_kinds(kind):
+    found = made(kind)
+    before = list(bits(found))
+    assert found.kind == kind
+    assert found.recipe["missing"] == "error"
+    assert {*found.parts[-1][1].mechanisms} <= {*found.privacy.mechanisms}
+    is_model = kind in {"linear model", "logistic model", "pipeline"}
+    names = [one.name for one in found.coefficients]
+    assert names[-1:] == ["intercept"] * is_model
+    if is_model:
+        assert len(names) == len(set(names)) == len(found.to_frame())
+        assert all(math.isfinite(one.value) for one in found.coefficients)
+    for measure in found.measures:
+        assert measure.name.isidentifier()
+        if measure.value is not None and measure.ends is not None:
+            assert measure.ends[0] <= measure.value <= measure.ends[1]
+    assert all(map(str.isidentifier, found.to_frame().columns))
+    assert list(bits(found)) == before
+
+
+@every_kind
+def test_what_is_shown_and_written_of_a_release_is_what_it_answers(kind, tmp_path):
+    found = made(kind)
+    content = found.content()
+    assert content.origin.guarantee == found.privacy
+    assert content.origin.parts == found.parts
+    assert content.headline[0].endswith(f"{content.what} ") or not found.privacy.private
+    if kind == "scales":
+        with pytest.raises(ParameterError, match="release of nolook"):
+            found.to_dict()
+        return
+    nolook.save(found, tmp_path / "a.json")
+    document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert document == json.loads(json.dumps(found.to_dict()))
+    assert document["kind"] == kind
+
+
+@every_kind
+def test_questions_are_answered_at_no_cost_and_alike(kind, open_ledger):
+    found = made(kind)
+    before = list(bits(found))
+    with open_ledger(nolook.Budget(1.0, 1e-6)) as ledger:
+        for question in found.questions:
+            first, second = (found.ask(question, **ASKED[question]) for _ in range(2))
+            assert str(first) == str(second)
+        assert ledger.history() == ()
+    with pytest.raises(ParameterError, match="question"):
+        found.ask("fit")
+    assert list(bits(found)) == before
+
+
+@every_release
+def test_before_there_is_a_release_nothing_is_answered(row):
+    estimator = row.make()
+    assert not hasattr(estimator, "privacy")
+    for ask in (estimator.content, estimator.to_frame, estimator.summary, estimator.plot):
+        with pytest.raises(NotFittedError):
+            ask()
+    with pytest.raises(ParameterError, match="call fit first"):
+        estimator.to_dict()

@@ -14,10 +14,7 @@ from nolook.errors import NolookError, ParameterError
 from nolook.federated.answers import Answer, block_variance, calibration, distribution
 from nolook.federated.shares import noisy_blocks
 from nolook.privacy.mechanisms.laplace import laplace_variance
-from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
-from nolook.report.results import findings_of
-from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.federated.made import AGES, LOUD, SCORES, answered, batch_of
 
 VALUES = np.random.default_rng(0).integers(0, 99, 300) * 1.0
@@ -189,22 +186,14 @@ def test_a_release_can_be_saved_loaded_and_shown(tmp_path, kind):
     batch = batch_of(kind, 1.0, None if kind == "hosmer-lemeshow" else SCORES)
     pair = answered(batch, SCORED, None if kind == "ecdf" else TARGETS)
     file = tmp_path / "a.json"
-    if kind == "ecdf":
-        found = distribution(batch, *pair)
-        findings = ecdf_findings(found, "score")
-    elif kind == "roc":
-        found = distribution(batch, *pair)
-        findings = roc_findings(found, found.scored_)
-    else:
-        found = calibration(batch, *pair)
-        findings = calibration_findings(found, found.scored_)
+    found = (calibration if kind == "hosmer-lemeshow" else distribution)(batch, *pair)
     nolook.save(found, file)
     again = nolook.load(file)
     again.scored_ = getattr(found, "scored_", None)
     assert again.privacy_.budget == found.privacy_.budget
     assert again.privacy_.relation == "replace"
-    assert render_page(findings_of(again)) == render_page(findings_of(found))
-    page = render_page(findings)
+    assert render_page(again.content()) == render_page(found.content())
+    page = render_page(found.content())
     assert "The number of rows, which is taken for public." in page
 
 

@@ -11,9 +11,8 @@ import pytest
 
 import nolook
 from nolook import _files
-from nolook.formats.model_file import _KINDS
+from nolook.formats.model_file import _RECORDS
 from nolook.report.page import render_page
-from nolook.report.results import findings_of
 from tests.formats.edited import at, load_text, put, refusal
 from tests.formats.releases import EVERY, KINDS, bits, release
 
@@ -46,7 +45,7 @@ def places(value, path=()):
 
 
 def test_every_kind_is_tried():
-    assert sorted(KINDS) == sorted(_KINDS)
+    assert sorted(KINDS) == sorted(_RECORDS)
     assert len(KINDS) == 10
 
 
@@ -63,7 +62,7 @@ def test_a_release_comes_back_bit_for_bit_with_all_that_follows_from_it(tmp_path
 
 
 def page(found):
-    return render_page(findings_of(found))
+    return render_page(found.content())
 
 
 def _by_place(found):

@@ -38,7 +38,7 @@ from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.folds_findings import folds_findings
 from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
-from nolook.report.model_findings import model_findings
+from nolook.report.model_findings import constant_in_words, model_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
@@ -142,17 +142,20 @@ def some_quantiles(private):
     found = quantiles(table, [0.25, 0.5, 0.75], epsilon=1.0, delta=1e-6, random_state=1)
     object.__setattr__(found, "names", ("age", "<b>income</b>"))
     object.__setattr__(found, "privacy", attrs.evolve(found.privacy, private=private))
-    return quantiles_findings(found, {"missing": "error"}, {"age": GRID})
+    object.__setattr__(found, "grids", {"age": GRID})
+    return quantiles_findings(found)
 
 
 def curve():
     made = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.01), random_state=1)
-    return roc_findings(called_private(made.fit(*shares())), SCORED, (0.3, 0.505))
+    made.fit(*shares()).scored_, made.asked_ = SCORED, (0.3, 0.505)
+    return roc_findings(called_private(made))
 
 
 def calibration():
     made = nolook.HosmerLemeshow(1.0, 5, random_state=1).fit(*shares())
-    return calibration_findings(called_private(made), SCORED)
+    made.scored_ = SCORED
+    return calibration_findings(called_private(made))
 
 
 def evaluation(model, **told):
@@ -160,9 +163,12 @@ def evaluation(model, **told):
     values, happened = shares()
     X = np.stack([values, values], axis=1)[:, : len(model.coef_)]
     found = nolook.evaluate(model, X, happened, random_state=1, **told)
-    found = evolve(found, privacy=attrs.evolve(found.privacy, private=True))
-    scored = Scored("people.deposit.model.json", "deposit", "yes")
-    return evaluation_findings(found, scored, model, (0.5,) if told else ())
+    private = attrs.evolve(found.privacy, private=True)
+    found = evolve(found, privacy=private, cautions=(*constant_in_words(model), *found.cautions))
+    found.roc.asked_ = (0.5,) if told else ()
+    for part in filter(None, (found.roc, found.calibration)):
+        part.scored_ = Scored("people.deposit.model.json", "deposit", "yes")
+    return evaluation_findings(found)
 
 
 def folds(*, hidden=False):
@@ -188,7 +194,7 @@ def people(target="income"):
 
 
 def of_selection(selector, seen=called_private):
-    return lambda: selection_findings(seen(selector.fit(people())), "income")
+    return lambda: selection_findings(seen(selector.fit(people())))
 
 
 def of_model(model, seen=called_private):
@@ -200,7 +206,13 @@ def distribution(**options):
 
 
 def of_distribution(column="age", seen=called_private, **options):
-    return lambda: ecdf_findings(seen(distribution(**options)), column)
+    return lambda: ecdf_findings(seen(of_column(distribution(**options), column)))
+
+
+def of_column(ecdf, column):
+    """A distribution of a column of this name."""
+    ecdf.recipe_ = {"features": [column], "categories": {}, "missing": "error"}
+    return ecdf
 
 
 def as_it_is(release):
@@ -362,7 +374,9 @@ PAGES = {
     "selection-seeded": of_selection(nolook.KendallSelector(k=1, random_state=1), as_it_is),
     "selection-unordered": of_selection(nolook.LassoSelector(k=1, random_state=1)),
     "distribution": of_distribution(),
-    "distribution-units": lambda: ecdf_findings(of_units(called_private(distribution())), "age"),
+    "distribution-units": lambda: ecdf_findings(
+        of_units(called_private(of_column(distribution(), "age")))
+    ),
     "distribution-replace": of_distribution(relation="replace"),
     "distribution-seeded": of_distribution(NASTY[2], as_it_is),
     "quantiles": lambda: some_quantiles(private=True),

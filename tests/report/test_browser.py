@@ -13,7 +13,6 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from nolook.estimators.pipeline import regression_of
 from nolook.report.coefficient_findings import MOST_SHOWN
 from nolook.report.page import render_page
 from tests.report.golden_pages import PAGES
@@ -154,7 +153,7 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     assert found["height"] > 900
     assert found.get("picture", 0) >= 26 * len(found["points"])
     # A model of several coefficients has points in several places, a constant none.
-    coefficients = 0 if model.failed_ else len(regression_of(model).coef_)
+    coefficients = 0 if model.failed_ else len(model.regression.coef_)
     assert len(found["points"]) == min(coefficients, MOST_SHOWN)
     assert len({round(x) for x in found["points"]}) >= min(2, coefficients)
 

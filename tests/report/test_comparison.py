@@ -126,7 +126,7 @@ def of_units(rows):
         (classified_model, "different"),
         (lambda: of_units("weights"), "different units, a row and 'patient"),
         (nolook.ECDF, "type ECDF"),
-        (nolook.LinearRegression, "not fitted"),
+        (nolook.LinearRegression, "expected a fitted model"),
         (lambda: None, "NoneType"),
     ],
 )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.report.findings import plain
-from nolook.report.ledger_status import Standing
+from nolook.report.ledger_status import LedgerStatus
 from nolook.report.model_conclusion import model_conclusion
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
@@ -47,7 +47,7 @@ def a_model(effects, margins, names=("a", "b", "c", "y"), scale=1.0):
 def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     found = made.PAGES[name]()
     private = found.origin.guarantee.private
-    standing = Standing(date(2026, 11, 2), "l", (("1", "2"),) * 2)
+    standing = LedgerStatus(date(2026, 11, 2), "l", (("1", "2"),) * 2)
     section = in_short(of_table(found, "people.parquet"), standing)
     answers = {question: " ".join(map(plain, texts)) for question, texts in section.answers}
     one = found.origin.guarantee.unit.protected
@@ -159,13 +159,13 @@ def test_a_weak_guarantee_is_said_so_first_and_only_where_something_is_promised(
 def test_the_ledgers_balance_is_that_after_the_release(tmp_path):
     with nolook.Ledger.create(tmp_path / "l", nolook.Budget(3.0, 1e-5), name="people") as ledger:
         ledger.charge(nolook.Budget(1.0, 1e-6), description="x")
-    assert plain(Standing.now(tmp_path / "l").in_words()[1]) == (
+    assert plain(LedgerStatus.now(tmp_path / "l").in_words()[1]) == (
         "Charged to the ledger people, which has epsilon 2 of 3 and delta 9e-06 of 1e-05 left."
     )
     # The release is made, whatever became of its ledger.
     (tmp_path / "l").write_text("damaged")
-    assert Standing.now(tmp_path / "l").ledger is None
-    assert "No ledger is known here" in plain(Standing.now(None).in_words()[1])
+    assert LedgerStatus.now(tmp_path / "l").ledger is None
+    assert "No ledger is known here" in plain(LedgerStatus.now(None).in_words()[1])
 
 
 def test_a_page_written_in_python_tells_of_a_ledger_that_it_is_given(tmp_path):

@@ -7,9 +7,7 @@ import pytest
 
 import nolook
 from nolook.formats.findings_file import Scored
-from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.page import render_page
-from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.report.pages import of_table
 from tests.report.test_browser import measure, proxy, through
 from tests.report.test_html import NASTY
@@ -28,23 +26,28 @@ def scores() -> tuple:
 
 
 def distribution():
-    return ecdf_findings(nolook.ECDF(0.1).fit(scores()[0]), LONG)
+    ecdf = nolook.ECDF(0.1).fit(scores()[0])
+    ecdf.recipe_ = {**ecdf.recipe_, "features": [LONG]}
+    return ecdf.content()
 
 
 def quantiles():
     table = np.column_stack([scores()[0]] * 6)
     found = nolook.quantiles(table, np.linspace(0, 1, 9))
     object.__setattr__(found, "names", (LONG, *NASTY)[:6])
-    return quantiles_findings(found, {"missing": "error"}, {})
+    return found.content()
 
 
 def curve():
-    return roc_findings(nolook.ROCCurve(0.5).fit(*scores()), Scored(LONG, NASTY[0], LONG))
+    fitted = nolook.ROCCurve(0.5).fit(*scores())
+    fitted.scored_ = Scored(LONG, NASTY[0], LONG)
+    return fitted.content()
 
 
 def calibration():
     fitted = nolook.HosmerLemeshow(0.2).fit(*scores())
-    return calibration_findings(fitted, Scored(LONG, NASTY[0], LONG))
+    fitted.scored_ = Scored(LONG, NASTY[0], LONG)
+    return fitted.content()
 
 
 @pytest.mark.parametrize("width", [1280, 500])

@@ -8,13 +8,12 @@ import pytest
 import nolook
 from nolook import ECDF, LinearGrid
 from nolook.formats.findings_file import Scored
-from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.page import render_page
 from nolook.report.picture import Axis, Band, Line, Picture, Point, axis
 from nolook.report.plots import draw_on
-from nolook.report.score_findings import roc_findings
 from nolook.report.svg import svg
 from nolook.report.wording import with_error
+from tests.report.golden_pages import of_column
 from tests.report.pages import Page, of_table
 
 
@@ -39,7 +38,7 @@ def values(seed=0, count=3000):
 @pytest.mark.parametrize("epsilon", [0.01, 50.0])
 def test_the_page_of_any_distribution(data, smoothing, epsilon):
     ecdf = ECDF(epsilon, smoothing=smoothing).fit(np.array(data, dtype=float))
-    page = Page(render_page(ecdf_findings(ecdf, "x")))
+    page = Page(render_page(ecdf.content()))
     assert (page.unbalanced, page.outside) == ([], [])
     (curve,) = (a for a in page.all("polyline") if a["class"] == "curve")
     points = np.array([pair.split(",") for pair in curve["points"].split()], dtype=float)
@@ -49,7 +48,7 @@ def test_the_page_of_any_distribution(data, smoothing, epsilon):
 
 def test_the_page_says_what_the_release_says():
     ecdf = ECDF(0.5, LinearGrid(0, 100, 1), smoothing=None).fit(values())
-    page = Page(render_page(of_table(ecdf_findings(ecdf, "age"), "people.csv")))
+    page = Page(render_page(of_table(of_column(ecdf, "age").content(), "people.csv")))
     for text in (
         "Private distribution of age in people.csv",
         "Of the table people.csv: where the values of age lie.",
@@ -62,7 +61,7 @@ def test_the_page_says_what_the_release_says():
     ):
         assert text in page.text
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
-    page = Page(render_page(ecdf_findings(public, "age")))
+    page = Page(render_page(public.content()))
     assert "The number of rows, which is taken for public" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
@@ -70,7 +69,8 @@ def test_the_page_says_what_the_release_says():
 
 def test_the_page_of_a_curve_warns_of_the_scored_model():
     curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values() > 50)
-    page = Page(render_page(roc_findings(curve, Scored("s", "ill", "yes"))))
+    curve.scored_ = Scored("s", "ill", "yes")
+    page = Page(render_page(curve.content()))
     for text in (
         curve.caution,
         "Private ROC curve of s",
@@ -88,7 +88,7 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
 
 def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
     ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
-    found = ecdf_findings(ecdf, "age")
+    found = ecdf.content()
     assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
     assert found.cards[1][2] == "standard error under one step of 500"
 
@@ -99,18 +99,18 @@ def test_a_grid_too_coarse_for_a_column_is_said_first():
     stamps = 1.6e9 + generator.random(5000) * 86400 * 30
     table = np.stack([stamps, generator.normal(36.6, 0.4, 5000)], axis=1)
     for column, coarse in zip(table.T, (True, False), strict=True):
-        found = ecdf_findings(ECDF(1.0).fit(column), "x")
+        found = ECDF(1.0).fit(column).content()
         assert [one[:27] for one in found.cautions] == ["The grid has few steps betw"] * coarse
     found = nolook.quantiles(table, epsilon=2.0)
-    (caution,) = quantiles_findings(found, found.recipe, {}).cautions
+    (caution,) = found.content().cautions
     assert "quantiles of x0 at 25 % and 75 %, as they are 1,000,000 wide" in caution
     assert found.steps[0] == pytest.approx(2.0**20)
     # Where noise is more than a step the grid is not to blame, nor where all outer values are 0.
     for column, epsilon in ((stamps[:20], 0.05), (np.zeros(5000), 1.0)):
-        assert not ecdf_findings(ECDF(epsilon).fit(column), "x").cautions
+        assert not ECDF(epsilon).fit(column).content().cautions
     # A share asked alone says nothing of how far values reach.
     alone = nolook.quantiles(table, [0.5], epsilon=2.0)
-    assert not quantiles_findings(alone, alone.recipe, {}).cautions
+    assert not alone.content().cautions
 
 
 def test_what_a_picture_draws_lies_where_it_should():

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from nolook.report.coefficient_findings import coefficients
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
@@ -80,7 +79,7 @@ def test_nothing_unknown_is_shown_as_a_number(change):
 
 def test_a_withheld_interval_is_not_known_and_has_no_line():
     model = withheld(a_model(), 0, -1)
-    assert [one.ends is None for one in coefficients(model)] == [True, False, False]
+    assert [one.ends is None for one in model.coefficients[:-1]] == [True, False, False]
     (table,) = section(model, "coefficients").tables
     assert [row[2] == "not known" for row in (*table.rows, table.foot)] == [
         True,
@@ -201,7 +200,7 @@ def test_a_fit_is_of_the_data_as_clipped():
 
 def test_columns_not_chosen_have_no_coefficient_and_no_scale():
     model = choosing(a_model(), 2, 0)
-    assert [one.name for one in coefficients(model)] == ["age", "rooms"]
+    assert [one.name for one in model.coefficients[:-1]] == ["age", "rooms"]
     (table,) = section(model, "scales").tables
     assert [row[0] for row in table.rows] == ["age", "rooms", "income"]
     asked = "how income goes together with 2 of 3 columns, chosen from the same release"
@@ -214,4 +213,4 @@ def test_columns_not_chosen_have_no_coefficient_and_no_scale():
 def test_a_chosen_column_may_have_the_coefficient_0():
     model = choosing(a_model(), 0, 1)
     model.coef_[0] = 0.0
-    assert [one.name for one in coefficients(model)] == ["age", "height"]
+    assert [one.name for one in model.coefficients[:-1]] == ["age", "height"]

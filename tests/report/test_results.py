@@ -20,7 +20,6 @@ import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
-from nolook.report.results import findings_of
 from nolook.report.sections import sections
 from nolook.report.wording import estimated
 from tests.report.golden_pages import NASTY, classified_model
@@ -102,7 +101,7 @@ def texts(page):
 def test_text_and_html_say_the_same_as_the_report(name):
     release = releases()[name]
     summary = release.summary()
-    found = findings_of(release)
+    found = release.content()
     shown, told = texts(summary.html), " ".join(str(summary).split())
     assert found.origin.guarantee.in_words() in shown
     assert found.origin.guarantee.in_words() in told
@@ -281,7 +280,7 @@ def test_without_an_optional_package_the_error_says_what_to_install(
 def test_the_page_is_the_report(name, tmp_path):
     releases()[name].report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for section in sections(findings_of(releases()[name])):
+    for section in sections(releases()[name].content()):
         for table in section.tables:
             assert isinstance(table, Table)
             assert html.escape(table.caption, quote=False).split("'")[0] in page

@@ -18,7 +18,6 @@ from nolook.estimators.catalogue import (
     method_parameters,
     name_of,
 )
-from nolook.report.coefficient_findings import coefficients
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings, why_not_visible
 from nolook.report.picture import shortened
@@ -46,7 +45,11 @@ def said(model, name):
 def test_effects_are_coefficients_times_scales():
     model = fitted(("a", "b", "c", "y"))
     for one, value, ends, scale in zip(
-        coefficients(model), model.coef_, model.coef_interval_, model.scaling_.scale, strict=False
+        model.coefficients[:-1],
+        model.coef_,
+        model.coef_interval_,
+        model.scaling_.scale,
+        strict=False,
     ):
         assert (one.value, one.ends) == (value, tuple(ends))
         assert (one.effect, one.effect_ends) == (value * scale, tuple(ends * scale))
@@ -55,8 +58,8 @@ def test_effects_are_coefficients_times_scales():
 
 def test_without_intervals_nothing_is_clear_or_unclear():
     model = fitted(("a", "b", "c", "y"))
-    ordinary = coefficients(model)
-    for one, before in zip(coefficients(without(model)), ordinary, strict=True):
+    ordinary = model.coefficients[:-1]
+    for one, before in zip(without(model).coefficients[:-1], ordinary, strict=True):
         assert (one.ends, one.effect_ends, one.clear) == (None, None, None)
         assert (one.value, one.effect) == (before.value, before.effect)
 
@@ -65,7 +68,7 @@ def test_effects_beyond_the_doubles_stay_finite():
     model = fitted()
     model.coef_ = np.array([1e308, -1e308])
     model.scaling_.scale[:] = 1e10
-    assert all(math.isfinite(one.effect) for one in coefficients(model))
+    assert all(math.isfinite(one.effect) for one in model.coefficients[:-1])
 
 
 @given(st.text(min_size=1, max_size=200), st.integers(5, 60))
@@ -201,7 +204,7 @@ def test_dropped_columns_are_named_once_and_have_no_coefficient():
     for places in ([], [3], list(range(0, 12, 2)), list(range(12))):
         model = dropping(fitted((*names, "y")), *places)
         left = [name for place, name in enumerate(names) if place not in places]
-        assert [one.name for one in coefficients(model)] == left
+        assert [one.name for one in model.coefficients[:-1]] == left
         text = said(model, "coefficients")
         assert ("Dropped: nothing stood out from the noise in x" in text) == bool(places)
         assert (f"and {len(places) - 5} more." in text) == (len(places) > 5)

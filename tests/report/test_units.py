@@ -10,12 +10,9 @@ import pytest
 import nolook
 from nolook._unit import Unit
 from nolook._validation import one_line
-from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
-from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.sections import rows_used
-from nolook.report.selection_findings import selection_findings
 from tests.report import golden_pages as made
 from tests.report.hand_made import counted, make_constant, not_visible
 from tests.report.pages import Page
@@ -52,11 +49,12 @@ def kinds():
     curve = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.01), random_state=1)
     test = nolook.HosmerLemeshow(1.0, 5, random_state=1)
     curve.fit(scores, happened)
+    curve.asked_ = (0.3,)
     test.fit(scores, happened)
-    selector, target = nolook.KendallSelector(k=1, random_state=1).fit(made.people()), "income"
+    selector = nolook.KendallSelector(k=1, random_state=1).fit(made.people())
     tukey = nolook.TukeyRegressor(1e-3, on_failure="constant", random_state=1)
     logistic = nolook.LogisticRegression(8.0, random_state=1).fit(scores[:, None], happened)
-    models = {
+    return {
         "logistic": logistic,
         "clipped": made.clipped(),
         "hidden": made.hidden_fit(),
@@ -65,20 +63,16 @@ def kinds():
         "nearly empty": counted(not_visible(made.five()), 1.0, 42.0),
         "failed": make_constant(made.fitted()),
         "tukey": tukey.fit(made.people()),
+        "roc": curve,
+        "calibration": test,
+        "selection": selector,
+        "ecdf": made.of_column(made.distribution(), "age"),
     }
-    others = {
-        "roc": (curve, lambda one: roc_findings(one, made.SCORED, (0.3,))),
-        "calibration": (test, lambda one: calibration_findings(one, made.SCORED)),
-        "selection": (selector, lambda one: selection_findings(one, target)),
-        "ecdf": (made.distribution(), lambda one: ecdf_findings(one, "age")),
-    }
-    yield from ((name, one, model_findings) for name, one in models.items())
-    yield from ((name, *pair) for name, pair in others.items())
 
 
 @pytest.fixture(scope="module")
 def releases():
-    return {name: pair for name, *pair in kinds()}
+    return kinds()
 
 
 NAMES = ("clipped", "hidden", "guesses", "not visible", "nearly empty", "failed", "tukey", "roc")
@@ -91,11 +85,11 @@ def page_of(findings):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_of_units_counts_and_protects_no_rows(releases, name):
-    release, findings_of = releases[name]
+    release = releases[name]
     release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
-    of_rows = page_of(findings_of(release))
+    of_rows = page_of(release.content())
     assert SAYS.search(of_rows)
-    said = page_of(findings_of(made.of_units(release)))
+    said = page_of(made.of_units(release).content())
     assert "any one unit added or removed" in said
     assert "A unit is all rows with the same patient_id" in said
     assert "Everything here describes units" in said
@@ -106,9 +100,9 @@ def test_a_page_of_units_counts_and_protects_no_rows(releases, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_of_some_rows_of_each_unit_describes_rows_and_protects_units(releases, name):
-    release, findings_of = releases[name]
+    release = releases[name]
     release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
-    said = page_of(findings_of(made.of_units(release, 5)))
+    said = page_of(made.of_units(release, 5).content())
     assert "any one unit added or removed" in said
     assert "describes rows: of each unit 5 were used at most" in said
     assert "The number of units is protected too" in said

@@ -25,8 +25,8 @@ from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_counts import (
     ClassBalance,
     ModelCurvature,
-    UnitProducts,
     ScoreCounts,
+    UnitProducts,
 )
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums

@@ -37,8 +37,8 @@ from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProd
 from nolook.statistics.class_counts import (
     ClassBalance,
     ModelCurvature,
-    UnitProducts,
     ScoreCounts,
+    UnitProducts,
     balance_sensitivity,
     curvature_sensitivity,
     unit_products_sensitivity,

@@ -18,7 +18,7 @@ from nolook.algorithms.grids import LinearGrid
 from nolook.audit.audit_case import Case, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.catalogue import METHODS
+from nolook.estimators.catalogue import COUNTS, METHODS
 from nolook.estimators.cross_validation import cross_validate
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
@@ -95,7 +95,7 @@ def cases() -> tuple[Case, ...]:
             score=lambda fitted: fitted.coef_[0],
             mu=mu if name in _GAUSSIAN else None,
         )
-        for name, entry in METHODS.items()
+        for name, entry in (METHODS | COUNTS).items()
     )
     logistic = _Audited(
         name="LogisticRegression",

@@ -74,7 +74,7 @@ def evaluate(
     from nolook.estimators import evaluation
     from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
-    from nolook.report.evaluation_findings import only_constant
+    from nolook.report.model_findings import constant_in_words
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
@@ -89,7 +89,8 @@ def evaluate(
             **ledger_and_progress,
         )
     scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
-    cautions = *only_constant(fitted), *found.cautions
-    found = evolve(found, cautions=cautions, scored=scored)
+    found = evolve(found, cautions=(*constant_in_words(fitted), *found.cautions))
     found.roc.asked_ = tuple(thresholds)
+    for part in filter(None, (found.roc, found.calibration)):
+        part.scored_ = scored
     release.keep(found)

@@ -21,10 +21,10 @@ from nolook.cli._options import (
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
-    CLASSIFIERS,
     DEFAULT_CLASSIFIER,
     DEFAULT_METHOD,
     DEFAULT_SELECTOR,
+    METHODS,
     MODELS,
     SELECTORS,
     Option,
@@ -82,7 +82,7 @@ def fit(
     ] = None,
     **own: str | float | None,
 ) -> None:
-    """Fit a private linear or logistic model of a table and write it to a file.
+    """Fit a private linear, logistic or count model of a table and write it to a file.
 
     A target that is declared to have two values, or of which --positive names one, gets a logistic
     regression unless --method says otherwise; any other one a linear one.
@@ -111,9 +111,9 @@ def fit(
         release.fit(model, columns)
     release.keep(model)
     if not model.visible_:
-        predicts = "hardly more than the base rate"
-        if chosen not in CLASSIFIERS:
-            predicts = "the same number for every row"
+        predicts = "the same number for every row"
+        if chosen not in METHODS:
+            predicts = "hardly more than the mean"
         raise TargetNotVisible(
             f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
             f"({one_line(release.output)} predicts {predicts}; the budget is spent)"

@@ -54,7 +54,6 @@ def predict(
     Of a model of two classes it is the probability that the target is the positive one.
     Predictions and copied columns are as confidential as the table: they are no private release.
     """
-    from nolook.estimators.pipeline import regression_of
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
@@ -72,5 +71,5 @@ def predict(
         options = recipe | {"schema": schema or recipe.get("schema"), "where": rows}
         opened = read_table(place, False, unit=False, **options)
         write_predictions(fitted, opened, output, kept)
-        for words in constant_in_words(regression_of(fitted)):
+        for words in constant_in_words(fitted):
             say(console(), words)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.result import Result
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
@@ -267,14 +268,13 @@ class Release:
         ):
             yield ledger
 
-    def keep(self, found: object) -> None:
+    def keep(self, found: Result) -> None:
         """Write what was found, and a report of it if one is wanted, and print it."""
         from nolook.formats.model_file import save
 
         save(found, self.output)
-        from nolook.report.results import findings_of
 
-        findings = findings_of(found)
+        findings = found.content()
         show(
             findings,
             output=self.output,
@@ -384,11 +384,11 @@ def show(
     ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
-    from nolook.report.ledger_status import Standing
+    from nolook.report.ledger_status import LedgerStatus
     from nolook.report.page import write_page
     from nolook.report.terminal import print_findings
 
-    now = Standing.now(ledger)
+    now = LedgerStatus.now(ledger)
     if report is not None:
         write_page(findings, report, now)
     if not quiet:

@@ -24,10 +24,9 @@ def _model_argument(name: str) -> object:
 def show(file: _FileArgument) -> None:
     """Print any release again: a model, a selection, a distribution, a cross-validation."""
     from nolook.formats.model_file import load
-    from nolook.report.results import findings_of
     from nolook.report.terminal import print_findings
 
-    print_findings(console(), findings_of(load(file)))
+    print_findings(console(), load(file).content())
 
 
 def report(
@@ -38,9 +37,8 @@ def report(
     """Write the report of a release again, as one HTML page."""
     check_outputs([("--output", output)], [file], replace=force)
     from nolook.formats.model_file import load
-    from nolook.report import results
 
-    results.report(load(file), output)
+    load(file).report(output)
     typer.echo(f"report: {one_line(output)}")
 
 

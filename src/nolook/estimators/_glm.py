@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.base import PrivateModel
 from nolook.kernels.row_products import row_products
 
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
     from nolook.algorithms.glm.inference import Coefficients
-    from nolook.algorithms.scaling import Scaling
     from nolook.algorithms.whitening import Spread
 
-__all__ = ["GeneralisedLinearModel", "exponential"]
+__all__ = ["GeneralisedLinearModel", "exponential", "in_ratios"]
 
 Numbers = NDArray[np.float64]
 
 
-class GeneralisedLinearModel(PrivateEstimator):
+class GeneralisedLinearModel(PrivateModel):
     """A model of weighted rows.
 
     Attributes
@@ -39,15 +37,7 @@ class GeneralisedLinearModel(PrivateEstimator):
         noise does not hide. None if the target was not visible.
     """
 
-    intercept_: float
-    coef_interval_: Numbers | None = None
-    intercept_interval_: Numbers | None = None
-    clipped_share_: Numbers | None = None
-    weight_norm_: float = math.inf
     spread_: Spread | None = None
-    scaling_: Scaling
-
-    _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
 
     @property
     def _imputes_centres(self) -> bool:
@@ -77,3 +67,9 @@ def exponential(logarithms: Numbers) -> Numbers:
     """Return exponentials, cut at the largest number."""
     with np.errstate(over="ignore"):
         return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)
+
+
+def in_ratios(name: str, numbers: tuple[Numbers, ...]) -> dict[str, Numbers]:
+    """Return coefficients, low and high ends as ratios; of the intercept, the last, it is none."""
+    ratios = [exponential(np.append(each[:-1], np.nan)) for each in numbers]
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ratios, strict=True))

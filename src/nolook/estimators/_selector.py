@@ -46,6 +46,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
+    kind = "selection"
     target_name_: str
     #: What share of the rows a selector that needs them together keeps.
     sample: float | str | None = None
@@ -100,6 +101,13 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         support: NDArray[np.bool_] = self.support_
         return support
+
+    questions = ("get_support", "transform")
+
+    def _columns(self) -> dict[str, Any]:
+        names, ordered = chosen_columns(self)
+        places = range(1, len(names) + 1) if ordered else [np.nan] * len(names)
+        return {"column": list(names), "place": places}
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say what scikit-learn may expect: the target is required."""

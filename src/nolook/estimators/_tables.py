@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from sklearn.utils.validation import validate_data
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
+
+if TYPE_CHECKING:
+    from nolook.estimators.result import Result
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -94,6 +97,13 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
         if not complete.all():
             table.check_complete()  # which raises
     return np.concatenate(rows, axis=1).T
+
+
+def predicted(model: Result, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return predictions, given columns first: of two classes the positive one's probabilities."""
+    rows, probable = named_rows(model, numbers), "predict_proba" in model.questions
+    found = model.ask("predict_proba" if probable else "predict", X=rows)
+    return np.asarray(found[:, 1] if probable else found, dtype=np.float64)
 
 
 def named_rows(model: Any, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.releasing import Progress, make_release, warn
-from nolook.estimators.result import Result
+from nolook.estimators.result import Coefficient, Measure, Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ESTIMATES",
     "PrivateEstimator",
+    "PrivateModel",
     "PrivateRegressor",
     "check_budget",
     "check_count_or_auto",
@@ -81,6 +83,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         the standard deviation of its noise; None if the budget paid for no count of them all.
     """
 
+    recipe_: dict[str, Any]
     n_rows_: float | None = None
     n_rows_error_: float | None = None
 
@@ -97,6 +100,17 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     def _needs_local_rows(self) -> bool:
         """Whether all rows must be in one memory, not only what they add up to."""
         return False
+
+    @property
+    def privacy(self) -> PrivacyGuarantee:
+        """That of the fit."""
+        check_is_fitted(self)
+        return self.privacy_
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """That of the fit."""
+        return self.recipe_
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -263,8 +277,8 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """What all linear models share: their budget, and how a fitted one predicts.
+class PrivateModel(PrivateEstimator):
+    """What all models with coefficients share, and what they tell of themselves.
 
     `_store` sets the attributes; a method that estimates more documents it.
 
@@ -276,22 +290,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     coef_interval_, intercept_interval_ : None
         This method estimates no intervals. Those that do give none where several rows of a unit
         count in full.
-    r2_, rmse_ : None
-        This method does not estimate how well it fits.
-    r2_interval_, rmse_interval_ : None
     scaling_ : Scaling
         Centre, scale, low and high of each column, the target last: found privately, unless public
         bounds were given.
-    row_norm_ : float
-        Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
-        they are not.
-    target_range_ : tuple of float
-        Predictions are clipped to this range.
     failed_ : bool
         Whether a private test failed and the model is a constant instead.
-    visible_ : bool
-        Whether the target stood out from the noise. If not, the model is a constant, the target's
-        private centre, and nothing else is estimated; the budget is spent in full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -299,16 +302,121 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
 
+    #: What it may measure of itself; each has an interval, too.
+    _measured: ClassVar[tuple[str, ...]]
+
+    scaling_: Scaling
+    coef_: NDArray[np.float64]
     intercept_: float
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
+    clipped_share_: NDArray[np.float64] | None = None
+    chosen_: NDArray[np.intp] | None = None
+    row_norm_: float = math.inf
+    weight_norm_: float = math.inf
+    failed_: bool = False
+    visible_: bool = True
+
+    @property
+    def selection(self) -> PrivateEstimator | None:
+        """What chose its columns, if they were chosen by a release of their own."""
+        return None
+
+    @property
+    def regression(self) -> PrivateModel:
+        """Itself, or the part that has coefficients."""
+        return self
+
+    @property
+    def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:
+        """The selection, if there is one, and the regression."""
+        chosen = () if self.selection is None else (("selection", self.selection.privacy),)
+        return *chosen, ("regression", self.regression.privacy)
+
+    @property
+    def considered(self) -> NDArray[np.bool_]:
+        """Which features may have a coefficient: all, unless some were chosen from the release."""
+        places = np.arange(len(self.coef_))
+        return np.isin(places, places if self.chosen_ is None else self.chosen_)
+
+    @property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Which features the model leaves out, because nothing in them stood out."""
+        left_out: NDArray[np.bool_] = ~self.scaling_.visible[:-1] & (self.coef_ == 0.0)
+        return left_out
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """Those of features neither dropped nor left out by a choice, and the intercept, last."""
+        part = self.regression
+        scale, ends = part.scaling_.scale[:-1, None], part.coef_interval_
+        numbers = np.full((len(scale), 3), np.nan)
+        numbers[:, 0] = part.coef_
+        if ends is not None:
+            numbers[:, 1:] = ends
+        with np.errstate(over="ignore"):
+            effects = np.nan_to_num(numbers * scale)
+        used = part.visible_ & part.considered & ~part.dropped
+        columns = zip(part.scaling_.names[:-1], numbers.tolist(), effects.tolist(), strict=True)
+        found = [
+            Coefficient(name, value, None, effect, None)
+            if math.isnan(sum(interval))
+            else Coefficient(name, value, tuple(interval), effect, tuple(effect_interval))
+            for name, (value, *interval), (effect, *effect_interval) in compress(columns, used)
+        ]
+        last = part.intercept_interval_
+        known = None if last is None else (last[0], last[1])
+        return *found, Coefficient("intercept", part.intercept_, known, math.nan, None)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How well it fits, as far as the method estimates that."""
+        part, ends = self.regression, ("", "_interval")
+        return tuple(
+            Measure(name, *(getattr(part, f"{name}{end}_") for end in ends))
+            for name in part._measured
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        found = self.coefficients
+        low, high = np.array([one.ends or (np.nan, np.nan) for one in found]).T
+        values = np.array([one.value for one in found])
+        names = [one.name for one in found]
+        columns = {"column": names, "coefficient": values, "low": low, "high": high}
+        return columns | self.regression._in_other_units(values, low, high)
+
+    def _in_other_units(self, *_numbers: NDArray[np.float64]) -> dict[str, Any]:
+        """Return what coefficients, low and high ends are in units that compare columns."""
+        return {"times_scale": [one.effect for one in self.coefficients]}
+
+
+class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
+    """What all models of a number share: their budget, and how a fitted one predicts.
+
+    Attributes
+    ----------
+    r2_, rmse_ : None
+        This method does not estimate how well it fits.
+    r2_interval_, rmse_interval_ : None
+    row_norm_ : float
+        Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
+        they are not.
+    target_range_ : tuple of float
+        Predictions are clipped to this range.
+    visible_ : bool
+        Whether the target stood out from the noise. If not, the model is a constant, the target's
+        private centre, and nothing else is estimated; the budget is spent in full.
+    """
+
+    kind = "linear model"
+    _measured: ClassVar[tuple[str, ...]] = ("r2", "rmse")
+
     r2_: float | None = None
     r2_interval_: NDArray[np.float64] | None = None
     rmse_: float | None = None
     rmse_interval_: NDArray[np.float64] | None = None
-    row_norm_: float = math.inf
-    failed_: bool = False
-    visible_: bool = True
+
+    questions: tuple[str, ...] = ("predict",)
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
-from nolook.estimators.result import Drawn
+from nolook.estimators.result import Drawn, Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -43,6 +45,8 @@ class CalibrationCurve(Drawn):
     errors : ndarray of shape (groups,)
         The standard error of `prob_true` less `prob_pred` due to the noise, not to sampling.
     """
+
+    kind = "calibration curve"
 
     prob_true: Vector
     prob_pred: Vector
@@ -129,7 +133,34 @@ class HosmerLemeshow(ScoredEstimator):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    _ledger_label = "calibration"
+    kind = _ledger_label = "calibration"
+    _indexed = False
+
+    questions = ("calibration_curve",)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How likely such a disagreement is if the probabilities are right."""
+        return (Measure("calibration_p_value", self.p_value_, None),)
+
+    def _columns(self) -> dict[str, Any]:
+        table, curve = self.table_, self.calibration_curve()
+        room = NORMAL_95 * curve.errors
+        return {
+            "above": table.borders[:-1],
+            "up_to": table.borders[1:],
+            "rows": table.counts,
+            "rows_error": table.count_error,
+            "positives": table.positives,
+            "positives_error": table.observed_error,
+            "expected": table.expected_positives,
+            "expected_error": table.expected_positives_error,
+            "mean_probability": curve.prob_pred,
+            "share_positive": curve.prob_true,
+            "low": curve.prob_true - room,  # of the share of positives
+            "high": curve.prob_true + room,
+        }
+
     _withheld_when_sampled = ("p_value_",)
 
     def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSIFIERS",
+    "COUNTS",
     "DEFAULT_CLASSIFIER",
     "DEFAULT_METHOD",
     "DEFAULT_SELECTOR",
@@ -168,8 +169,30 @@ CLASSIFIERS = {
 #: What ``auto`` means for a target that is declared to have two values.
 DEFAULT_CLASSIFIER = "logistic"
 
+#: Models of counts, and of amounts that may be 0, by the name a user gives.
+COUNTS = {
+    "poisson": Entry(
+        "nolook.estimators.poisson",
+        "PoissonRegression",
+        "Regression of counts: the logarithm of the mean is a weighted sum of the columns, which "
+        "are centred, scaled and clipped; long rows get less weight, and very large errors are "
+        "cut. A few noisy steps are steered by noisy sums of products of all pairs of columns, "
+        "and by the curvature of the likelihood; all of it together gives the model, pulled "
+        "towards the mean where noise hides the answer.",
+        (
+            Option(
+                "--exposure",
+                "exposure",
+                "COLUMN",
+                "For poisson: the column that the mean is in proportion to, such as days at risk.",
+                lambda value, _: value,
+            ),
+        ),
+    ),
+}
+
 #: Everything ``nolook fit`` can make.
-MODELS = ChainMap(CLASSIFIERS, METHODS)
+MODELS = ChainMap(CLASSIFIERS, COUNTS, METHODS)
 
 #: Feature selectors, by the name a user gives.
 SELECTORS = {

@@ -91,7 +91,9 @@ class ECDF(PrivateFinding):
         self.smoothing = smoothing
         self.random_state = random_state
 
-    _ledger_label = "distribution"
+    kind = _ledger_label = "distribution"
+
+    questions = ("cdf", "quantile", "interval", "histogram", "pdf", "mean", "trimmed_mean", "rvs")
 
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
         """Check the parameters; return what a fit will release and cost."""
@@ -254,6 +256,12 @@ class ECDF(PrivateFinding):
         ndarray of shape (size,)
         """
         return self._fitted().ppf(1.0 - random_numbers(random_state).random_sample(size))
+
+    def _columns(self) -> dict[str, Any]:
+        found = self.distribution_
+        points = found.points[np.diff(found.counts, prepend=0.0) != 0.0]
+        shares, errors = self.cdf(points, return_std=True)
+        return {"value": points, "share": shares, "standard_error": errors}
 
     def _fitted(self) -> PrivateDistribution:
         check_is_fitted(self)

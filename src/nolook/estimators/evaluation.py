@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -20,7 +20,7 @@ from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Result
+from nolook.estimators.result import Measure, Result
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
@@ -59,6 +59,10 @@ class JudgedModel:
     method: str
     privacy: PrivacyGuarantee | None
 
+    # Nothing else is known of it.
+    visible_: ClassVar[bool] = True
+    failed_: ClassVar[bool] = False
+
     @classmethod
     def of(cls, model: Any) -> JudgedModel:  # noqa: ANN401 -- whatever predicts
         """Return what is said of a model; one that was not made by nolook has no guarantee."""
@@ -93,9 +97,9 @@ class Evaluation(Result):
     model : fitted model, or JudgedModel
         What was judged, if it is a private release itself and not read from a file; otherwise its
         method and its own guarantee.
-    scored : Scored
-        What the scores and the target are called, and which class is positive.
     """
+
+    kind = "evaluation"
 
     roc: ROCCurve
     calibration: HosmerLemeshow | None
@@ -105,7 +109,38 @@ class Evaluation(Result):
     other_rows: bool
     cautions: tuple[str, ...]
     model: Any = field(repr=False)
-    scored: Scored = field(repr=False)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """How the columns were read."""
+        return self.roc.recipe
+
+    @property
+    def _all(self) -> tuple[ROCCurve | HosmerLemeshow, ...]:
+        return (self.roc,) if self.calibration is None else (self.roc, self.calibration)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Those of the curve and of the calibration."""
+        return tuple(measure for part in self._all for measure in part.measures)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Those of the curve and of the calibration."""
+        return tuple(name for part in self._all for name in part.questions)
+
+    def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
+        """Have the curve or the calibration answer."""
+        for part in self._all:
+            if question in part.questions:
+                return part.ask(question, **arguments)
+        return super().ask(question, **arguments)
+
+    def _columns(self) -> dict[str, Any]:
+        found = self.measures
+        low, high = np.array([(np.nan, np.nan) if m.ends is None else m.ends for m in found]).T
+        values = np.array([measure.value for measure in found], dtype=np.float64)
+        return {"measure": [m.name for m in found], "value": values, "low": low, "high": high}
 
 
 @frozen
@@ -255,7 +290,6 @@ def evaluation_of(
         asked.other_rows,
         (*asked.cautions, *_other_unit(model, guarantee)),
         _kept(model),
-        scored,
     )
 
 

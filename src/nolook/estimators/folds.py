@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from nolook.algorithms.cross_validation import (
@@ -21,8 +21,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
 from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
-from nolook.estimators.pipeline import PrivatePipeline
-from nolook.estimators.result import Result
+from nolook.estimators.result import Measure, Result
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ class CrossValidation(Result):
         How the table was read.
     """
 
+    kind = "cross-validation"
+
     measure: Literal["R2", "AUC"]
     fitted: tuple[bool, ...]
     estimates: tuple[Estimate | None, ...]
@@ -95,6 +96,23 @@ class CrossValidation(Result):
         """The mean over folds; None where one of them is not known at all, or noise hides it."""
         return shown(mean_of(self.estimates))
 
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The mean over folds."""
+        mean = self.mean
+        known = (None, None) if mean is None else (mean.value, mean.interval)
+        return (Measure(self.measure.lower(), *known),)
+
+    def _columns(self) -> dict[str, Any]:
+        scores = [*self.scores, self.mean]
+        ends = np.array([(np.nan, np.nan) if one is None else one.interval for one in scores])
+        return {
+            "fold": [*(str(place) for place in range(1, len(scores))), "mean"],
+            self.measure: [np.nan if one is None else one.value for one in scores],
+            "low": ends[:, 0],
+            "high": ends[:, 1],
+        }
+
 
 def cross_validated(
     model: Any,  # noqa: ANN401
@@ -119,7 +137,8 @@ def cross_validated(
             found.append(explained(one[1]))
             counts.append((one[1].rows, one[1].errors[0]))
         else:
-            _name_classes(one[0], model.classes_)
+            # They were 0 and 1 in the table.
+            one[0].classes_ = one[0].regression.classes_ = model.classes_
             judged = _judged(one[0], one[1], guarantee, table)
             evaluations.append(judged)
             found.append(_area(judged))
@@ -148,13 +167,6 @@ def _all_rows(
         return None, None
     rows, errors = zip(*counts, strict=True)
     return max(math.fsum(rows), 1.0), math.hypot(*errors)
-
-
-def _name_classes(model: Any, classes: NDArray[Any]) -> None:  # noqa: ANN401
-    """Give a model the names of its classes, which were 0 and 1 in the table."""
-    model.classes_ = classes
-    if isinstance(model, PrivatePipeline):
-        model.regressor_.classes_ = classes
 
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401

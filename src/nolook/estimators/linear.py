@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook.algorithms.glm.inference import clipped_shares
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
@@ -82,7 +81,6 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     """
 
     influence_bound_: float = math.inf
-    chosen_: NDArray[np.intp] | None = None
 
     _ledger_label = "linear regression"
 

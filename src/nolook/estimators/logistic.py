@@ -14,7 +14,7 @@ from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
-from nolook.estimators._glm import GeneralisedLinearModel, exponential
+from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import check_budget, whole_mu
@@ -103,9 +103,10 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     auc_: float | None = None
     auc_interval_: Numbers | None = None
 
+    kind = "logistic model"
+    _measured = ("base_rate", "auc", "pseudo_r2")
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
-    failed_ = False
 
     def __init__(
         self,
@@ -148,6 +149,11 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     def odds_ratio_interval_(self) -> Numbers | None:
         """95 % intervals of the odds ratios, NaN where none is known."""
         return None if self.coef_interval_ is None else exponential(self.coef_interval_)
+
+    questions = ("predict", "decision_function", "predict_proba")
+
+    def _in_other_units(self, *numbers: Numbers) -> dict[str, Any]:
+        return in_ratios("odds_ratio", numbers)
 
     def decision_function(self, X: ArrayLike) -> Numbers:
         """Return the log-odds of the positive class; inputs are clipped as in training.

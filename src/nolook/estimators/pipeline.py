@@ -20,7 +20,7 @@ from nolook.estimators._classes import class_probabilities, class_table
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
+from nolook.estimators.base import PrivateModel, PrivateRegressor, check_budget, whole_mu
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selection_of"]
+__all__ = ["PrivatePipeline", "make_private_pipeline"]
 
 # What the regression says of the whole pipeline too, if its method finds it.
 _SHARED = (
@@ -208,7 +208,23 @@ class PrivatePipeline(PrivateRegressor):
         self.regressor = regressor
         self.split = split
 
+    kind = "pipeline"
     _ledger_label = "feature selection and regression"
+
+    @property
+    def selection(self) -> PrivateSelector:
+        """The selection."""
+        return self.selector_
+
+    @property
+    def regression(self) -> PrivateModel:
+        """The regression."""
+        return self.regressor_
+
+    @property
+    def questions(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the regression."""
+        return self.regressor.questions
 
     @property
     def _needs_local_rows(self) -> bool:
@@ -313,18 +329,6 @@ class PrivatePipeline(PrivateRegressor):
             tags.estimator_type, tags.classifier_tags = own.estimator_type, own.classifier_tags
             tags.regressor_tags = None
         return tags
-
-
-def selection_of(release: PrivateEstimator) -> PrivateSelector | None:
-    """Return the part of a release that chose columns, or None."""
-    if isinstance(release, PrivatePipeline):
-        return release.selector_
-    return release if isinstance(release, PrivateSelector) else None
-
-
-def regression_of(model: PrivateRegressor) -> PrivateRegressor:
-    """Return a model's regression: itself, or that of a pipeline."""
-    return model.regressor_ if isinstance(model, PrivatePipeline) else model
 
 
 def make_private_pipeline(

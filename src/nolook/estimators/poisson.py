@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts, counts_model
 from nolook.errors import ParameterError
-from nolook.estimators._glm import GeneralisedLinearModel, exponential
+from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
@@ -91,6 +92,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     influence_bound_: float = math.inf
     exposure_range_: tuple[float, float] | None = None
 
+    kind = "count model"
+    _measured = ("deviance_explained",)
     _ledger_label = "regression of counts"
 
     def __init__(
@@ -148,6 +151,9 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     def rate_ratio_interval_(self) -> Numbers | None:
         """95 % intervals of the rate ratios, NaN where none is known."""
         return None if self.coef_interval_ is None else exponential(self.coef_interval_)
+
+    def _in_other_units(self, *numbers: Numbers) -> dict[str, Any]:
+        return in_ratios("rate_ratio", numbers)
 
     def _predict(self, rows: Numbers) -> Numbers:
         """Return the means of rows of the fit's columns, shape (rows, features)."""

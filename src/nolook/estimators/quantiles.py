@@ -51,6 +51,9 @@ class Quantiles(Result):
         The public grids that were given, by column.
     """
 
+    kind = "quantiles"
+    _indexed = False
+
     names: tuple[str, ...]
     shares: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -69,6 +72,15 @@ class Quantiles(Result):
         grids = (check_grid(self.grids.get(name)) for name in self.names)
         pairs = zip(grids, self.values, strict=True)
         return np.array([steps_below(grid.points(), values) for grid, values in pairs])
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "column": np.repeat(np.array(self.names, dtype=object), len(self.shares)),
+            "share": np.tile(self.shares, len(self.names)),
+            "quantile": self.values.ravel(),
+            "standard_error": self.errors.ravel(),
+            "step": self.steps.ravel(),
+        }
 
 
 def quantiles(

@@ -1,25 +1,64 @@
-"""What every release offers once it is made: a summary, a frame, a picture and a page.
+"""What every release answers once it is made: the protocol of results.
 
-How it is shown is the business of the room `report`, which knows every kind of release and stands
-above this one. A user has only the object in hand, so this module alone finds that room by name.
+How one is shown is the business of the room `report`, how it is written that of `formats`. Both
+stand above this one and know results by their `kind`. A user has only the object in hand, so this
+module finds these rooms by name; no other does.
 """
 
 from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook._validation import check_choice
+from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Drawn", "Result", "Summary", "room"]
+__all__ = ["Coefficient", "Drawn", "Ends", "Measure", "Result", "Summary", "frame"]
 
-_ROOM = "nolook.report.results"
+_SHOWN, _WRITTEN = "nolook.report.results", "nolook.formats.model_file"
+
+#: Both ends of an interval.
+Ends: TypeAlias = tuple[float, float] | NDArray[np.float64]
+
+
+@frozen
+class Measure:
+    """How good a release is by one measure, and its 95 % interval; None where it is not known."""
+
+    name: str
+    value: float | None
+    ends: Ends | None
+
+
+@frozen
+class Coefficient:
+    """One coefficient and its 95 % interval, None where none is known.
+
+    `value` and `ends` are in units of the target per unit of the column; `effect` and
+    `effect_ends` are the same times the column's scale, in units of the target.
+    """
+
+    name: str
+    value: float
+    ends: tuple[float, float] | None
+    effect: float
+    effect_ends: tuple[float, float] | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0; None if there is none."""
+        return None if self.ends is None else bool(self.ends[0] > 0 or self.ends[1] < 0)
 
 
 @frozen(repr=False)
@@ -51,6 +90,9 @@ class Drawn:
 
     __slots__ = ()
 
+    #: What it is; of a release, as its file says.
+    kind: ClassVar[str]
+
     def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
         """Draw what was found, with intervals or a band of the noise.
 
@@ -68,13 +110,80 @@ class Drawn:
         ParameterError
             If matplotlib is not installed, or there is nothing to draw.
         """
-        return room().plot(self, ax)
+        return import_module(_SHOWN).plot(self, ax)
 
 
 class Result(Drawn):
-    """What is released can be looked at; all of it is post-processing and costs nothing more."""
+    """What was released: it answers for itself, so that nobody asks of which class it is.
+
+    An implementer owes `kind`, by which `report` and `formats` find how a release is shown (a row
+    in ``report/results.py``) and written (a record in ``formats/model_file.py``); `privacy`, an
+    error before there is a release, and `recipe`; `coefficients`, the intercept last, none unless
+    it is a model; `measures` of how good it is; `_columns`, its main table; and `questions`, the
+    methods that read more off it. These are numbers, names and kinds: sentences and pictures are
+    for `report`. All answers are post-processing. None reads the table again, draws noise that
+    protects it, costs anything or changes the release, and the same question has the same answer.
+    """
 
     __slots__ = ()
+
+    #: Whether the first column of its main table names the rows.
+    _indexed: ClassVar[bool] = True
+
+    @property
+    def privacy(self) -> PrivacyGuarantee:
+        """Its guarantee; an error before there is a release."""
+        raise NotImplementedError
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """How the columns were read."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:
+        """What it consists of, in order: the name and the guarantee of each part."""
+        return ((self.kind, self.privacy),)
+
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The coefficients of a model, without columns left out, the intercept last."""
+        return ()
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How good it is, as far as it tells."""
+        return ()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What :meth:`ask` answers: names of methods."""
+        return ()
+
+    def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
+        """Return what can still be read off the release at no cost, such as other quantiles.
+
+        Parameters
+        ----------
+        question : str
+            One of `questions`.
+        **arguments
+            Those of the method of this name.
+
+        Returns
+        -------
+        What the method returns. Answers about rows that are given are as confidential as these.
+        """
+        return getattr(self, check_choice("question", question, self.questions))(**arguments)
+
+    def content(self) -> Any:  # noqa: ANN401 -- of the room above
+        """Return what a page, a terminal and a notebook show of it: the sections of its report."""
+        return import_module(_SHOWN).content(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what its file holds, as JSON does; :func:`nolook.save` writes it."""
+        document: dict[str, Any] = import_module(_WRITTEN).to_dict(self)
+        return document
 
     def summary(self) -> Summary:
         """Return what was found, what it cost and the guarantee, on one screen.
@@ -84,7 +193,7 @@ class Result(Drawn):
         Summary
             Prints as the command line does, and is a table in a notebook.
         """
-        shown: Summary = room().summary(self)
+        shown: Summary = import_module(_SHOWN).summary(self)
         return shown
 
     def _repr_html_(self) -> str:
@@ -104,8 +213,14 @@ class Result(Drawn):
         ParameterError
             If pandas is not installed.
         """
-        frame: pd.DataFrame = room().to_frame(self)
-        return frame
+        about = self.privacy
+        made = frame(self._columns(), indexed=self._indexed)
+        made.attrs = {"table": about.table, "where": about.where}
+        return made
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns of the main table."""
+        raise NotImplementedError
 
     def report(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
@@ -122,9 +237,16 @@ class Result(Drawn):
         NolookError
             If the page cannot be written.
         """
-        room().report(self, path, ledger)
+        import_module(_SHOWN).report(self, path, ledger)
 
 
-def room() -> Any:  # noqa: ANN401 -- a module
-    """Return the module that shows results."""
-    return import_module(_ROOM)
+def frame(columns: dict[str, Any], *, indexed: bool = True) -> pd.DataFrame:
+    """Return columns as a frame, the first one as its index."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ParameterError(
+            "to_frame needs pandas; expected it to be installed (pip install nolook[pandas])"
+        ) from error
+    made = pd.DataFrame(columns)
+    return made.set_index(made.columns[0]) if indexed else made

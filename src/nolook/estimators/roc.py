@@ -18,6 +18,7 @@ from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
+from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -127,7 +128,33 @@ class ROCCurve(ScoredEstimator):
     #: The thresholds that a report shows.
     asked_: tuple[float, ...] = ()
 
-    _ledger_label = "ROC curve"
+    kind = _ledger_label = "ROC curve"
+
+    questions = ("at", "threshold_at", "rate_at", "partial_auc", "precision_recall")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """How well the score tells both classes apart."""
+        return (
+            Measure("auc", self.auc_, self.auc_interval_),
+            Measure("average_precision", self.average_precision_, self.average_precision_interval_),
+            Measure("base_rate", self.base_rate_, self.base_rate_interval_),
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        places, low, high = self.band_
+        return {
+            "fpr": places,
+            "tpr": self.rate_at(places),
+            "low": low,
+            "high": high,
+            "threshold": [self.threshold_at(fpr=rate) for rate in places.tolist()],
+        }
+
+    def rate_at(self, fpr: Any) -> Any:  # noqa: ANN401 -- of the shape of `fpr`
+        """Return the true positive rate at a false positive rate."""
+        rising = np.maximum.accumulate(self.fpr_), np.maximum.accumulate(self.tpr_)
+        return np.interp(fpr, *rising)
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost."""

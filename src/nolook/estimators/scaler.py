@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.estimators._selector import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
 from nolook.privacy.release import Plan
@@ -49,7 +52,15 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     array([[5.]])
     """
 
+    kind = "scales"
     _ledger_label = "column scales"
+
+    questions = ("transform",)
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("center", "scale", "low", "high", "visible")
+        found = {name: getattr(self, f"{name}_") for name in names}
+        return {"column": offered_columns(self), "centre": found.pop("center"), **found}
 
     @property
     def _imputes_centres(self) -> bool:

@@ -15,7 +15,7 @@ from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._classes import declared_classes
 from nolook.estimators._selector import chosen_columns, offered_columns
-from nolook.estimators.catalogue import CLASSIFIERS, METHODS, SELECTORS, name_of
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, METHODS, SELECTORS
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.formats.parts import Fitted, Names, Release
 from nolook.formats.strict import Content, Interval, Intervals, Places, Vector, expect
@@ -164,6 +164,42 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
         return model
 
 
+class CountModel(_Model, frozen=True, tag="count model"):
+    """A fitted regression of counts."""
+
+    entries: ClassVar = COUNTS
+
+    visible: bool
+    target_range: tuple[float, float]
+    influence_bound: Annotated[float, Meta(gt=0)]
+    exposure_range: tuple[float, float] | None
+    deviance_explained: _Least1 | None
+    deviance_explained_interval: Interval | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect(0.0 <= self.target_range[0] <= self.target_range[1], "target_range to be above 0")
+        named = self.parameters["exposure"]
+        expect((named is None) == (self.exposure_range is None), "exposure_range with an exposure")
+        expect(named is None or named in self.features, "parameters.exposure to be a feature")
+        if not self.visible:
+            self._check_hidden(self.deviance_explained)
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted regression."""
+        model = super().estimator()
+        if model.exposure is not None:
+            model.exposure_place_ = self.features.index(model.exposure)
+        return model
+
+
+_MODELS: dict[str, Any] = {
+    "linear model": LinearModel,
+    "logistic model": LogisticModel,
+    "count model": CountModel,
+}
+
+
 class Selection(Fitted, frozen=True, tag="selection"):
     """Which columns were chosen: in the order of choice, or else in that of the table."""
 
@@ -215,14 +251,12 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:
         """Return what a file says of a fitted pipeline."""
-        regressor = pipeline.regressor_
-        part = LogisticModel if name_of(regressor) in CLASSIFIERS else LinearModel
         return cls(
             privacy=pipeline.privacy_.to_dict(),
             named=hasattr(pipeline, "feature_names_in_"),
             split=float(pipeline.split),
             selection=Selection.of(pipeline.selector_),
-            model=part.of(regressor),
+            model=_MODELS[pipeline.regression.kind].of(pipeline.regression),
         )
 
     def __post_init__(self) -> None:

@@ -303,7 +303,6 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         judged, test = JudgedModel.of(found.model), found.calibration
         return cls.of_scores(
             found.roc,
-            scored=found.scored,
             method=judged.method,
             model_privacy=None if judged.privacy is None else judged.privacy.to_dict(),
             other_rows=found.other_rows,

@@ -11,18 +11,8 @@ from typing import Any
 from nolook._validation import check_path
 from nolook._version import __version__
 from nolook.errors import ModelFileError, ParameterError
-from nolook.estimators._selector import PrivateSelector
-from nolook.estimators.base import PrivateRegressor
-from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.catalogue import METHODS, name_of
-from nolook.estimators.ecdf import ECDF
-from nolook.estimators.evaluation import Evaluation
-from nolook.estimators.folds import CrossValidation
-from nolook.estimators.logistic import LogisticRegression
-from nolook.estimators.pipeline import PrivatePipeline
-from nolook.estimators.quantiles import Quantiles
-from nolook.estimators.roc import ROCCurve
-from nolook.formats._models import LinearModel, LogisticModel, Pipeline, Selection
+from nolook.estimators.catalogue import METHODS
+from nolook.formats._models import CountModel, LinearModel, LogisticModel, Pipeline, Selection
 from nolook.formats.files import one_line, write_json
 from nolook.formats.findings_file import (
     CalibrationFile,
@@ -34,25 +24,19 @@ from nolook.formats.findings_file import (
 )
 from nolook.formats.strict import Broken, convert, expect, plain, read_object
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "to_dict"]
 
 _EXAMPLE = "people.model.json"
 _HEAD = {"format": "nolook", "version": 1}
 
-# What a file says of each class of release, subclasses first.
-_RECORDS: dict[type, Any] = {
-    PrivatePipeline: Pipeline,
-    PrivateRegressor: LinearModel,
-    LogisticRegression: LogisticModel,
-    PrivateSelector: Selection,
-    ECDF: DistributionFile,
-    Quantiles: QuantilesFile,
-    ROCCurve: CurveFile,
-    HosmerLemeshow: CalibrationFile,
-    Evaluation: EvaluationFile,
-    CrossValidation: FoldsFile,
+_RECORDS: dict[Any, Any] = {
+    record.__struct_config__.tag: record
+    for record in (
+        *(LinearModel, LogisticModel, CountModel, Pipeline, Selection),
+        *(DistributionFile, QuantilesFile),
+        *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
+    )
 }
-_KINDS = {record.__struct_config__.tag: record for record in _RECORDS.values()}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- any release
@@ -76,17 +60,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
     NolookError
         If the file cannot be written.
     """
-    place = check_path(path, _EXAMPLE)
-    record = next((one for kind, one in _RECORDS.items() if isinstance(model, kind)), None)
-    fitted = hasattr(model, "privacy_") or hasattr(model, "privacy")
-    if record is None or not fitted or (record is LinearModel and name_of(model) not in METHODS):
+    write_json(check_path(path, _EXAMPLE), to_dict(model))
+
+
+def to_dict(release: Any) -> dict[str, Any]:  # noqa: ANN401 -- whatever a user saves
+    """Return what the file of a release holds; refuse whatever else."""
+    record = _RECORDS.get(getattr(release, "kind", ""))
+    if record is None or not hasattr(release, "privacy"):
         known = ", ".join(entry.kind for entry in METHODS.values())
         raise ParameterError(
-            f"model is of type {type(model).__name__}; expected a fitted {known} or another "
+            f"model is of type {type(release).__name__}; expected a fitted {known} or another "
             "release of nolook (call fit first)"
         )
-    head = {**_HEAD, "nolook_version": __version__}
-    write_json(place, head | plain(record.of(model)))
+    document: dict[str, Any] = plain(record.of(release))
+    return {**_HEAD, "nolook_version": __version__, **document}
 
 
 def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
@@ -113,7 +100,8 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
     --------
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
-    >>> ecdf = ECDF(epsilon=1.0).fit(np.arange(1000.0))
+    >>> import nolook
+    >>> ecdf = nolook.ECDF(epsilon=1.0).fit(np.arange(1000.0))
     >>> with TemporaryDirectory() as folder:
     ...     save(ecdf, f"{folder}/numbers.distribution.json")
     ...     found = load(f"{folder}/numbers.distribution.json")
@@ -133,5 +121,5 @@ def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
     head = repr({name: document.pop(name, None) for name in _HEAD})
     known = head == repr(_HEAD) and type(version) is str
     expect(known, '"format": "nolook" with version 1, and nolook_version')
-    expect(kind in list(_KINDS), f"a kind that is one of {', '.join(map(repr, _KINDS))}")
-    return convert(document, _KINDS[kind]).release()
+    expect(kind in list(_RECORDS), f"a kind that is one of {', '.join(map(repr, _RECORDS))}")
+    return convert(document, _RECORDS[kind]).release()

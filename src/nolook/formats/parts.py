@@ -81,10 +81,9 @@ class Finding(Release, frozen=True):
     recipe: Recipe
 
     @classmethod
-    def holding(cls, source: object, end: str = "", **others: Any) -> Self:  # noqa: ANN401
+    def holding(cls, source: Any, end: str = "", **others: Any) -> Self:  # noqa: ANN401
         """Return what a file says of what was found, among it privacy and recipe."""
-        privacy, recipe = (getattr(source, name + end) for name in ("privacy", "recipe"))
-        own = {"privacy": privacy.to_dict(), "recipe": Recipe(**recipe)}
+        own = {"privacy": source.privacy.to_dict(), "recipe": Recipe(**source.recipe)}
         return super().holding(source, end, **own, **others)
 
     def about(self) -> dict[str, Any]:

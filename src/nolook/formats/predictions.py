@@ -8,20 +8,19 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from nolook.errors import ParameterError
-from nolook.estimators._tables import named_rows
+from nolook.estimators._tables import predicted
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nolook.estimators.base import PrivateRegressor
+    from nolook.estimators.result import Result
 
 __all__ = ["check_prediction_file", "write_predictions"]
 
@@ -47,9 +46,7 @@ def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
         )
 
 
-def write_predictions(
-    model: PrivateRegressor, table: Table, path: Path, kept: tuple[str, ...] = ()
-) -> None:
+def write_predictions(model: Result, table: Table, path: Path, kept: tuple[str, ...] = ()) -> None:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
@@ -61,15 +58,12 @@ def write_predictions(
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
     _check_types(fields, writer, path.suffix)
-    classifies = getattr(model, "predict_proba", None)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete, cells in table.batches_in_place(kept):
-            rows = named_rows(model, numbers)
-            found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
-            predicted = np.asarray(found, dtype=np.float64)
-            columns = [*cells, pa.array(predicted, mask=~complete)]
+            found = predicted(model, numbers)
+            columns = [*cells, pa.array(found, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
 
 

@@ -6,40 +6,27 @@ import math
 import statistics
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
+from attrs import evolve
 
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
-from nolook.report import linear_words, logistic_words
 from nolook.report.findings import Figure, Name, Section, Table, plain
-from nolook.report.linear_words import (
-    chosen_in_words,
-    chosen_of,
-    clipped_in_words,
-    is_linear,
-    legend,
-    marked,
-    withheld_in_words,
-)
-from nolook.report.logistic_words import classifies, odds_ratio
+from nolook.report.model_words import words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import HOW_TO_READ, contrasts
-from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, estimated, number
+from nolook.report.wording import CONFIDENCE, estimated, number
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateRegressor
+    from nolook.estimators.base import PrivateModel
+    from nolook.estimators.result import Coefficient
     from nolook.report.findings import Text
 
 __all__ = [
     "MOST_SHOWN",
-    "Coefficient",
     "coefficient_section",
-    "coefficients",
-    "features_used",
     "knows_intervals",
 ]
 
@@ -51,80 +38,23 @@ _MOST_NAMED = 5  # columns in a sentence
 _INTERVAL = f"{CONFIDENCE} interval"
 _WHEN = " when a column grows by its scale"
 
-Vector: TypeAlias = NDArray[np.float64]
 
-
-@frozen
-class Coefficient:
-    """One coefficient and its interval, if the method estimates one.
-
-    `value` and `ends` are in units of the target per unit of the column; `effect` and
-    `effect_ends` are the same times the column's scale, in units of the target.
-    """
-
-    name: str
-    value: float
-    ends: Ends | None
-    effect: float
-    effect_ends: Ends | None
-
-    @property
-    def clear(self) -> bool | None:
-        """Whether the interval leaves out 0; None if there is none."""
-        return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
-
-
-def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
-    """List the coefficients of a fitted model in its columns' order, without columns left out."""
-    scale = model.scaling_.scale[:-1]
-    ends: list[Ends | None] = [None] * len(scale)
-    effect_ends = ends
-    with np.errstate(over="ignore"):
-        effects = np.nan_to_num(model.coef_ * scale)
-        if model.coef_interval_ is not None:
-            known = ~np.isnan(model.coef_interval_.sum(axis=1))
-            ends = _ends(model.coef_interval_, known)
-            effect_ends = _ends(np.nan_to_num(model.coef_interval_ * scale[:, None]), known)
-    columns = (model.scaling_.names[:-1], model.coef_.tolist(), ends, effects.tolist(), effect_ends)
-    kept = features_used(model).tolist()
-    return tuple(Coefficient(*one) for one in compress(zip(*columns, strict=True), kept))
-
-
-def _ends(intervals: Vector, known: NDArray[np.bool_]) -> list[Ends | None]:
-    """Return the intervals, None for those that are withheld."""
-    both = zip(intervals.tolist(), known.tolist(), strict=True)
-    return [(low, high) if one else None for (low, high), one in both]
-
-
-def features_used(model: PrivateRegressor) -> NDArray[np.bool_]:
-    """Tell which features have a coefficient: neither dropped, nor left out by a choice."""
-    used: NDArray[np.bool_] = ~_dropped(model) & chosen_of(model)
-    return used
-
-
-def _dropped(model: PrivateRegressor) -> NDArray[np.bool_]:
-    """Tell which features the model leaves out, because nothing in them stood out."""
-    left_out: NDArray[np.bool_] = ~model.scaling_.visible[:-1] & (model.coef_ == 0.0)
-    return left_out
-
-
-def coefficient_section(model: PrivateRegressor) -> Section:
+def coefficient_section(model: PrivateModel) -> Section:
     """Show the coefficients with their intervals, and say what these are for."""
-    found = coefficients(model)
-    target = model.scaling_.names[-1]
+    found, words = model.coefficients[:-1], words_of(model)
+    target = words.target
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figures: tuple[Figure, ...] = ()
     if found and not model.failed_:
-        of = "the log-odds of " if classifies(model) else ""
-        words = (
-            f"Across is the change in {of}",
-            Name(target),
+        across = (
+            f"Across is the change in {words.of}",
+            target,
             f"{_WHEN}, so that columns in different units can be compared. ",
             f"{_about_intervals(model, found)}{omitted}",
         )
-        figures = (Figure(_picture(found, f"change in {of}{target}{_WHEN}"), words),)
+        figures = (Figure(_picture(found, f"change in {words.of}{target}{_WHEN}"), across),)
     compared = contrasts(model)
-    table = shown = _coefficient_table(model, found, compared)
+    table = shown = _coefficient_table(model, compared)
     if len(found) > _MOST_PRINTED:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
@@ -185,7 +115,7 @@ def _in_words(one: Coefficient) -> str:
     return f"{one_line(one.name)}: {value}{f' ({ends})' if ends else ''}"
 
 
-def knows_intervals(model: PrivateRegressor) -> bool:
+def knows_intervals(model: PrivateModel) -> bool:
     """Tell whether the model has any interval."""
     if model.intercept_interval_ is not None:
         return True
@@ -193,54 +123,41 @@ def knows_intervals(model: PrivateRegressor) -> bool:
 
 
 def _notes(
-    model: PrivateRegressor, found: tuple[Coefficient, ...]
+    model: PrivateModel, found: tuple[Coefficient, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Say what holds for these coefficients, at length and in short."""
-    known = knows_intervals(model)
-    if not is_linear(model):
+    known, words = knows_intervals(model), words_of(model)
+    if not words.estimates_errors:
         return (), () if known else (_about_intervals(model, found),)
-    clipped, chosen = clipped_in_words(model, features_used(model)), chosen_in_words(model)
-    missing = model.intercept_interval_ is None or any(one.ends is None for one in found)
-    why = (withheld_in_words(model),) if missing and not chosen else ()
-    rest = (*why, *clipped, *chosen)
-    words = logistic_words if classifies(model) else linear_words
-    return (*(words.purpose(model) * known), *rest), (
-        *((words.purpose_in_short(model),) * known),
-        *rest,
-    )
+    chosen = words.chosen()
+    missing = any(one.ends is None for one in model.coefficients)
+    rest = (*((words.withheld(),) * (missing and not chosen)), *words.clipped(), *chosen)
+    return (*(words.purpose() * known), *rest), (*((words.purpose_in_short(),) * known), *rest)
 
 
-def _coefficient_table(
-    model: PrivateRegressor, found: tuple[Coefficient, ...], compared: dict[str, str]
-) -> Table:
-    known, missing = knows_intervals(model), NOT_KNOWN if is_linear(model) else NOT_ESTIMATED
-    starred = set(compress(model.scaling_.names, marked(model).tolist()))
+def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
+    known, words = knows_intervals(model), words_of(model)
+    starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
-    def cells(name: str, value: float, ends: Ends | Vector | None) -> tuple[str, ...]:
-        shown, between = estimated(value, ends, missing)
+    def cells(name: str, one: Coefficient) -> tuple[str, ...]:
+        shown, between = estimated(one.value, one.ends, words.no_interval)
         return name, shown, *((between,) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
-    log_odds = classifies(model)
-    of, last = ("the log-odds of ", "Odds ratio") if log_odds else ("", "Times scale")
-    caption = f"Coefficients: the change in {of}the target for one unit of the column"
-    intercept = cells("intercept", model.intercept_, model.intercept_interval_)
+    caption = f"Coefficients: the change in {words.of}the target for one unit of the column"
+    *found, last = model.coefficients
+    intercept = cells(last.name, last)
     if not found:
         return Table(caption, heads, (intercept,))
     rows = []
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
-        beside = (
-            odds_ratio(one.value, one.ends)
-            if log_odds
-            else estimated(one.effect, one.effect_ends)[0]
-        )
-        rows.append((*cells(name, one.value, one.ends), beside))
-    return Table(caption, (*heads, last), tuple(rows), (*intercept, ""))
+        rows.append((*cells(name, one), words.last_cell(one)))
+    return Table(caption, (*heads, words.beside), tuple(rows), (*intercept, ""))
 
 
-def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:
-    names = list(compress(model.scaling_.names, _dropped(model).tolist()))
+def _dropped_in_words(model: PrivateModel) -> tuple[Text, ...]:
+    names = list(compress(model.scaling_.names, model.dropped.tolist()))
     if not names:
         return ()
     listed = [piece for name in names[:_MOST_NAMED] for piece in (", ", Name(name))]
@@ -249,10 +166,15 @@ def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:
     return (("Dropped: nothing stood out from the noise in ", *listed[1:], f"{last}."),)
 
 
-def _about_intervals(model: PrivateRegressor, found: tuple[Coefficient, ...]) -> str:
-    if is_linear(model):
+def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:
+    if words_of(model).estimates_errors:
         lines = sum(one.ends is not None for one in found)
-        return legend(len(found) - lines) if lines else ""
+        alone = " A point without a line has no interval." * (lines < len(found))
+        legend = (
+            f"A line is a {CONFIDENCE} interval: a filled point's leaves out 0, a hollow point may "
+            f"be noise.{alone} An arrow marks an interval that runs off the picture."
+        )
+        return legend if lines else ""
     if model.coef_interval_ is None:
         return (
             "This method estimates no intervals, so how far sampling and privacy noise have moved "

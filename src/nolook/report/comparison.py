@@ -11,24 +11,20 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from nolook.errors import ParameterError
-from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.catalogue import called
-from nolook.estimators.logistic import LogisticRegression
-from nolook.estimators.pipeline import regression_of
-from nolook.estimators.result import Summary
-from nolook.report.coefficient_findings import features_used
+from nolook.estimators.result import Summary, frame
 from nolook.report.findings import Name, Table, Text, plain, rows_of
-from nolook.report.frames import frame
-from nolook.report.logistic_words import classifies
+from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.summary import summary_of
-from nolook.report.terminal import Told, print_told
+from nolook.report.terminal import Line, print_lines
 from nolook.report.wording import NOT_KNOWN, interval, loss_in_words, number, rows_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nolook._unit import Unit
+    from nolook.estimators.base import PrivateModel
 
 __all__ = ["Comparison", "compare", "print_comparison"]
 
@@ -50,13 +46,6 @@ _LEANING = (
 _OTHERS = (
     "The models have different columns: a coefficient is that of a column beside the others of its "
     "model, so even the same rows give another one."
-)
-_MEASURES = (
-    ("R²", "r2_"),
-    ("RMSE", "rmse_"),
-    ("Base rate", "base_rate_"),
-    ("AUC", "auc_"),
-    ("pseudo-R²", "pseudo_r2_"),
 )
 
 
@@ -94,7 +83,7 @@ class Comparison:
         -------
         Summary
         """
-        return summary_of(_told(self))
+        return summary_of(_lines(self))
 
     def _repr_html_(self) -> str:
         return self.summary().html
@@ -118,7 +107,7 @@ class Comparison:
             for kind, values in kinds
             for place, end in enumerate(("", "_low", "_high"))
         }
-        return frame({"column": list(self.columns), **numbers}, "column")
+        return frame({"column": list(self.columns), **numbers})
 
 
 def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Comparison:  # noqa: ANN401
@@ -170,21 +159,19 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
 
 def _part(model: Any, name: str) -> Any:  # noqa: ANN401
     """Return the regression of a fitted model."""
-    if not isinstance(model, PrivateRegressor | LogisticRegression):
+    if not getattr(model, "coefficients", ()):
         raise ParameterError(
-            f"{name} is of type {type(model).__name__}; expected a model with coefficients (for "
-            "example nolook.LinearRegression)"
+            f"{name} is of type {type(model).__name__}; expected a fitted model with coefficients "
+            "(for example nolook.LinearRegression; call fit first)"
         )
-    if not hasattr(model, "privacy_"):
-        raise ParameterError(f"{name} is not fitted; expected a fitted model (call fit first)")
-    return regression_of(model)
+    return model.regression
 
 
 def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
     """Refuse models whose coefficients are about different things."""
     targets = [plain(Name(part.scaling_.names[-1])) for part in parts]
-    kinds = ["logistic" if classifies(part) else "linear" for part in parts]
-    units = [model.privacy_.unit for model in models]
+    kinds = [part.kind.removesuffix(" model") for part in parts]
+    units = [model.privacy.unit for model in models]
     for what, values in (("targets", targets), ("kinds", kinds)):
         if values[0] != values[1]:
             raise ParameterError(
@@ -208,38 +195,24 @@ def _unit(unit: Unit) -> str:
 
 def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
     """Return each coefficient with the ends of its interval, by what it is the coefficient of."""
-    if not part.visible_:
-        return {_INTERCEPT: np.array([part.intercept_, np.nan, np.nan])}
     compared = contrasts(part)
-    ends = part.coef_interval_
-    if ends is None:
-        ends = np.full((len(part.coef_), 2), np.nan)
-    found = {
-        compared.get(name, name): np.array([value, *interval_ends])
-        for name, value, interval_ends, used in zip(
-            part.scaling_.names[:-1], part.coef_, ends, features_used(part), strict=True
-        )
-        if used
-    }
-    last = part.intercept_interval_
     return {
-        **found,
-        _INTERCEPT: np.array([part.intercept_, *((np.nan, np.nan) if last is None else last)]),
+        compared.get(one.name, one.name): np.array([one.value, *(one.ends or (np.nan, np.nan))])
+        for one in part.coefficients
     }
 
 
 def print_comparison(console: Console, found: Comparison) -> None:
     """Print what a summary says."""
-    print_told(console, _told(found))
+    print_lines(console, _lines(found))
 
 
-def _told(found: Comparison) -> tuple[Told, ...]:
+def _lines(found: Comparison) -> tuple[Line, ...]:
     """List texts and tables in order."""
-    part = regression_of(found.models[0])
-    of = "the log-odds of the target" if classifies(part) else "the target"
-    a, b = found.names
+    words, (a, b) = words_of(found.models[0].regression), found.names
     table = Table(
-        f"Coefficients: the change in {of} for one unit of the column, with 95 % intervals",
+        f"Coefficients: the change in {words.of}the target for one unit of the column, "
+        "with 95 % intervals",
         ("Column", a, b, f"{b} less {a}"),
         tuple(
             (name, *(_with_ends(values) for values in row))
@@ -250,7 +223,7 @@ def _told(found: Comparison) -> tuple[Told, ...]:
     )
     alike = not np.isnan(found.difference[:, 0]).any()
     parts: list[Text | Table] = [table, _WIDTHS, _LEANING, *(() if alike else (_OTHERS,))]
-    title = ("Two models of ", Name(part.scaling_.names[-1]))
+    title = ("Two models of ", words.target)
     rest = (*parts, _both(found), _together(found))
     return ((title, "bold"), *((part, "") for part in rest))
 
@@ -269,28 +242,29 @@ def _with_ends(values: Vector) -> str:
 
 def _both(found: Comparison) -> Table:
     """Put side by side how both were made, and how well they fit."""
-    parts = [regression_of(model) for model in found.models]
+    parts = [model.regression for model in found.models]
     rows = [("Method", *map(called, parts)), ("Rows used", *map(_rows, parts))]
-    for name, key in _MEASURES:
-        values = [getattr(part, key, None) for part in parts]
-        if any(value is not None for value in values):
-            ends = [getattr(part, f"{key[:-1]}_interval_", None) for part in parts]
+    for measures in zip(*(part.measures for part in parts), strict=True):
+        if any(one.value is not None for one in measures):
             shown = (
-                NOT_KNOWN if value is None else f"{number(value)} ({interval(end, NOT_KNOWN)})"
-                for value, end in zip(values, ends, strict=True)
+                NOT_KNOWN
+                if one.value is None
+                else f"{number(one.value)} ({interval(one.ends, NOT_KNOWN)})"
+                for one in measures
             )
-            rows.append((name, *shown))
-    rows.append(("Privacy", *(loss_in_words(model.privacy_) for model in found.models)))
+            head, short, _ = MEASURES[measures[0].name]
+            rows.append((short or head, *shown))
+    rows.append(("Privacy", *(loss_in_words(model.privacy) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 
 
-def _rows(part: PrivateRegressor) -> str:
+def _rows(part: PrivateModel) -> str:
     counted = rows_of(part)
     return NOT_KNOWN if counted is None else rows_in_words(*counted)[0]
 
 
 def _together(found: Comparison) -> str:
-    guarantees = [model.privacy_ for model in found.models]
+    guarantees = [model.privacy for model in found.models]
     if not all(one.private for one in guarantees):
         return "At least one of them is not private: do not publish this as a private result."
     epsilon, delta = (

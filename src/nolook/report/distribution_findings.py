@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from nolook.report.wording import grid_in_words, number, with_error
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
-    from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
@@ -62,9 +61,9 @@ def what_was_found(
     return Section(name, heading, (), figures, (table,), notes, printed=(table, *notes))
 
 
-def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
+def ecdf_findings(ecdf: ECDF) -> Findings:
     """Say what the distribution of a column is."""
-    unit = ecdf.privacy_.unit
+    unit, (column,) = ecdf.privacy.unit, ecdf.recipe["features"]
     counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
@@ -83,7 +82,7 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         kind="distribution",
         what="distribution of",
         of=column,
-        origin=Origin.of_one("distribution", ecdf.privacy_, ecdf.recipe_),
+        origin=Origin.of(ecdf),
         cards=(
             (counted.capitalize(), rows, f"standard error {error}"),
             ("Median", middle, f"standard error {middle_error}"),
@@ -158,9 +157,7 @@ def _step(step: float) -> str:
     return number(step, 2) if math.isfinite(step) else _UNKNOWN
 
 
-def quantiles_findings(
-    found: Quantiles, recipe: dict[str, Any], grids: Mapping[str, LinearGrid | LogGrid]
-) -> Findings:
+def quantiles_findings(found: Quantiles) -> Findings:
     """Say what the quantiles of several columns are."""
     unit = found.privacy.unit
     rows = tuple(
@@ -182,7 +179,7 @@ def quantiles_findings(
         kind="quantiles",
         what="quantiles of",
         of=", ".join(found.names),
-        origin=Origin.of_one("quantiles", found.privacy, recipe),
+        origin=Origin.of(found),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(
             what_was_found(table, (_STEP, noise_only(_ERRORS, unit)), *_quantiles_picture(found)),
@@ -191,7 +188,7 @@ def quantiles_findings(
         conclusion=_middles(found),
         certainty=(noise_only("Brackets hold standard errors. They", unit),),
         settings=tuple(
-            (f"Thresholds of {name}", grid_in_words(grids.get(name))) for name in found.names
+            (f"Thresholds of {name}", grid_in_words(found.grids.get(name))) for name in found.names
         ),
         cautions=tuple(
             said

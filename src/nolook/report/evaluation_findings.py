@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.evaluation import JudgedModel
-from nolook.estimators.logistic import LogisticRegression
-from nolook.estimators.pipeline import regression_of
 from nolook.report.distribution_findings import noise_only, what_was_found
 from nolook.report.findings import Findings, Name, Origin, Section
 from nolook.report.model_findings import constant_in_words
@@ -24,10 +20,9 @@ from nolook.report.score_findings import (
 from nolook.report.wording import loss_in_words
 
 if TYPE_CHECKING:
-    from nolook.estimators._scores import Scored
     from nolook.estimators.evaluation import Evaluation
 
-__all__ = ["evaluation_findings", "only_constant"]
+__all__ = ["evaluation_findings"]
 
 _CALIBRATED = "Whether the probabilities are right"
 _NO_PROBABILITIES = (
@@ -36,27 +31,18 @@ _NO_PROBABILITIES = (
 )
 
 
-def evaluation_findings(
-    found: Evaluation,
-    scored: Scored,
-    model: object,
-    thresholds: Sequence[float] = (),
-) -> Findings:
-    """Say how well a model tells two classes apart, and whether its probabilities are right.
-
-    `scored` names the model's file as the score.
-    """
-    test = found.calibration
-    judged = JudgedModel.of(model)
-    constant = only_constant(model)
+def evaluation_findings(found: Evaluation) -> Findings:
+    """Say how well a model tells two classes apart, and whether its probabilities are right."""
+    test, scored = found.calibration, found.roc.scored_
+    judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]
     return Findings(
         kind="evaluation",
         what="evaluation of a model of",
         of=scored.target,
-        origin=Origin.of_one("evaluation", found.privacy, found.roc.recipe_),
+        origin=Origin.of(found),
         cards=cards if test is None else (*cards, calibration_card(test)),
-        sections=(*curve_sections(found.roc, scored, thresholds), _calibration(found, scored)),
+        sections=(*curve_sections(found.roc), _calibration(found)),
         settings=(
             ("Model", scored.score),
             ("Its method", judged.method),
@@ -76,23 +62,14 @@ def evaluation_findings(
         ),
         certainty=(noise_only("Brackets hold 95 % intervals. They", found.privacy.unit),),
         # A file has them already.
-        cautions=tuple(dict.fromkeys((*constant, *found.cautions))),
+        cautions=tuple(dict.fromkeys((*constant_in_words(found.model), *found.cautions))),
     )
 
 
-def only_constant(model: object) -> tuple[str, ...]:
-    """Say that a model of nolook is only a constant, if it is."""
-    if isinstance(model, PrivateRegressor):
-        return constant_in_words(regression_of(model))
-    # It has all that is asked for here.
-    regression: Any = model
-    return constant_in_words(regression) if isinstance(model, LogisticRegression) else ()
-
-
-def _calibration(found: Evaluation, scored: Scored) -> Section:
+def _calibration(found: Evaluation) -> Section:
     """Show the groups of probabilities and the test, or say why there are none."""
     if found.calibration is None:
         words = (_NO_PROBABILITIES,)
         return Section("calibration", _CALIBRATED, words, printed=words)
-    table, notes, picture = calibration_parts(found.calibration, scored)
+    table, notes, picture = calibration_parts(found.calibration)
     return what_was_found(table, notes, picture, name="calibration", heading=_CALIBRATED)

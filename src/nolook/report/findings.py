@@ -5,16 +5,17 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from attrs import frozen
 
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.result import Result
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.report.picture import Picture
 
@@ -135,9 +136,9 @@ class Origin:
     parts: tuple[tuple[str, PrivacyGuarantee], ...]
 
     @classmethod
-    def of_one(cls, name: str, guarantee: PrivacyGuarantee, recipe: Mapping[str, Any]) -> Self:
-        """Return the origin of a release that is one part."""
-        return cls(guarantee, recipe["missing"], ((name, guarantee),))
+    def of(cls, release: Result) -> Self:
+        """Return the origin of a release."""
+        return cls(release.privacy, release.recipe["missing"], release.parts)
 
     def why_not_private(self) -> tuple[str, str]:
         """Say why a result has no guarantee, in a few words and in a sentence."""

@@ -47,7 +47,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         kind="cross-validation",
         what="cross-validation of a model of",
         of=found.target,
-        origin=Origin.of_one("cross-validation", found.privacy, found.recipe),
+        origin=Origin.of(found),
         cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
         sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from nolook.report.findings import Text
 
-__all__ = ["UNKNOWN", "Standing"]
+__all__ = ["UNKNOWN", "LedgerStatus"]
 
 
 @frozen
-class Standing:
+class LedgerStatus:
     """The day of a release and the ledger it was charged to, as far as they are known.
 
     `left` holds pairs of what is left and of how much: of epsilon, and of delta.
@@ -72,4 +72,4 @@ class Standing:
 
 
 #: Of a release read from its file, which keeps neither.
-UNKNOWN = Standing()
+UNKNOWN = LedgerStatus()

@@ -8,18 +8,20 @@ from pathlib import Path
 from nolook.formats.files import write_text
 from nolook.report._templates import template
 from nolook.report.findings import Findings, plain
-from nolook.report.ledger_status import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cards, cautions, in_short, sections, verdict
 
 __all__ = ["render_page", "write_page"]
 
 
-def write_page(found: Findings, path: str | os.PathLike[str], standing: Standing = UNKNOWN) -> None:
+def write_page(
+    found: Findings, path: str | os.PathLike[str], standing: LedgerStatus = UNKNOWN
+) -> None:
     """Write the page of a release."""
     write_text(Path(path), render_page(found, standing))
 
 
-def render_page(found: Findings, standing: Standing = UNKNOWN) -> str:
+def render_page(found: Findings, standing: LedgerStatus = UNKNOWN) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
     return template("page.html").render(
         found=found,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from nolook.report.linear_words import chosen_of
 from nolook.tables.design import GAP, Feature
 from nolook.tables.schema import check_categories
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateRegressor
+    from nolook.estimators.base import PrivateModel
     from nolook.tables.schema import Levels
 
 __all__ = ["HOW_TO_READ", "contrasts"]
@@ -23,13 +22,13 @@ HOW_TO_READ = (
 )
 
 
-def contrasts(model: PrivateRegressor) -> dict[str, str]:
+def contrasts(model: PrivateModel) -> dict[str, str]:
     """Return words for each level in a model, and for each boolean, by the name of its number.
 
     Where a choice of columns left a level out, its rows are among those that the others are
     compared with.
     """
-    used = set(compress(model.scaling_.names, chosen_of(model).tolist()))
+    used = set(compress(model.scaling_.names, model.considered.tolist()))
     words: dict[str, str] = {}
     for column, levels in check_categories(model.recipe_["categories"]).items():
         numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nolook.estimators._selector import offered_columns
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Origin, Table, listed, rows_of
 from nolook.report.wording import count, number, span
@@ -24,8 +25,9 @@ _CLIPPED = "Values are clipped to the range. What is scaled is as confidential a
 
 def scale_findings(scaler: QuantileScaler) -> Findings:
     """Say where columns lie."""
+    names = offered_columns(scaler)
     columns = zip(
-        scaler.feature_names_in_,
+        names,
         scaler.visible_,
         scaler.center_,
         scaler.scale_,
@@ -47,22 +49,21 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         kind="scales",
         what="scales of",
         of=count(scaler.n_features_in_, "column"),
-        origin=Origin.of_one("scales", scaler.privacy_, scaler.recipe_),
+        origin=Origin.of(scaler),
         cards=(("Columns", str(scaler.n_features_in_), "centred and scaled"),),
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
         rows=rows_of(scaler),
         question=(": where the values of ", *listed(features, _MOST_NAMED), " lie"),
-        conclusion=_seen(scaler),
+        conclusion=_seen(scaler, names),
         certainty=(
             "How exact a centre or a scale is, is not known; neither is a result by itself.",
         ),
     )
 
 
-def _seen(scaler: QuantileScaler) -> tuple[Text, ...]:
+def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:
     """Say how many columns stood out from the noise, and which did not."""
-    names = list(scaler.feature_names_in_)
     hidden = [name for name, seen in zip(names, scaler.visible_, strict=True) if not seen]
     words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
     if not hidden:

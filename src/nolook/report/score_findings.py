@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,15 +73,16 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
     return ((score, scored.score), ("Target", scored.target), ("Positive class", scored.positive))
 
 
-def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = ()) -> Findings:
+def roc_findings(curve: ROCCurve) -> Findings:
     """Say what the ROC curve of a score is, and how rows are classified at some thresholds."""
+    scored = curve.scored_
     return Findings(
         kind="ROC curve",
         what="ROC curve of",
         of=scored.score,
-        origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
+        origin=Origin.of(curve),
         cards=curve_cards(curve),
-        sections=curve_sections(curve, scored, thresholds),
+        sections=curve_sections(curve),
         settings=(
             *_settings(scored, "Score"),
             ("Thresholds", curve_grid(curve)),
@@ -148,9 +148,7 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     return tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in _figures(curve))
 
 
-def curve_sections(
-    curve: ROCCurve, scored: Scored, thresholds: Sequence[float]
-) -> tuple[Section, ...]:
+def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
     figures = ((*figure, "") for figure in _figures(curve))
     tied = ("Pairs in one cell (count half)", _tied(curve), "", "")
@@ -158,11 +156,11 @@ def curve_sections(
     table = Table(
         "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
     )
-    pictures = _roc_picture(curve, scored), _precision_picture(curve, scored)
+    pictures = _roc_picture(curve), _precision_picture(curve)
     notes = (noise_only(f"{_INTERVAL}s", curve.privacy_.unit),)
     return (
         what_was_found(table, notes, *pictures),
-        *_classifications(curve, thresholds),
+        *_classifications(curve),
     )
 
 
@@ -180,9 +178,9 @@ def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _classifications(curve: ROCCurve, thresholds: Sequence[float]) -> tuple[Section, ...]:
+def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     counted = f"{curve.privacy_.unit.counted}s"
-    tables = tuple(_classification(curve.at(each), each, counted) for each in thresholds)
+    tables = tuple(_classification(curve.at(each), each, counted) for each in curve.asked_)
     if not tables:
         return ()
     words = f"{_CELL} {_HIDDEN}"
@@ -216,14 +214,14 @@ def _threshold(value: float) -> str:
     return number(value, 6) if math.isfinite(value) else "any" if value < 0 else "none"
 
 
-def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
+def calibration_findings(test: HosmerLemeshow) -> Findings:
     """Say whether probabilities agree with what happened."""
-    table, words, picture = calibration_parts(test, scored)
+    scored, (table, words, picture) = test.scored_, calibration_parts(test)
     return Findings(
         kind="calibration",
         what="calibration of",
         of=scored.score,
-        origin=Origin.of_one("calibration", test.privacy_, test.recipe_),
+        origin=Origin.of(test),
         cards=(
             calibration_card(test),
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),
@@ -244,9 +242,7 @@ def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
     return "p-value", _test_in_words(test)[0], "small if the probabilities are wrong"
 
 
-def calibration_parts(
-    test: HosmerLemeshow, scored: Scored
-) -> tuple[Table, tuple[str, ...], Picture]:
+def calibration_parts(test: HosmerLemeshow) -> tuple[Table, tuple[str, ...], Picture]:
     """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
@@ -264,7 +260,11 @@ def calibration_parts(
         ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
         tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
     )
-    return groups, (meaning, small), calibration_picture(test.calibration_curve(), scored.score)
+    return (
+        groups,
+        (meaning, small),
+        calibration_picture(test.calibration_curve(), test.scored_.score),
+    )
 
 
 def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
@@ -287,7 +287,7 @@ def _with_error(value: float, error: float) -> str:
     return f"{shown} (±{error_shown})"
 
 
-def calibration_picture(curve: CalibrationCurve, score: str) -> Picture:
+def calibration_picture(curve: CalibrationCurve, score: str = "probabilities") -> Picture:
     """Draw the share of positives in each group, with its error."""
     room = NORMAL_95 * curve.errors
     groups = (curve.prob_pred, curve.prob_true, curve.prob_true - room, curve.prob_true + room)
@@ -315,8 +315,7 @@ def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
 
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
-    fpr, tpr = np.maximum.accumulate(curve.fpr_), np.maximum.accumulate(curve.tpr_)
-    value = float(np.interp(rate, fpr, tpr))
+    value = float(curve.rate_at(rate))
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
     threshold = curve.threshold_at(fpr=rate)
     return (
@@ -331,10 +330,10 @@ def curve_grid(curve: ROCCurve) -> str:
     return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
 
 
-def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
+def _roc_picture(curve: ROCCurve) -> Picture:
     places, low, high = curve.band_
     return Picture(
-        f"The ROC curve of {scored.score}",
+        f"The ROC curve of {curve.scored_.score}",
         _CURVE,
         axis("false positive rate", 0.0, 1.0),
         axis("true positive rate", 0.0, 1.0),
@@ -347,12 +346,12 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
     )
 
 
-def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
+def _precision_picture(curve: ROCCurve) -> Picture:
     precision, recall, _ = curve.precision_recall()
     places, low, high = curve.precision_band_
     share = np.full(2, curve.base_rate_)  # guessing has the same precision everywhere
     return Picture(
-        f"The precision-recall curve of {scored.score}",
+        f"The precision-recall curve of {curve.scored_.score}",
         f"{_CURVE}; the further left, the fewer {curve.privacy_.unit.counted}s it rests on and the "
         "more the noise moves it",
         axis("recall (true positive rate)", 0.0, 1.0),

@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import (
     PureEvent,
 )
 from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
-from nolook.report.ledger_status import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.wording import (
     count,
     number,
@@ -60,7 +60,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
     return (*found.sections, *promised, _costs(origin), _settings(found))
 
 
-def in_short(found: Findings, standing: Standing = UNKNOWN) -> Section:
+def in_short(found: Findings, standing: LedgerStatus = UNKNOWN) -> Section:
     """Answer what somebody asks who reads nothing else."""
     question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nolook.estimators._selector import chosen_columns
+from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.report.findings import Findings, Name, Origin, Section, Table, listed, rows_of
 from nolook.report.wording import count
@@ -32,14 +32,15 @@ _DOUBTS = (
 )
 
 
-def selection_findings(selector: PrivateSelector, target: str) -> Findings:
+def selection_findings(selector: PrivateSelector) -> Findings:
     """Say which columns were chosen to explain a target."""
+    target = selector.target_name_
     offered = count(selector.n_features_in_, "column")
     return Findings(
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=Origin.of_one("selection", selector.privacy_, selector.recipe_),
+        origin=Origin.of(selector),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
@@ -58,6 +59,7 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     """List the columns that were chosen; `more` is added to the note."""
     chosen, ordered = chosen_columns(selector)
+    sample = "" if selector.sample is None else _OF_A_SAMPLE
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     if ordered:
         places = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
@@ -68,7 +70,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     return Section(
         "selection",
         "The columns chosen",
-        explanation_of(selector),
+        tuple(words + sample for words in explanation_of(selector)),
         tables=(table,),
         notes=(_DOUBTS.format(selector.privacy_.unit.counted) + more,),
         printed=(f"selector: {called(selector)}", table),
@@ -78,7 +80,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
 def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:
     """Return how columns were chosen, and from which."""
     return (
-        ("Chosen from", ", ".join(selector.feature_names_in_)),
+        ("Chosen from", ", ".join(offered_columns(selector))),
         ("Selector", called(selector)),
         *parameters_of(selector, "Parameters of the selector"),
     )
@@ -89,9 +91,8 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     entry = entry_of(estimator)
     if entry is None:
         return ()
-    sample = "" if getattr(estimator, "sample", None) is None else _OF_A_SAMPLE
     apart = entry.of_units if estimator.privacy_.unit.column is not None else ""
-    return (f"{entry.explanation} {apart}".rstrip() + sample,)
+    return (f"{entry.explanation} {apart}".rstrip(),)
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:

@@ -10,20 +10,20 @@ from rich.console import Console
 from nolook.estimators.result import Summary
 from nolook.report._templates import template
 from nolook.report.findings import Table
-from nolook.report.terminal import Told, print_told
+from nolook.report.terminal import Line, print_lines
 
 __all__ = ["summary_of"]
 
 _WIDTH = 100  # characters of a line of text
 
 
-def summary_of(parts: Sequence[Told]) -> Summary:
+def summary_of(parts: Sequence[Line]) -> Summary:
     """Return texts and tables as one summary."""
     shown = [(isinstance(part, Table), style, part) for part, style in parts]
     return Summary(_text(parts), template("summary.html").render(parts=shown))
 
 
-def _text(parts: Sequence[Told]) -> str:
+def _text(parts: Sequence[Line]) -> str:
     """Return what is printed, as plain text."""
     written = io.StringIO()
     console = Console(
@@ -36,5 +36,5 @@ def _text(parts: Sequence[Told]) -> str:
         markup=False,
         emoji=False,
     )
-    print_told(console, parts)
+    print_lines(console, parts)
     return "\n".join(line.rstrip() for line in written.getvalue().splitlines())

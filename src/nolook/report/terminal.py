@@ -13,16 +13,16 @@ from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
 from nolook.report.findings import Findings, Table, in_percent, plain
 from nolook.report.findings import Text as Words
-from nolook.report.ledger_status import UNKNOWN, Standing
+from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cautions, rows_used, sections, verdict
 
-__all__ = ["Told", "print_findings", "print_table", "print_told", "told"]
+__all__ = ["Line", "lines", "print_findings", "print_lines", "print_table"]
 
 #: A text or a table, and the style of the text.
-Told: TypeAlias = tuple[Words | Table, str]
+Line: TypeAlias = tuple[Words | Table, str]
 
 
-def told(found: Findings) -> tuple[Told, ...]:
+def lines(found: Findings) -> tuple[Line, ...]:
     """List what is told of a release on one screen, and how: in a terminal or in a notebook."""
     rows = rows_used(found)
     origin = found.origin
@@ -47,10 +47,10 @@ def print_findings(
     *,
     output: Path | None = None,
     report_file: Path | None = None,
-    standing: Standing = UNKNOWN,
+    standing: LedgerStatus = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
-    print_told(console, told(found))
+    print_lines(console, lines(found))
     if standing.ledger is not None and found.origin.guarantee.private:
         say(console, plain(standing.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):
@@ -58,7 +58,7 @@ def print_findings(
             say(console, f"{kind}: {one_line(path)}", whole=True)
 
 
-def print_told(console: Console, parts: Iterable[Told]) -> None:
+def print_lines(console: Console, parts: Iterable[Line]) -> None:
     """Print texts and tables."""
     for part, style in parts:
         if isinstance(part, Table):

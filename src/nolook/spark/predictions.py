@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_names
 from nolook.errors import ParameterError
-from nolook.estimators._tables import named_rows
+from nolook.estimators._tables import predicted
 from nolook.estimators.base import PrivateRegressor
 from nolook.spark.cluster import packed, unpacked
 from nolook.spark.frames import SparkFrame, Stream, placed, without_cells
@@ -87,8 +87,6 @@ def _predicted(model: Any, bare: Any, names: Sequence[str], batch: Any) -> Any: 
     found: list[NDArray[np.float64]] = [np.empty(0)]
     present: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
     for numbers, complete, _ in bare.with_source(Stream(tuple(names), [batch])).batches_in_place():
-        rows = named_rows(model, numbers)
-        classes = getattr(model, "predict_proba", None)
-        found.append(model.predict(rows) if classes is None else classes(rows)[:, 1])
+        found.append(predicted(model, numbers))
         present.append(complete)
     return pa.array(np.concatenate(found), pa.float64(), mask=~np.concatenate(present))

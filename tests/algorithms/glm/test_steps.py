@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.steps import (
-    Steps,
     Metric,
+    Steps,
     _secant,
     _weights,
     is_noise,

@@ -22,6 +22,7 @@ from nolook.federated.commands._options import Servers, calls_servers
 
 if TYPE_CHECKING:
     from nolook.algorithms.node_counts import Smoothing
+    from nolook.estimators.result import Result
     from nolook.federated.analyst import Frozen
     from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
@@ -85,21 +86,17 @@ def _released(
     batch: Batch, both: tuple[Answer, Answer], smoothing: Smoothing, groups: int, file: Path
 ) -> Findings:
     """Write the release that both answers make, and return what a report shows."""
-    from nolook.estimators.ecdf import ECDF
     from nolook.federated.answers import calibration, distribution
     from nolook.formats.model_file import save
-    from nolook.report.distribution_findings import ecdf_findings
-    from nolook.report.score_findings import calibration_findings, roc_findings
 
-    if batch.kind == "hosmer-lemeshow":
-        table = calibration(batch, *both, groups)
-        save(table, file)
-        return calibration_findings(table, table.scored_)
-    found = distribution(batch, *both, smoothing)
+    found: Result = (
+        calibration(batch, *both, groups)
+        if batch.kind == "hosmer-lemeshow"
+        else distribution(batch, *both, smoothing)
+    )
     save(found, file)
-    if isinstance(found, ECDF):
-        return ecdf_findings(found, batch.name)
-    return roc_findings(found, found.scored_)
+    shown: Findings = found.content()
+    return shown
 
 
 def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
