@@ -42,11 +42,11 @@ from sklearn.metrics import log_loss, roc_auc_score
 import nolook
 from benchmarks import harness
 from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main
-from nolook.algorithms.glm.designs import limit_for
-from nolook.algorithms.glm.designs import choose_design, release_spread
-from nolook.algorithms.glm.logistic import SHARES, LogisticRelease
+from nolook.algorithms.glm.designs import limit_for, release_spread, whitened_bound
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.algorithms.whitening import Spread
+from nolook.kernels.moments import UNIT
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
@@ -145,9 +145,12 @@ class PrivateRows:
         if whitened:
             self.spread = release_spread(held, some, release._mu("spread"), source)
             spent.append("spread")
-        few = release.most_shortened(held.n_columns)
-        self.norm = choose_design(held, some, self.spread, few, release._mu("norms"), source).norm
-        self.mu = mu * math.sqrt(1.0 - sum(SHARES[part] for part in spent))
+        # As many rows beyond it as lose as much as a longer norm would add to the noise.
+        size = held.n_columns
+        few = min(2.0 * size * math.sqrt(2 * size) / release._mu("gram"), 0.5 * scaling.rows.value)
+        squared = whitened_bound(held, some, self.spread, few, release._mu("norms"), source)
+        self.norm = math.sqrt(1.0 + squared / UNIT**2)
+        self.mu = mu * math.sqrt(1.0 - sum(release.SHARES[part] for part in spent))
 
     def rows(self, X):
         """Return the rows of features."""

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from benchmarks import populations
+from benchmarks import logistic_coverage, populations
 from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.whitening import Spread
 
 
 def a_model(limit: float, row_norm: float, coef=(1.0, 1.0)) -> SimpleNamespace:
@@ -130,3 +131,25 @@ def test_simulated_populations_have_the_effects_they_name(name):
         assert slopes[place] == pytest.approx(effect, rel=0.05)
     table = populations.as_table(name, X[:10], y[:10])
     assert table.binary.tolist() == [name == "rare declared level", False, False, False]
+
+
+@pytest.mark.parametrize("norm", [np.inf, 1.6])
+def test_the_truth_of_a_logistic_model_is_the_likelihoods_with_rows_weighted(norm):
+    X, _ = some_rows()
+    y = np.random.default_rng(1).random(len(X)) < 1.0 / (1.0 + np.exp(-np.abs(X).sum(axis=1) + 4.0))
+    model = a_model(1.5, np.inf)
+    model.weight_norm_, model.spread_ = norm, Spread(np.array([0.3, 0.1]), np.diag([0.8, 1.3]))
+    clipped = X.clip([-2.0, -2.75], [4.0, -1.25])
+    x = ((clipped - [1.0, -2.0]) / [2.0, 0.5] - [0.3, 0.1]) * [0.8, 1.3]
+    weights = np.minimum(1.0, norm / np.hypot(1.0, np.linalg.norm(x, axis=1))) ** 2
+    plain = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    plain.fit(clipped, y, sample_weight=weights)
+    found = logistic_coverage.truth(model, X, y)
+    np.testing.assert_allclose(found, plain.coef_[0], rtol=1e-4)
+
+
+def test_a_law_holds_for_the_slopes_it_is_drawn_by():
+    for law, slope, constant, *_ in logistic_coverage.LAWS:
+        X, y = logistic_coverage.drawn(law, slope, constant, 100_000, 0)
+        found = LogisticRegression(C=np.inf).fit(X, y).coef_[0]
+        np.testing.assert_allclose(found, logistic_coverage.slopes_of(slope), atol=0.12)

@@ -8,6 +8,7 @@ import pytest
 
 from nolook.algorithms import sublasso, tukey
 from nolook.algorithms.glm.linear import LinearRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF
@@ -66,9 +67,15 @@ UNITS = {
 }
 
 
-def check(unit, mu=MU):
+def check(unit, mu=MU, kind=LinearRelease):
     table = base()
-    return check_neighbours(opened(*table), opened(*with_unit(*table, *UNITS[unit])), mu)
+    pair = opened(*table), opened(*with_unit(*table, *UNITS[unit]))
+    return check_neighbours(*pair, mu, kind=kind)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_unit_is_within_every_sensitivity_of_a_row_of_two_classes(unit):
+    assert max(check(unit, kind=LogisticRelease)) <= 1.0
 
 
 @pytest.mark.parametrize("unit", UNITS)

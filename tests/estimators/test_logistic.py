@@ -177,7 +177,7 @@ def test_where_noise_drowns_the_slopes_they_are_pulled_and_nothing_else_is_said(
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_a_model_without_evidence_keeps_what_it_has_for_predictions(tmp_path):
     X, y = data(600)
-    models = (nolook.LogisticRegression(0.3, random_state=seed).fit(X, y) for seed in range(20))
+    models = (nolook.LogisticRegression(0.5, random_state=seed).fit(X, y) for seed in range(20))
     hidden = [model for model in models if not model.visible_]
     assert hidden
     fresh, truth = data(5_000, seed=1)
@@ -218,6 +218,9 @@ def test_a_pipeline_that_sees_nothing_says_so():
     model = pipeline(epsilon=0.05).fit(X, y)
     assert not model.visible_
     assert model.intercept_ == model.regressor_.intercept_
+    assert model.coef_[model.support_].tolist() == model.regressor_.coef_.tolist()
+    near = model.intercept_ + X[:20] @ model.coef_
+    np.testing.assert_allclose(model.decision_function(X[:20]), near, atol=0.02)
 
 
 @pytest.mark.parametrize(

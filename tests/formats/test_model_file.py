@@ -91,7 +91,7 @@ HIDDEN = "no estimates"
     ("make", "change", "expected"),
     [
         (make_constant, {"coef": [0.0, 1.0, 0.0]}, "zeros"),
-        (not_visible, {"coef": [0.0, 1.0, 0.0]}, HIDDEN),
+        (not_visible, {"coef": [0.0, 1.0, 0.0]}, "zeros where nothing is visible"),
         (not_visible, {"coef_interval": [[0.0, 1.0]] * 3}, HIDDEN),
         (not_visible, {"intercept_interval": [1.0, 2.0]}, HIDDEN),
         (not_visible, {"r2": 0.5}, HIDDEN),

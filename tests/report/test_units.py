@@ -33,6 +33,7 @@ TRUE = (
     "rows are stretched until they vary alike",
     "The same sums of those rows",
     "the whitened rows' norms",
+    "the rows' gradients",
     "one of its rows, drawn at random, is ranked",
     "the rows' norms",
     "drop-row (rows with any are left out)",

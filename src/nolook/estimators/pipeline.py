@@ -297,8 +297,9 @@ class PrivatePipeline(PrivateRegressor):
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        # Of a target that is not visible, the constant that its own part found.
+        # Where nothing stood out, what its own part found: a constant, or hardly more.
         self.intercept_ = self.regressor_.intercept_
+        self.coef_[self.support_] = self.regressor_.coef_
         return self
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]
