@@ -21,7 +21,7 @@ import nolook
 from benchmarks.harness import DATA, main
 from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc import unit_scores, release_roc, roc_plan
+from nolook.algorithms.roc import release_roc, roc_plan, unit_scores
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch

@@ -79,7 +79,8 @@ SPECIAL = {
     },
 }
 REGRESSORS = {
-    entry.kind: Row(entry.load(), **SPECIAL.get(name, {})) for name, entry in (METHODS | COUNTS).items()
+    entry.kind: Row(entry.load(), **SPECIAL.get(name, {}))
+    for name, entry in (METHODS | COUNTS).items()
 }
 
 
