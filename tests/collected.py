@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.statistics.weighted_rows import RowBlock
+from nolook.statistics.grid_models import RowBlock
 from nolook.tables.folding import Batches
 
 

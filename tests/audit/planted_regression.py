@@ -17,7 +17,7 @@ from nolook.kernels.moments import UNIT as MOMENT_UNIT
 from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
 from nolook.statistics import residual_products, weighted_rows
-from nolook.statistics.weighted_rows import RowBlock
+from nolook.statistics.grid_models import RowBlock
 from tests.audit.planted import Fault, Release, halved
 from tests.collected import blocks_of
 

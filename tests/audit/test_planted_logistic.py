@@ -19,7 +19,7 @@ from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import class_gradients
-from nolook.statistics.class_counts import UnitProducts
+from nolook.statistics.weighted_rows import UnitProducts
 from nolook.tables import table_from_arrays
 from tests.audit.planted import halved
 from tests.audit.planted_regression import (

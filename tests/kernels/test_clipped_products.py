@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nolook.kernels.clipped_products import clipped_products
 
-from nolook.kernels.row_models import scores
+from nolook.kernels.row_models import clipped_products, scores
 
 GRID = 2**12
 SHRINK = 2.0**-42

@@ -12,20 +12,20 @@ from scipy.special import expit
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
-from nolook.statistics.class_counts import (
+from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
+from nolook.statistics.grid_models import GridModel, RowBlock
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import (
     CURVATURE_UNIT,
     RESIDUAL_UNIT,
-    ClassBalance,
+    SCORE_RADIUS,
+    SCORE_UNIT,
     ModelCurvature,
-    ScoreCounts,
     UnitProducts,
-    balance_sensitivity,
     curvature_sensitivity,
     unit_products_sensitivity,
     unit_scores,
 )
-from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import SCORE_RADIUS, SCORE_UNIT, GridModel, RowBlock
 
 GRID = 2**12
 TABLES = hnp.arrays(

@@ -22,20 +22,22 @@ from nolook.statistics import Statistic
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts, ClassCells, ColumnCells
 from nolook.statistics.centred_products import CentredProducts
-from nolook.statistics.class_counts import (
-    ClassBalance,
-    ModelCurvature,
-    ScoreCounts,
-    UnitProducts,
-)
+from nolook.statistics.class_counts import ClassBalance, ScoreCounts
 from nolook.statistics.design_moments import DesignMoments
+from nolook.statistics.grid_models import GridModel
 from nolook.statistics.group_sums import GroupSums
 from nolook.statistics.held_out import HeldOutErrors
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
-from nolook.statistics.weighted_rows import ClippedProducts, GridModel, ModelErrors, ProductSizes
+from nolook.statistics.weighted_rows import (
+    ClippedProducts,
+    ModelCurvature,
+    ModelErrors,
+    ProductSizes,
+    UnitProducts,
+)
 from tests.collected import fed
 
 COLUMNS = 3

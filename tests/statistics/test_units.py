@@ -34,15 +34,7 @@ from nolook.statistics.cell_counts import (
     cell_counts_sensitivity,
 )
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
-from nolook.statistics.class_counts import (
-    ClassBalance,
-    ModelCurvature,
-    ScoreCounts,
-    UnitProducts,
-    balance_sensitivity,
-    curvature_sensitivity,
-    unit_products_sensitivity,
-)
+from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -50,6 +42,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
+from nolook.statistics.grid_models import GridModel
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GroupSums,
@@ -61,11 +54,14 @@ from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
-    GridModel,
+    ModelCurvature,
     ModelErrors,
     ProductSizes,
+    UnitProducts,
     clipped_products_sensitivity,
+    curvature_sensitivity,
     errors_sensitivity,
+    unit_products_sensitivity,
 )
 
 # --- tables of two features and a target ---------------------------------------------------------

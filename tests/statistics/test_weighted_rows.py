@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
+from nolook.statistics.grid_models import GridModel, RowBlock
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
@@ -19,10 +20,8 @@ from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     SCORE_UNIT,
     ClippedProducts,
-    GridModel,
     ModelErrors,
     ProductSizes,
-    RowBlock,
     clipped_products_sensitivity,
     clipped_scores,
     errors_sensitivity,
