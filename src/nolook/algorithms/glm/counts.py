@@ -34,6 +34,7 @@ from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
+    SCORE_RADIUS,
     SCORE_UNIT,
     ModelDeviances,
     clipped_scores,
@@ -218,6 +219,7 @@ class CountRelease(Frame):
         moments = release_score_moments(
             blocks,
             partial(clipped_scores, model, clip),
+            SCORE_RADIUS,
             clip / SCORE_UNIT,
             self._mu("scores"),
             source,

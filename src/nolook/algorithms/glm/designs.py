@@ -24,7 +24,6 @@ from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.grid_models import RowBlock
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import SCORE_RADIUS
 from nolook.tables import Table
 from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
 from nolook.tables.table import Weights
@@ -199,18 +198,23 @@ def release_gram(
 
 
 def release_score_moments(
-    blocks: Blocks, scored: RowScores, unit: float, mu: float, source: ByteSource
+    blocks: Blocks,
+    scored: RowScores,
+    squared_radius: int,
+    unit: float,
+    mu: float,
+    source: ByteSource,
 ) -> tuple[NDArray[np.float64], float]:
     """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
-    SCORE_RADIUS. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It
+    `squared_radius`. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It
     is what the gradient varies by from sample to sample, whatever the residuals do.
     """
     design, whole = blocks.design, blocks.whole
-    moments = DesignMoments(design.size, SCORE_RADIUS, 0, whole)
+    moments = DesignMoments(design.size, squared_radius, 0, whole)
     blocks.fold(Mapped(moments, partial(_scores_in_parts, scored)))
-    sensitivity = gram_sensitivity(SCORE_RADIUS, design.size, whole)
+    sensitivity = gram_sensitivity(squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
     return noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2
 

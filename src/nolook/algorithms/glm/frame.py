@@ -87,6 +87,8 @@ class Frame:
     CALLED: ClassVar[dict[str, str]]
     #: Whether the target's centre and scale are searched for.
     SEARCHES_TARGET: ClassVar[bool] = True
+    #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
+    BEYOND: ClassVar[float] = 1.0
     #: How many stages a family's own parts announce, at most.
     OWN_STAGES: ClassVar[int]
 
@@ -164,7 +166,8 @@ class Frame:
         spread = release_spread(table, scaling, self._mu("spread"), source)
         announce("norms")
         size, rows = table.n_columns, scaling.rows.value
-        few = min(size * math.sqrt(2 * size) / self._mu("gram"), _MOST_SHORTENED * rows)
+        few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
+        few = min(few, _MOST_SHORTENED * rows)
         bound = whitened_bound(table, scaling, spread, few, self._mu("norms"), source)
         squared = UNIT**2 + bound
         unit = choose_unit(math.sqrt(squared) / UNIT)

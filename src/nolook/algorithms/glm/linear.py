@@ -40,6 +40,7 @@ from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
+    SCORE_RADIUS,
     SCORE_UNIT,
     ModelErrors,
     clipped_scores,
@@ -136,7 +137,7 @@ class LinearRelease(Frame):
         clip = float(clips.bounds[-1])
         scored = partial(clipped_scores, GridModel(*blocks.design.on_grid(theta)), clip)
         scores = release_score_moments(
-            blocks, scored, clip / SCORE_UNIT, self._mu("scores"), source
+            blocks, scored, SCORE_RADIUS, clip / SCORE_UNIT, self._mu("scores"), source
         )
         return NoisyRegression(
             **asdict(found, recurse=False),

@@ -129,6 +129,7 @@ class LogisticRelease(Frame):
         "scores": "second moments of the rows' gradients",
     }
     SEARCHES_TARGET: ClassVar = False
+    BEYOND: ClassVar = 2.0
     OWN_STAGES: ClassVar = 1 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
@@ -157,6 +158,7 @@ class LogisticRelease(Frame):
             moments, moments_sigma = release_score_moments(
                 blocks,
                 partial(unit_scores, model, radius),
+                SCORE_UNIT**2,
                 design.norm / SCORE_UNIT,
                 self._mu("scores"),
                 source,
