@@ -42,6 +42,7 @@ _SURE = 4.5  # deviations of the noise that a tail must stand out by: a false on
 _SUPPORT = 0.01  # share of a shape that may lie outside the range it suggests
 _DECAY = 6.0  # the prior of a unit falls by e every so many powers of two away from 1
 _SMALLEST_SHARE = 0.003
+_RARE = 0.1  # share of the rows up to which those that are not zero are few
 _LARGEST = 2.0**1000  # all values that are counted are smaller
 _POINTS = 4096  # that stand for a shape
 
@@ -62,6 +63,7 @@ class MagnitudeFit:
     gain: Vector
     evidence: Vector  # gain less that of "all rows are zero, or out of range"
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
+    rare: Flags  # hardly any rows that are not zero
     present: Vector  # rows with a value, at least 1; all of them without gaps
 
 
@@ -139,8 +141,9 @@ def fit_magnitudes(
     mean, deviation = shapes.mean[best], shapes.deviation[best]
     center = share * mean
     scale = np.sqrt(share * (deviation**2 + mean**2) - center**2)
-    narrow = shapes.narrow[best] & (share > 0.75)
-    low, high = _ranges(counts, powers, noise, rows, best, narrow)
+    narrow, rare = shapes.narrow[best] & (share > 0.75), share <= _RARE
+    away = rows * np.where(rare, share, 1.0)
+    low, high = _ranges(counts, powers, noise, away, best, narrow)
     return MagnitudeFit(
         (center * unit).clip(-_LARGEST, _LARGEST),
         (scale * unit).clip(None, _LARGEST),
@@ -149,6 +152,7 @@ def fit_magnitudes(
         np.maximum(gain, only_zeros),
         gain - np.maximum(only_zeros, 0.0),
         narrow,
+        rare,
         present,
     )
 
@@ -205,9 +209,12 @@ def _best_of_some(
 
 
 def _ranges(
-    counts: Matrix, powers: Places, noise: BinNoise, rows: float, best: Places, narrow: Flags
+    counts: Matrix, powers: Places, noise: BinNoise, away: Vector, best: Places, narrow: Flags
 ) -> tuple[Vector, Vector]:
-    """Return the shape's own range, widened to what surely lies beyond it."""
+    """Return the shape's own range, widened to what surely lies beyond it.
+
+    `away` are each column's rows of which a tail is a share.
+    """
     around = np.arange(-_BELOW, _REACH + 1)
     places = (powers[:, None] + around).clip(0, _POWERS - 1)
     zero = _POWERS + 1
@@ -216,7 +223,7 @@ def _ranges(
     near = np.take_along_axis(counts, bins, axis=1)
     # A power of two at either end of all may stand there more than once.
     near[:, 1:][bins[:, 1:] == bins[:, :-1]] = 0.0
-    first, last = _occupied(near, noise, rows)
+    first, last = _occupied(near, noise, away)
     each = np.arange(len(counts))
     lower, upper = magnitude_edges()
     shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
@@ -230,7 +237,7 @@ def _ranges(
     return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)
 
 
-def _occupied(counts: Matrix, noise: BinNoise, rows: float) -> tuple[Places, Places]:
+def _occupied(counts: Matrix, noise: BinNoise, rows: Vector) -> tuple[Places, Places]:
     """Return the first and last bin at or beyond which more than a tail surely lies.
 
     Every run of neighbouring bins is tried, so that what lies far apart need not stand out from
@@ -240,7 +247,7 @@ def _occupied(counts: Matrix, noise: BinNoise, rows: float) -> tuple[Places, Pla
     bins = counts.shape[1]
     sums = np.concatenate([np.zeros((len(counts), 1)), counts.cumsum(axis=1)], axis=1)
     begin, end = np.triu_indices(bins)
-    surely = TAIL * rows + noise.surely(np.arange(bins) + 1, _SURE)[end - begin]
+    surely = TAIL * rows[:, None] + noise.surely(np.arange(bins) + 1, _SURE)[end - begin]
     stands_out = sums[:, end + 1] - sums[:, begin] > surely
     first = np.where(stands_out, end, bins - 1).min(axis=1)
     last = np.where(stands_out, begin, 0).max(axis=1)
