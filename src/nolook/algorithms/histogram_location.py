@@ -73,6 +73,7 @@ class Rest:
     share: Vector  # of the rows that are in it
     evidence: Vector  # gain of the likeliest run elsewhere, less what trying all of them may gain
     reach: Vector  # from the middle to the far edge of what stands out; 0 where nothing does
+    beyond: Vector  # gain of the fuller of the two bins that have no end
 
 
 @frozen(eq=False)
@@ -231,7 +232,9 @@ def read_rest(counts: Matrix, noise: BinNoise, rows: Vector, least: float) -> Re
     below = _rest_above(counts[:, ::-1], bins + 1 - fullest, noise.deviation, least + places)
     share = counts[np.arange(len(counts)), fullest] / rows
     evidence = np.maximum(above[0], below[0]) - places
-    return Rest(fullest - 0.5, share, evidence, np.maximum(above[1], below[1]))
+    reach = np.maximum(above[1], below[1])
+    beyond = (counts[:, [0, -1]].max(axis=1).clip(0.0) / noise.deviation) ** 2 / 2.0
+    return Rest(fullest - 0.5, share, evidence, reach, beyond)
 
 
 def _rest_above(

@@ -31,7 +31,7 @@ from nolook.algorithms.noisy_gradients import (
     combine_gradients,
     hidden_directions,
 )
-from nolook.algorithms.scaling import Scaling, clipped_share
+from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
 __all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
 
@@ -39,7 +39,8 @@ __all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
 HIDDEN_EFFECT = 0.7
 
-#: Share of a column's rows that were clipped beyond which its slope is about another column.
+#: Share of a column's rows, or of the few that differ from its most frequent value, that were
+#: clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
 
 
@@ -102,7 +103,7 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
         theta[columns] = model
         if release.chosen is None:  # a choice by the same rows voids what intervals promise
             margin[columns] = _margins(release, combined)
-            margin[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
+            margin[1:][_about_another(scaling, clipped - errors)] = np.nan
         fit = _fit(release)
     coef, intercept = scaling.original_units(theta)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
@@ -199,6 +200,17 @@ def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
             ends = float(low[column]), float(high[column])
             shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
     return shares, errors
+
+
+def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
+    """Tell which features were clipped so much that their slopes are about other columns."""
+    found: NDArray[np.bool_] = shares[:-1] > MOST_CLIPPED
+    for column, histogram in enumerate(scaling.histograms[:-1]):
+        if histogram is not None:
+            ends = float(scaling.low[column]), float(scaling.high[column])
+            rest = clipped_rest(histogram, *ends, scaling.rows.value)
+            found[column] |= rest > MOST_CLIPPED
+    return found
 
 
 def _fit(release: NoisyRegression) -> FitNumbers:

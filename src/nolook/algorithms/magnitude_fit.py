@@ -61,9 +61,9 @@ class MagnitudeFit:
     low: Vector  # range of the values, without rare ones: low < high
     high: Vector
     gain: Vector
-    evidence: Vector  # gain less that of "all rows are zero, or out of range"
+    evidence: Vector  # gain less that of "all rows are zero, or out of range"; see `rare`
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
-    rare: Flags  # hardly any rows that are not zero
+    rare: Flags  # few rows are not zero; evidence is for where these are, not that there are any
     present: Vector  # rows with a value, at least 1; all of them without gaps
 
 
@@ -126,8 +126,9 @@ def fit_magnitudes(
     prior = -np.abs(np.arange(_POWERS) - _POWERS / 2 + 0.5) / _DECAY
     prior -= math.log(np.exp(prior).sum())
     windows, zero = _windows(counts), counts[:, _POWERS + 1]
-    zeros = zero.clip(0.0, rows) if gaps else np.full(columns, rows)
-    only_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
+    zeros = zero.clip(0.0, rows)
+    some_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
+    only_zeros = some_zeros if gaps else rows * (2.0 * zero - rows) / (2.0 * sigma**2)
     for j in range(columns):
         around = np.concatenate([windows[j, 0], windows[j, 1]])
         if gaps:
@@ -150,7 +151,7 @@ def fit_magnitudes(
         low,
         high,
         np.maximum(gain, only_zeros),
-        gain - np.maximum(only_zeros, 0.0),
+        gain - np.maximum(np.where(rare, some_zeros, only_zeros), 0.0),
         narrow,
         rare,
         present,

@@ -17,10 +17,13 @@ from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.statistics.histograms import histograms_sensitivity
 
-__all__ = ["ColumnGroup", "ColumnHistogram"]
+__all__ = ["MOSTLY", "ColumnGroup", "ColumnHistogram"]
+
+#: Share of the rows in one bin from which a column is mostly one value.
+MOSTLY = 0.9
 
 _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
-_RARE_EVIDENCE = 10.0  # the same of two looks at few values that are not zero
+_RARE_EVIDENCE = 6.0  # the same of two looks at few values that are not zero
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
 _FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
 # What a scale read off magnitudes counts beside later ones: one over its squared relative error.
@@ -29,7 +32,6 @@ _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look wor
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
-_MOSTLY = 0.9  # share of the rows in one bin from which a column is mostly one value
 _FAR = 0.25  # share of the bins that other values must reach away from it
 _INSIDE = 5.0  # scales within which they lie: columns are clipped no nearer
 
@@ -147,7 +149,7 @@ class ColumnGroup:
         return fit.low, fit.high, closer
 
     def _read_linear(
-        self, counts: Counts, noise: BinNoise, rows: float, _: float | None
+        self, counts: Counts, noise: BinNoise, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         low, width, places = self._low, self._width, self._next
         known = self.center[places], self.scale[places]
@@ -171,28 +173,32 @@ class ColumnGroup:
             self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
         if not self._alone:
-            closer &= ~self._mostly_one_value(counts, noise, known)
+            closer &= ~self._mostly_one_value(counts, noise, known, last=next_mu is None)
         return low + found.low * width, low + found.high * width, closer
 
     def _mostly_one_value(
-        self, counts: Counts, noise: BinNoise, known: tuple[Vector, Vector]
+        self, counts: Counts, noise: BinNoise, known: tuple[Vector, Vector], *, last: bool
     ) -> NDArray[np.bool_]:
         """Give columns of mostly one value a scale by their other values; return which these are.
 
-        Few values that are not zero keep the scale of the first look, `known`, if they show again;
-        where they do not, nothing of the column is visible.
+        Few values that are not zero keep the scale of the first look, `known`, if both looks
+        together show where they are. Where none shows where such values are, nothing of the column
+        is visible.
         """
         low, width, places = self._low, self._width, self._next
         found = read_rest(counts, noise, self._present[places], _EVIDENCE)
         rare = self._rare[places]
-        self.visible[places] &= ~rare | (self._evidence[places] + found.evidence >= _RARE_EVIDENCE)
-        mostly = ~rare & (found.share > _MOSTLY) & (found.evidence >= _EVIDENCE)
-        mostly &= found.reach > _FAR * self._bins
-        center = np.where(mostly, low + found.middle * width, self.center[places])
-        scale = np.where(mostly, found.reach * width / _INSIDE, 0.0)
+        hidden = rare & (self._evidence[places] + found.evidence < _RARE_EVIDENCE)
+        mostly = ~rare & (found.share > MOSTLY)
+        told = mostly & (found.evidence >= _EVIDENCE) & (found.reach > _FAR * self._bins)
+        if last:
+            hidden |= mostly & ~told & (found.beyond >= _EVIDENCE)
+        self.visible[places] &= ~hidden
+        center = np.where(told, low + found.middle * width, self.center[places])
+        scale = np.where(told, found.reach * width / _INSIDE, 0.0)
         self.center[places] = np.where(rare, known[0], center)
         self.scale[places] = np.where(rare, known[1], np.maximum(scale, self.scale[places]))
-        return rare | mostly
+        return rare | told
 
 
 def _sigma(columns: int, mu: float) -> float:
