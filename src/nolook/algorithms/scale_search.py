@@ -33,7 +33,8 @@ _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
 _FAR = 0.25  # share of the bins that other values must reach away from it
-_INSIDE = 5.0  # scales within which they lie: columns are clipped no nearer
+# Scales within which all of them lie, and those that stand out: columns are clipped at 5 or more.
+_INSIDE, _STANDS_OUT_INSIDE = 5.0, 4.0
 
 Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -195,7 +196,7 @@ class ColumnGroup:
             hidden |= mostly & ~told & (found.beyond >= _EVIDENCE)
         self.visible[places] &= ~hidden
         center = np.where(told, low + found.middle * width, self.center[places])
-        scale = np.where(told, found.reach * width / _INSIDE, 0.0)
+        scale = np.where(told, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
         self.center[places] = np.where(rare, known[0], center)
         self.scale[places] = np.where(rare, known[1], np.maximum(scale, self.scale[places]))
         return rare | told
