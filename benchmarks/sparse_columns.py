@@ -1,11 +1,10 @@
 """Slopes of columns that are mostly one value, and their intervals.
 
-Nobody declares anything: the columns are numbers. Beside the one that is tried there are four
-ordinary ones, and the truth is the law that drew the rows: a slope of 1, or of what is given. The
-column is found where it is in the model; its slope over the truth is the median of all runs, 0
-where it is not found. Covered are the intervals given that hold the truth. *Named* is a column of
-which the report says that many of its values were clipped, so that its slope is about the clipped
-column.
+All columns are numbers; no levels are declared. Next to the one that is tried there are four
+ordinary ones, and the truth is the law that drew the rows. *Found*: the share of runs in which the
+column has a slope. *Slope / truth*: the median of all runs, 0 where it has none, and the range of
+eight runs in ten. *Covered*: of the intervals given, those that hold the truth. *Named*: the report
+says that many of the column's values were clipped, so that its slope is about the clipped column.
 
     python -m benchmarks.sparse_columns [--output benchmarks/results/sparse_columns.md]
         [--runs 40] [--processes 2] [--kept FILE]
@@ -102,7 +101,7 @@ def report(runs, processes, kept):
             yield ""
             yield f"## {method}, {rows:,} rows"
             yield ""
-            yield "| column | found | slope / truth | tenths of runs between | covered | given | named |"
+            yield "| column | found | slope / truth | 8 of 10 runs | covered | given | named |"
             yield "|---|---:|---:|---:|---:|---:|---:|"
             for name, truth in COLUMNS.items():
                 yield f"| {name} | {_shown(np.array(found[method, name, rows, runs]), truth)} |"
