@@ -221,15 +221,12 @@ def _half_equal(x: Matrix) -> Matrix:
     return share
 
 
-def read_rest(counts: Matrix, noise: BinNoise, rows: Vector, least: float) -> Rest:
-    """Look for rows away from the fullest bin, in runs of inner bins.
-
-    `rows` are those of each column. What stands out has an evidence of `least`.
-    """
+def read_rest(counts: Matrix, noise: BinNoise, rows: Vector) -> Rest:
+    """Look for rows away from the fullest bin, in runs of inner bins; `rows` are each column's."""
     bins, fullest = counts.shape[1] - 2, counts.argmax(axis=1)
     places = math.log(2 * bins * len(_RUNS))
-    above = _rest_above(counts, fullest, noise.deviation, least + places)
-    below = _rest_above(counts[:, ::-1], bins + 1 - fullest, noise.deviation, least + places)
+    above = _rest_above(counts, fullest, noise.deviation, places)
+    below = _rest_above(counts[:, ::-1], bins + 1 - fullest, noise.deviation, places)
     share = counts[np.arange(len(counts)), fullest] / rows
     evidence = np.maximum(above[0], below[0]) - places
     reach = np.maximum(above[1], below[1])

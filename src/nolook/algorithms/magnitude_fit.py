@@ -39,7 +39,8 @@ _POWERS = MAGNITUDE_BINS // 2 - 1  # bins of either sign, without those out of r
 _BELOW, _ABOVE = 9, 6  # powers of two below and above its unit that a shape may reach
 _REACH = 12  # powers of two above the unit in which its tails are looked for
 _SURE = 4.5  # deviations of the noise that a tail must stand out by: a false one is far away
-_SUPPORT = 0.01  # share of a shape that may lie outside the range it suggests
+# Share of a shape that may lie outside the range it suggests at either end; of few rows, more.
+_SUPPORT, _RARE_SUPPORT = 0.01, 0.05
 _DECAY = 6.0  # the prior of a unit falls by e every so many powers of two away from 1
 _SMALLEST_SHARE = 0.003
 _RARE = 0.1  # share of the rows up to which those that are not zero are few
@@ -72,8 +73,8 @@ class _Shapes:
     mass: Matrix  # (shapes, bins): powers of two upwards, then the same of negative values
     mean: Vector
     deviation: Vector
-    low: Vector
-    high: Vector
+    ends: Matrix  # of its range: low, high
+    rare_ends: Matrix  # of its range where it holds few rows
     narrow: Flags
 
 
@@ -107,9 +108,11 @@ def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
         mass[place] = np.bincount((lag + lags * (values < 0))[inside], minlength=2 * lags) / _POINTS
     cut = round(TAIL * _POINTS)
     kept = np.array([values.clip(values[cut], values[-1 - cut]) for values in shapes])
-    far = round(_SUPPORT * _POINTS)
-    low, high = np.array([(values[far], values[-1 - far]) for values in shapes]).T
-    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), low, high, np.array(narrow))
+    ends = [
+        np.array([(values[far], values[-1 - far]) for values in shapes]).T
+        for far in (round(_SUPPORT * _POINTS), round(_RARE_SUPPORT * _POINTS))
+    ]
+    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), *ends, np.array(narrow))
 
 
 def fit_magnitudes(
@@ -144,7 +147,8 @@ def fit_magnitudes(
     scale = np.sqrt(share * (deviation**2 + mean**2) - center**2)
     narrow, rare = shapes.narrow[best] & (share > 0.75), share <= _RARE
     away = rows * np.where(rare, share, 1.0)
-    low, high = _ranges(counts, powers, noise, away, best, narrow)
+    ends = np.where(rare, shapes.rare_ends[:, best], shapes.ends[:, best])
+    low, high = _ranges(counts, powers, noise, away, ends, narrow)
     return MagnitudeFit(
         (center * unit).clip(-_LARGEST, _LARGEST),
         (scale * unit).clip(None, _LARGEST),
@@ -210,9 +214,9 @@ def _best_of_some(
 
 
 def _ranges(
-    counts: Matrix, powers: Places, noise: BinNoise, away: Vector, best: Places, narrow: Flags
+    counts: Matrix, powers: Places, noise: BinNoise, away: Vector, ends: Matrix, narrow: Flags
 ) -> tuple[Vector, Vector]:
-    """Return the shape's own range, widened to what surely lies beyond it.
+    """Return the `ends` of the shape's own range, widened to what surely lies beyond it.
 
     `away` are each column's rows of which a tail is a share.
     """
@@ -227,12 +231,11 @@ def _ranges(
     first, last = _occupied(near, noise, away)
     each = np.arange(len(counts))
     lower, upper = magnitude_edges()
-    shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
-    low, high = shapes.low[best], shapes.high[best]
+    unit, (low, high) = np.exp2(powers - _POWERS / 2), ends
     # Only a narrow shape stays away from zero; it holds whole powers of two.
-    ends = np.exp2(np.floor(np.log2(np.abs(np.stack([low, high])))))
-    low = np.where(narrow, np.where(low > 0, ends[0], -2.0 * ends[0]), np.minimum(low, 0.0))
-    high = np.where(narrow, np.where(high > 0, 2.0 * ends[1], -ends[1]), np.maximum(high, 0.0))
+    whole = np.exp2(np.floor(np.log2(np.abs(ends))))
+    low = np.where(narrow, np.where(low > 0, whole[0], -2.0 * whole[0]), np.minimum(low, 0.0))
+    high = np.where(narrow, np.where(high > 0, 2.0 * whole[1], -whole[1]), np.maximum(high, 0.0))
     low = np.minimum(low * unit, lower[bins[each, first]])
     high = np.maximum(high * unit, upper[bins[each, last]])
     return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)

@@ -33,7 +33,7 @@ _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
 _FAR = 0.25  # share of the bins that other values must reach away from it
-# Scales within which all of them lie, and those that stand out: columns are clipped at 5 or more.
+# Scales within which other values lie: by the first look, or those that stand out from the noise.
 _INSIDE, _STANDS_OUT_INSIDE = 5.0, 4.0
 
 Counts = NDArray[np.float64]
@@ -187,7 +187,7 @@ class ColumnGroup:
         is visible.
         """
         low, width, places = self._low, self._width, self._next
-        found = read_rest(counts, noise, self._present[places], _EVIDENCE)
+        found = read_rest(counts, noise, self._present[places])
         rare = self._rare[places]
         hidden = rare & (self._evidence[places] + found.evidence < _RARE_EVIDENCE)
         mostly = ~rare & (found.share > MOSTLY)
