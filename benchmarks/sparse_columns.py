@@ -81,7 +81,8 @@ def fits(method, name, rows, runs):
         model = METHODS[method](EPSILON, DELTA, random_state=run)
         model.fit(*drawn(name, rows, run, method == "logistic"))
         ends = [np.nan, np.nan] if model.coef_interval_ is None else model.coef_interval_[0]
-        found.append([float(model.coef_[0]), *map(float, ends), float(marked(model)[0])])
+        slope = float(model.coef_[0])
+        found.append([slope, *map(float, ends), float(slope != 0.0 and marked(model)[0])])
     return found
 
 

@@ -45,8 +45,8 @@ MOST_CLIPPED = 0.1
 
 
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
-# A slope's interval wider than this to either side, in the same unit, says nothing: a column that
-# explained all of the target would have slope 1.
+# A slope's interval wider than this to either side, in scales of the target a deviation of the
+# column, says nothing: a column that explained all of the target would have slope 1.
 _WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
@@ -128,8 +128,22 @@ def _margins(release: NoisyRegression, combined: CombinedGradients) -> Vector:
     margin = _QUANTILE * np.sqrt(variance)
     ways, _ = np.linalg.qr(along[:, hidden])
     margin[((contrasts @ ways) ** 2).sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
-    margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
+    widest = _WIDEST * np.sqrt(lengths)
+    widest[1:] /= np.minimum(_deviations(release), 1.0)
+    margin[margin > widest] = np.nan
     return margin
+
+
+def _deviations(release: NoisyRegression) -> Vector:
+    """Return the features' standard deviations, in scales, but no less than noise lets one see.
+
+    Of a column that is mostly one value the scale is several of them.
+    """
+    back, rows = release.spread.back, release.scaling.rows.value
+    moments = back @ release.gram @ back.T / rows
+    noise = release.gram_sigma * (back**2).sum(axis=1)[1:] / rows
+    deviations: Vector = np.sqrt(np.maximum(moments.diagonal()[1:] - moments[0, 1:] ** 2, noise))
+    return deviations
 
 
 def _far_origin(release: NoisyRegression, ways: Vector) -> float:

@@ -108,11 +108,10 @@ def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
         mass[place] = np.bincount((lag + lags * (values < 0))[inside], minlength=2 * lags) / _POINTS
     cut = round(TAIL * _POINTS)
     kept = np.array([values.clip(values[cut], values[-1 - cut]) for values in shapes])
-    ends = [
-        np.array([(values[far], values[-1 - far]) for values in shapes]).T
-        for far in (round(_SUPPORT * _POINTS), round(_RARE_SUPPORT * _POINTS))
-    ]
-    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), *ends, np.array(narrow))
+    sides = np.array(shapes).T
+    far, near = round(_SUPPORT * _POINTS), round(_RARE_SUPPORT * _POINTS)
+    ends, rare_ends = sides[[far, -1 - far]], sides[[near, -1 - near]]
+    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), ends, rare_ends, np.array(narrow))
 
 
 def fit_magnitudes(
