@@ -113,6 +113,21 @@ COMMITTED = [
     ("intervals", r"^\| rare declared level, 20,000 rows \| 10 \| \S+ \| (\S+)", "least", 0.9),
     ("intervals", r"error of R2 over 14 tables, .*: (\S+)$", "most", 0.06),
     ("intervals", r"within .03 of the truth or above it: (\S+)$", "least", 0.9),
+    *(
+        (
+            "sparse_columns",
+            rf"^## linear, 20,000 rows\n(?:(?!#).*\n)*?\| {row} {cells}",
+            way,
+            wanted,
+        )
+        for row in ("1 % ones", "3 % ones", "3 % twos, else 1", "4 % from 0 to 99, else 999")
+        for cells, way, wanted in (
+            (r"\| \S+ \| (\S+) \|", "least", 0.9),
+            (r"\| \S+ \| (\S+) \|", "most", 1.1),
+            (r"(?:\|[^|]+){3}\| (\S+) \|", "least", 0.92),
+            (r"(?:\|[^|]+){4}\| (\S+) \|", "least", 0.8),
+        )
+    ),
     ("kendall", r"faster than SciPy's: (\S+) times", "least", 25),
     ("kendall", r"time for ten times the rows: (\S+) times", "most", 14),
     ("kendall", r"peak of the whole process (\S+) MiB", "most", 1024),

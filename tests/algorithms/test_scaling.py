@@ -8,7 +8,13 @@ import pytest
 
 import nolook
 import nolook.algorithms.scaling as module
-from nolook.algorithms.scaling import LIMIT, ColumnHistogram, ScaleSearch, clipped_share
+from nolook.algorithms.scaling import (
+    LIMIT,
+    ColumnHistogram,
+    ScaleSearch,
+    clipped_rest,
+    clipped_share,
+)
 from nolook.privacy.noise import SeededSource
 from nolook.tables import read_table, table_from_arrays
 from tests.contracts.columns import COLUMNS, column
@@ -258,6 +264,62 @@ def test_no_table_gives_centres_or_scales_out_of_range(rows, mu):
         assert (np.abs(scaling.center) < 2.0**1002).all()
         assert ((scaling.scale > 0) & (scaling.scale < 2.0**1002)).all()
         assert np.isfinite(scaling.median).all()
+
+
+def few(share, others, common=0.0):
+    """Return a column of one value but for a share of the rows, and a normal one."""
+    generator = np.random.default_rng(4)
+    some = generator.random(ROWS) < share
+    values = np.where(some, others(generator), common)
+    return np.stack([values, generator.normal(size=ROWS)], axis=1), values[some]
+
+
+@pytest.mark.parametrize(
+    ("share", "others", "common"),
+    [
+        (0.01, lambda _: 1.0, 0.0),
+        (0.03, lambda _: 1.0, 0.0),
+        (0.03, lambda _: -250.0, 0.0),
+        (0.03, lambda random: 1.0 + (random.random(ROWS) < 0.3), 0.0),
+        (0.03, lambda random: np.sign(random.normal(size=ROWS)), 0.0),
+        (0.04, lambda random: np.floor(100 * random.random(ROWS)), 999.0),
+        (0.03, lambda _: 2.0, 1.0),
+        (0.03, lambda _: 1.0, 2.0),
+        (0.02, lambda random: 1e6 * random.choice([1.0, 7.0], ROWS), 0.0),
+    ],
+)
+def test_of_mostly_one_value_no_other_is_clipped(share, others, common):
+    """The noise around the common value is no spread: by it every other value was clipped."""
+    columns, rest = few(share, others, common)
+    for seed in range(3):
+        scaling = with_target(columns, columns[:, 1], mu=0.2, seed=seed)
+        assert scaling.visible[0]
+        assert scaling.low[0] <= rest.min()
+        assert rest.max() <= scaling.high[0]
+        reach = np.abs(rest - common).max()
+        assert reach / LIMIT <= 1.05 * scaling.scale[0] <= 5.0 * reach / LIMIT
+        assert abs(scaling.center[0] - common) < reach / 20.0
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01])
+def test_values_too_few_to_be_found_leave_nothing_or_the_right_scale(share):
+    """Evidence that there are some does not tell where: a scale by noise would clip them all."""
+    columns, _ = few(share, lambda _: 1.0)
+    for seed in range(10):
+        scaling = with_target(columns, columns[:, 1], mu=0.07, seed=seed)
+        assert not scaling.visible[0] or 0.15 < scaling.scale[0] < 1.0
+
+
+def test_the_clipped_rest_is_a_share_of_the_few_other_values():
+    edges = np.arange(6.0)
+    low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
+    histogram = ColumnHistogram(low, high, np.array([0.0, 960, 0, 20, 0, 0, 20]), 0.5)
+    assert clipped_rest(histogram, -1.0, 6.0, 1000.0) == pytest.approx(18.5 / 40)
+    assert clipped_rest(histogram, -1.0, 2.5, 1000.0) == pytest.approx((40 - 1.5 * 2) / 40)
+    noisy = ColumnHistogram(low, high, histogram.counts, 20.0)
+    assert clipped_rest(noisy, -1.0, 2.5, 1000.0) == 0.0
+    spread = ColumnHistogram(low, high, np.array([0.0, 500, 0, 0, 0, 0, 500]), 0.5)
+    assert clipped_rest(spread, -1.0, 2.5, 1000.0) == 0.0
 
 
 def test_the_last_histogram_of_every_column_is_kept():

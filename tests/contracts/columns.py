@@ -11,7 +11,8 @@ __all__ = ["COLUMNS", "column", "with_columns"]
 
 COLUMNS = (
     "constant", "zero", "minus zero", "mostly zero", "mostly one value", "tiny", "huge", "largest",
-    "subnormal", "symmetric", "near 2^53", "years", "one outlier", "heavy tail",
+    "subnormal", "symmetric", "near 2^53", "years", "one outlier", "heavy tail", "few ones",
+    "mostly 999",
 )  # fmt: skip
 
 
@@ -50,4 +51,6 @@ def column(name: str, rows: int, seed: int = 1) -> np.ndarray:
         "years": 2001.0 + np.floor(20 * uniform),
         "one outlier": outlier,
         "heavy tail": normal / np.maximum(uniform, 1e-9) ** 2,
+        "few ones": np.where(uniform < 0.02, 1.0, 0.0),
+        "mostly 999": np.where(uniform < 0.04, np.floor(2500 * uniform), 999.0),
     }[name]

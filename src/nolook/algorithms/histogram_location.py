@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import tail_bins
 
-__all__ = ["LinearReading", "joined", "read_linear"]
+__all__ = ["LinearReading", "Rest", "joined", "read_linear", "read_rest"]
 
 _WINDOW = 4.0  # deviations of the fitted distribution within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail must stand out
@@ -35,6 +35,7 @@ _WIDTHS = 12  # of the distributions that are tried
 # How many different values a column may have: by so much its counts may differ from theirs.
 _VALUES = (3.0, 30.0, math.inf)
 _BLOCK = 500  # columns fitted at a time
+_RUNS = (1, 2, 4, 8, 16)  # bins together in which rows away from the fullest bin are looked for
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -62,6 +63,17 @@ def joined(readings: Sequence[LinearReading]) -> LinearReading:
     found = {name: [empty, *(getattr(each, name) for each in readings)] for name in names}
     joint = {name: np.concatenate(parts) for name, parts in found.items()}
     return LinearReading(**joint | {"resolved": joint["resolved"].astype(np.bool_)})
+
+
+@frozen(eq=False)
+class Rest:
+    """The fullest bin of each column, and what stands out beside it; in bins."""
+
+    middle: Vector  # of the fullest bin
+    share: Vector  # of the rows that are in it
+    evidence: Vector  # gain of the likeliest run elsewhere, less what trying all of them may gain
+    reach: Vector  # from the middle to the far edge of what stands out; 0 where nothing does
+    beyond: Vector  # gain of the fuller of the two bins that have no end
 
 
 @frozen(eq=False)
@@ -207,3 +219,35 @@ def _half_equal(x: Matrix) -> Matrix:
     """Distribution function of half zeros, and half values of the exponential distribution."""
     share: Matrix = np.where(x > 0.0, 1.0 - np.exp(-np.maximum(x, 0.0)) / 2.0, 0.0)
     return share
+
+
+def read_rest(counts: Matrix, noise: BinNoise, rows: Vector) -> Rest:
+    """Look for rows away from the fullest bin, in runs of inner bins; `rows` are each column's."""
+    bins, fullest = counts.shape[1] - 2, counts.argmax(axis=1)
+    places = math.log(2 * bins * len(_RUNS))
+    above = _rest_above(counts, fullest, noise.deviation, places)
+    below = _rest_above(counts[:, ::-1], bins + 1 - fullest, noise.deviation, places)
+    share = counts[np.arange(len(counts)), fullest] / rows
+    evidence = np.maximum(above[0], below[0]) - places
+    reach = np.maximum(above[1], below[1])
+    beyond = (counts[:, [0, -1]].max(axis=1).clip(0.0) / noise.deviation) ** 2 / 2.0
+    return Rest(fullest - 0.5, share, evidence, reach, beyond)
+
+
+def _rest_above(
+    counts: Matrix, fullest: NDArray[np.intp], sigma: float, least: float
+) -> tuple[Vector, Vector]:
+    """Return the largest gain of a run above a bin, and how far the last run with `least` goes."""
+    size = counts.shape[1] - 1  # the last bin has no end
+    bins = np.arange(size)
+    beyond = bins > fullest[:, None]
+    sums = np.pad(np.where(beyond, counts[:, :size], 0.0), ((0, 0), (1, max(_RUNS) - 1)))
+    sums = sums.cumsum(axis=1)
+    runs = [(sums[:, run : run + size] - sums[:, :size]) / math.sqrt(run) for run in _RUNS]
+    gain = np.where(beyond, np.maximum(runs, 0.0) ** 2 / (2.0 * sigma**2), 0.0)
+    best = gain.max(axis=0)
+    last = np.where(best >= least, bins, 0).max(axis=1)
+    run = gain[:, np.arange(len(counts)), last].argmax(axis=0)
+    end = np.minimum(last + np.array(_RUNS)[run], size)
+    reach = np.where(last > 0, end - fullest - 0.5, 0.0)
+    return best.max(axis=1), reach

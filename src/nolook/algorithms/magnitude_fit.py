@@ -39,9 +39,11 @@ _POWERS = MAGNITUDE_BINS // 2 - 1  # bins of either sign, without those out of r
 _BELOW, _ABOVE = 9, 6  # powers of two below and above its unit that a shape may reach
 _REACH = 12  # powers of two above the unit in which its tails are looked for
 _SURE = 4.5  # deviations of the noise that a tail must stand out by: a false one is far away
-_SUPPORT = 0.01  # share of a shape that may lie outside the range it suggests
+# Share of a shape that may lie outside the range it suggests at either end; of few rows, more.
+_SUPPORT, _RARE_SUPPORT = 0.01, 0.05
 _DECAY = 6.0  # the prior of a unit falls by e every so many powers of two away from 1
 _SMALLEST_SHARE = 0.003
+_RARE = 0.1  # share of the rows up to which those that are not zero are few
 _LARGEST = 2.0**1000  # all values that are counted are smaller
 _POINTS = 4096  # that stand for a shape
 
@@ -60,8 +62,9 @@ class MagnitudeFit:
     low: Vector  # range of the values, without rare ones: low < high
     high: Vector
     gain: Vector
-    evidence: Vector  # gain less that of "all rows are zero, or out of range"
+    evidence: Vector  # gain less that of "all rows are zero, or out of range"; see `rare`
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
+    rare: Flags  # few rows are not zero; evidence is for where these are, not that there are any
     present: Vector  # rows with a value, at least 1; all of them without gaps
 
 
@@ -70,8 +73,8 @@ class _Shapes:
     mass: Matrix  # (shapes, bins): powers of two upwards, then the same of negative values
     mean: Vector
     deviation: Vector
-    low: Vector
-    high: Vector
+    ends: Matrix  # of its range: low, high
+    rare_ends: Matrix  # of its range where it holds few rows
     narrow: Flags
 
 
@@ -105,9 +108,10 @@ def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
         mass[place] = np.bincount((lag + lags * (values < 0))[inside], minlength=2 * lags) / _POINTS
     cut = round(TAIL * _POINTS)
     kept = np.array([values.clip(values[cut], values[-1 - cut]) for values in shapes])
-    far = round(_SUPPORT * _POINTS)
-    low, high = np.array([(values[far], values[-1 - far]) for values in shapes]).T
-    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), low, high, np.array(narrow))
+    sides = np.array(shapes).T
+    far, near = round(_SUPPORT * _POINTS), round(_RARE_SUPPORT * _POINTS)
+    ends, rare_ends = sides[[far, -1 - far]], sides[[near, -1 - near]]
+    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), ends, rare_ends, np.array(narrow))
 
 
 def fit_magnitudes(
@@ -124,8 +128,9 @@ def fit_magnitudes(
     prior = -np.abs(np.arange(_POWERS) - _POWERS / 2 + 0.5) / _DECAY
     prior -= math.log(np.exp(prior).sum())
     windows, zero = _windows(counts), counts[:, _POWERS + 1]
-    zeros = zero.clip(0.0, rows) if gaps else np.full(columns, rows)
-    only_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
+    zeros = zero.clip(0.0, rows)
+    some_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
+    only_zeros = some_zeros if gaps else rows * (2.0 * zero - rows) / (2.0 * sigma**2)
     for j in range(columns):
         around = np.concatenate([windows[j, 0], windows[j, 1]])
         if gaps:
@@ -139,16 +144,19 @@ def fit_magnitudes(
     mean, deviation = shapes.mean[best], shapes.deviation[best]
     center = share * mean
     scale = np.sqrt(share * (deviation**2 + mean**2) - center**2)
-    narrow = shapes.narrow[best] & (share > 0.75)
-    low, high = _ranges(counts, powers, noise, rows, best, narrow)
+    narrow, rare = shapes.narrow[best] & (share > 0.75), share <= _RARE
+    away = rows * np.where(rare, share, 1.0)
+    ends = np.where(rare, shapes.rare_ends[:, best], shapes.ends[:, best])
+    low, high = _ranges(counts, powers, noise, away, ends, narrow)
     return MagnitudeFit(
         (center * unit).clip(-_LARGEST, _LARGEST),
         (scale * unit).clip(None, _LARGEST),
         low,
         high,
         np.maximum(gain, only_zeros),
-        gain - np.maximum(only_zeros, 0.0),
+        gain - np.maximum(np.where(rare, some_zeros, only_zeros), 0.0),
         narrow,
+        rare,
         present,
     )
 
@@ -205,9 +213,12 @@ def _best_of_some(
 
 
 def _ranges(
-    counts: Matrix, powers: Places, noise: BinNoise, rows: float, best: Places, narrow: Flags
+    counts: Matrix, powers: Places, noise: BinNoise, away: Vector, ends: Matrix, narrow: Flags
 ) -> tuple[Vector, Vector]:
-    """Return the shape's own range, widened to what surely lies beyond it."""
+    """Return the `ends` of the shape's own range, widened to what surely lies beyond it.
+
+    `away` are each column's rows of which a tail is a share.
+    """
     around = np.arange(-_BELOW, _REACH + 1)
     places = (powers[:, None] + around).clip(0, _POWERS - 1)
     zero = _POWERS + 1
@@ -216,21 +227,20 @@ def _ranges(
     near = np.take_along_axis(counts, bins, axis=1)
     # A power of two at either end of all may stand there more than once.
     near[:, 1:][bins[:, 1:] == bins[:, :-1]] = 0.0
-    first, last = _occupied(near, noise, rows)
+    first, last = _occupied(near, noise, away)
     each = np.arange(len(counts))
     lower, upper = magnitude_edges()
-    shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
-    low, high = shapes.low[best], shapes.high[best]
+    unit, (low, high) = np.exp2(powers - _POWERS / 2), ends
     # Only a narrow shape stays away from zero; it holds whole powers of two.
-    ends = np.exp2(np.floor(np.log2(np.abs(np.stack([low, high])))))
-    low = np.where(narrow, np.where(low > 0, ends[0], -2.0 * ends[0]), np.minimum(low, 0.0))
-    high = np.where(narrow, np.where(high > 0, 2.0 * ends[1], -ends[1]), np.maximum(high, 0.0))
+    whole = np.exp2(np.floor(np.log2(np.abs(ends))))
+    low = np.where(narrow, np.where(low > 0, whole[0], -2.0 * whole[0]), np.minimum(low, 0.0))
+    high = np.where(narrow, np.where(high > 0, 2.0 * whole[1], -whole[1]), np.maximum(high, 0.0))
     low = np.minimum(low * unit, lower[bins[each, first]])
     high = np.maximum(high * unit, upper[bins[each, last]])
     return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)
 
 
-def _occupied(counts: Matrix, noise: BinNoise, rows: float) -> tuple[Places, Places]:
+def _occupied(counts: Matrix, noise: BinNoise, rows: Vector) -> tuple[Places, Places]:
     """Return the first and last bin at or beyond which more than a tail surely lies.
 
     Every run of neighbouring bins is tried, so that what lies far apart need not stand out from
@@ -240,7 +250,7 @@ def _occupied(counts: Matrix, noise: BinNoise, rows: float) -> tuple[Places, Pla
     bins = counts.shape[1]
     sums = np.concatenate([np.zeros((len(counts), 1)), counts.cumsum(axis=1)], axis=1)
     begin, end = np.triu_indices(bins)
-    surely = TAIL * rows + noise.surely(np.arange(bins) + 1, _SURE)[end - begin]
+    surely = TAIL * rows[:, None] + noise.surely(np.arange(bins) + 1, _SURE)[end - begin]
     stands_out = sums[:, end + 1] - sums[:, begin] > surely
     first = np.where(stands_out, end, bins - 1).min(axis=1)
     last = np.where(stands_out, begin, 0).max(axis=1)

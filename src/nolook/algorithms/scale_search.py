@@ -11,15 +11,19 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.histogram_location import joined, read_linear
+from nolook.algorithms.histogram_location import joined, read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.statistics.histograms import histograms_sensitivity
 
-__all__ = ["ColumnGroup", "ColumnHistogram"]
+__all__ = ["MOSTLY", "ColumnGroup", "ColumnHistogram"]
+
+#: Share of the rows in one bin from which a column is mostly one value.
+MOSTLY = 0.9
 
 _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
+_RARE_EVIDENCE = 6.0  # the same of two looks at few values that are not zero
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
 _FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
 # What a scale read off magnitudes counts beside later ones: one over its squared relative error.
@@ -28,6 +32,9 @@ _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look wor
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
+_FAR = 0.25  # share of the bins that other values must reach away from it
+# Scales within which other values lie: by the first look, or those that stand out from the noise.
+_INSIDE, _STANDS_OUT_INSIDE = 5.0, 4.0
 
 Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -71,6 +78,8 @@ class ColumnGroup:
         self._low, self._width = np.zeros(size), np.ones(size)
         self._error = np.ones(size)  # of the centre, roughly
         self._weight = np.ones(size)  # of the scale
+        self._rare = np.zeros(size, dtype=np.bool_)  # nearly all zeros
+        self._evidence = np.zeros(size)  # of the first look
 
     def count(
         self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None
@@ -129,7 +138,11 @@ class ColumnGroup:
         if self._alone:
             self.visible = fit.gain >= _TARGET_GAIN
         else:
-            self.visible = fit.evidence >= _EVIDENCE
+            self.visible, self._evidence = fit.evidence >= _EVIDENCE, fit.evidence
+            self._rare = fit.rare & self.visible
+            reach = np.maximum(fit.high, -fit.low) / _INSIDE
+            self.center = np.where(self._rare, 0.0, self.center)
+            self.scale = np.where(self._rare, np.maximum(self.scale, reach), self.scale)
         self._error = _FIRST_ERROR * self.scale
         self._weight = np.where(fit.narrow, _NARROW_WEIGHT, _FIRST_WEIGHT)
         everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
@@ -137,9 +150,10 @@ class ColumnGroup:
         return fit.low, fit.high, closer
 
     def _read_linear(
-        self, counts: Counts, noise: BinNoise, rows: float, _: float | None
+        self, counts: Counts, noise: BinNoise, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         low, width, places = self._low, self._width, self._next
+        known = self.center[places], self.scale[places]
         if self._gaps:
             pairs = zip(counts, self._present[places].tolist(), strict=True)
             found = joined([read_linear(one[None], noise, present) for one, present in pairs])
@@ -159,7 +173,33 @@ class ColumnGroup:
         if self._alone:
             self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
+        if not self._alone:
+            closer &= ~self._mostly_one_value(counts, noise, known, last=next_mu is None)
         return low + found.low * width, low + found.high * width, closer
+
+    def _mostly_one_value(
+        self, counts: Counts, noise: BinNoise, known: tuple[Vector, Vector], *, last: bool
+    ) -> NDArray[np.bool_]:
+        """Give columns of mostly one value a scale by their other values; return which these are.
+
+        Few values that are not zero keep the scale of the first look, `known`, if both looks
+        together show where they are. Where none shows where such values are, nothing of the column
+        is visible.
+        """
+        low, width, places = self._low, self._width, self._next
+        found = read_rest(counts, noise, self._present[places])
+        rare = self._rare[places]
+        hidden = rare & (self._evidence[places] + found.evidence < _RARE_EVIDENCE)
+        mostly = ~rare & (found.share > MOSTLY)
+        told = mostly & (found.evidence >= _EVIDENCE) & (found.reach > _FAR * self._bins)
+        if last:
+            hidden |= mostly & ~told & (found.beyond >= _EVIDENCE)
+        self.visible[places] &= ~hidden
+        center = np.where(told, low + found.middle * width, self.center[places])
+        scale = np.where(told, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
+        self.center[places] = np.where(rare, known[0], center)
+        self.scale[places] = np.where(rare, known[1], np.maximum(scale, self.scale[places]))
+        return rare | told
 
 
 def _sigma(columns: int, mu: float) -> float:

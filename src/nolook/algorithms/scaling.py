@@ -24,7 +24,7 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.scale_search import ColumnGroup, ColumnHistogram
+from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
 from nolook.kernels.histogram import row_counts
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
@@ -42,6 +42,7 @@ __all__ = [
     "NoisyCount",
     "ScaleSearch",
     "Scaling",
+    "clipped_rest",
     "clipped_share",
     "release_histograms",
 ]
@@ -56,6 +57,7 @@ _SPLIT = {"target": (0.4, 0.35, 0.25), "features": (0.5, 0.3, 0.2)}
 _CALLED = {"target": "target histogram", "features": "column histograms"}
 _WHERE = ("by magnitude", "over the range found", "over the range kept")
 _STAGES = ("magnitudes", "ranges", "scales")
+_SURE = 3.0  # deviations of its noise by which a count is surely not 0
 
 Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -288,3 +290,19 @@ def clipped_share(
     error = histogram.sigma * math.sqrt(np.count_nonzero(beyond)) / rows
     share = float(histogram.counts[beyond].sum()) / rows + error
     return min(max(share, 0.0), 1.0), error
+
+
+def clipped_rest(histogram: ColumnHistogram, low: float, high: float, rows: float) -> float:
+    """Return which share of few other values surely lies outside [`low`, `high`].
+
+    Of a column of mostly one value these are the rows outside its fullest bin; 0 for any other.
+    """
+    others = rows - float(histogram.counts.max())
+    if others > (1.0 - MOSTLY) * rows:
+        return 0.0
+    clipped = 0.0
+    ends = histogram.counts[histogram.low < low], histogram.counts[histogram.high > high][::-1]
+    for end in ends:
+        noise = _SURE * histogram.sigma * np.sqrt(np.arange(end.size) + 1.0)
+        clipped += float((end.cumsum() - noise).max(initial=0.0))
+    return min(clipped / max(others, histogram.sigma), 1.0)

@@ -55,8 +55,9 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         whether residuals vary alike in all rows or not, and noise, and allow for effects of the
         usual size in directions that noise hides: a standard deviation of 0.7 scales of the target,
         between one for a scale and one for what rows vary by. The coefficients are pulled towards
-        0. A column has none where more than a tenth of its rows was clipped, where noise does not
-        tell it apart from others, or where the interval would say nothing.
+        0. A column has none where more than a tenth of its rows was clipped, or of those that
+        differ from its most frequent value, where noise does not tell it apart from others, or
+        where the interval would say nothing.
     r2_, rmse_ : float or None
         Fit to the training rows, as they were clipped; an error above four scales of the target
         counts as four. None if noise hides it.

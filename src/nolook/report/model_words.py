@@ -150,8 +150,9 @@ class LinearWords:
             )
         return (
             f"No interval is given where more than {100 * MOST_CLIPPED:.0f} % of the column's "
-            "values seem to have been clipped, where the column cannot be told apart from others "
-            "or from noise, or where the interval would be too wide to say anything."
+            "values seem to have been clipped, or of those that differ from its most frequent "
+            "value, where the column cannot be told apart from others or from noise, or where the "
+            "interval would be too wide to say anything."
         )
 
     def marked(self) -> NDArray[np.bool_]:

@@ -208,8 +208,8 @@ def release_score_moments(
     """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
-    `squared_radius`. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It
-    is what the gradient varies by from sample to sample, whatever the residuals do.
+    `squared_radius`. It is what the gradient varies by from sample to sample, whatever the
+    residuals do. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`.
     """
     design, whole = blocks.design, blocks.whole
     moments = DesignMoments(design.size, squared_radius, 0, whole)

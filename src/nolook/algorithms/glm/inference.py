@@ -21,7 +21,7 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.moment_estimates import LEVEL
-from nolook.algorithms.scaling import Scaling, clipped_share
+from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
 __all__ = [
     "MOST_CLIPPED",
@@ -33,7 +33,8 @@ __all__ = [
     "explained",
 ]
 
-#: Share of a column's rows that were clipped beyond which its slope is about another column.
+#: Share of a column's rows, or of the few that differ from its most frequent value, that were
+#: clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
 #: Half widths of intervals, in standard deviations.
 QUANTILE = float(ndtri((1 + LEVEL) / 2))
@@ -118,8 +119,23 @@ class Knowledge:
         margin: Vector = QUANTILE * np.sqrt(variance)
         ways, _ = np.linalg.qr(along[:, self.hidden])
         margin[((contrasts @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
-        margin[margin > widest * np.sqrt(lengths)] = np.nan
+        most = widest * np.sqrt(lengths)
+        most[1:] /= np.minimum(self._deviations(), 1.0)
+        margin[margin > most] = np.nan
         return margin
+
+    def _deviations(self) -> Vector:
+        """Return the features' deviations, in scales, but no less than noise lets one see.
+
+        Of a column that is mostly one value the scale is several of them.
+        """
+        frame, back = self.frame, self.frame.spread.back
+        rows = max(float(frame.gram[0, 0]), 1.0)
+        moments = back @ frame.gram @ back.T / rows
+        noise = frame.gram_sigma * (back**2).sum(axis=1)[1:] / rows
+        means = moments[0, 1:]
+        deviations: Vector = np.sqrt(np.maximum(moments.diagonal()[1:] - means**2, noise))
+        return deviations
 
     def _far_origin(self, ways: Vector) -> float:
         """Variance of the value at the origin that columns have whose scale is far too large.
@@ -147,7 +163,7 @@ def coefficients(
     model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
     model[columns], half[columns] = theta, margin
     clipped, errors = clipped_shares(scaling)
-    half[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
+    half[1:][_about_another(scaling, clipped - errors)] = np.nan
     coef, intercept = scaling.original_units(model)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
     with np.errstate(over="ignore"):
@@ -155,6 +171,17 @@ def coefficients(
         slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
         constant = (intercept + half[0] * scaling.scale[-1] * sides).clip(-largest, largest)
     return Coefficients(coef, intercept, slopes, constant, clipped)
+
+
+def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
+    """Tell which features were clipped so much that their slopes are about other columns."""
+    found: NDArray[np.bool_] = shares[:-1] > MOST_CLIPPED
+    for column, histogram in enumerate(scaling.histograms[:-1]):
+        if histogram is not None:
+            ends = float(scaling.low[column]), float(scaling.high[column])
+            rest = clipped_rest(histogram, *ends, scaling.rows.value)
+            found[column] |= rest > MOST_CLIPPED
+    return found
 
 
 def explained(sums: Vector, sigma: float, widest: float) -> tuple[float | None, Vector | None]:

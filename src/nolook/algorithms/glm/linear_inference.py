@@ -30,8 +30,8 @@ __all__ = ["HIDDEN_EFFECT", "LinearModel", "linear_model"]
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
 HIDDEN_EFFECT = 0.7
 
-# A slope's interval wider than this to either side, in the same unit, says nothing: a column that
-# explained all of the target would have slope 1.
+# A slope's interval wider than this to either side, in scales of the target a deviation of the
+# column, says nothing: a column that explained all of the target would have slope 1.
 _WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
