@@ -58,7 +58,7 @@ def test_without_missing_values_the_policy_changes_the_scale_little():
 
 @pytest.mark.parametrize("magnitudes", [True, False])
 def test_a_missing_value_counts_in_no_bin(magnitudes):
-    group = ColumnGroup(np.arange(2), alone=False, gaps=True)
+    group = ColumnGroup(np.arange(2), alone=False, gaps=True, rare=True)
     if not magnitudes:
         group._bins = 5
     batch = np.array([[0.5, np.nan, -3.0, 1e300], [np.nan, np.nan, 2.0, np.nan]])

@@ -62,16 +62,18 @@ class ColumnGroup:
         Whether it is the target: always looked at three times.
     gaps : bool
         Whether values may be missing (NaN): these are in no bin, so that fewer rows may count.
+    rare : bool
+        Whether a column may be mostly one value; if not, that is its spread.
     """
 
-    def __init__(self, columns: Places, *, alone: bool, gaps: bool) -> None:
+    def __init__(self, columns: Places, *, alone: bool, gaps: bool, rare: bool) -> None:
         size = columns.size
         self.columns = columns
         self.center, self.scale, self.median = np.zeros(size), np.ones(size), np.zeros(size)
         #: Whether values stood out from the noise, and whether the last round showed their spread.
         self.visible, self.resolved = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
         self.histograms: list[ColumnHistogram | None] = [None] * size
-        self._alone, self._gaps = alone, gaps
+        self._alone, self._gaps, self._may_be_rare = alone, gaps, rare
         self._present: Vector = np.zeros(size)  # rows with a value, as far as the counts tell
         self._next: Places = np.arange(size)
         self._bins = 0  # of the next round; 0 for magnitudes
@@ -135,10 +137,10 @@ class ColumnGroup:
         fit = fit_magnitudes(counts, noise, rows, gaps=self._gaps)
         self._present = fit.present
         self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
+        self.visible, self._evidence = fit.evidence >= _EVIDENCE, fit.evidence
         if self._alone:
             self.visible = fit.gain >= _TARGET_GAIN
-        else:
-            self.visible, self._evidence = fit.evidence >= _EVIDENCE, fit.evidence
+        if self._may_be_rare:
             self._rare = fit.rare & self.visible
             reach = np.maximum(fit.high, -fit.low) / _INSIDE
             self.center = np.where(self._rare, 0.0, self.center)
@@ -173,7 +175,7 @@ class ColumnGroup:
         if self._alone:
             self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
-        if not self._alone:
+        if self._may_be_rare:
             closer &= ~self._mostly_one_value(counts, noise, known, last=next_mu is None)
         return low + found.low * width, low + found.high * width, closer
 
@@ -199,6 +201,8 @@ class ColumnGroup:
         scale = np.where(told, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
         self.center[places] = np.where(rare, known[0], center)
         self.scale[places] = np.where(rare, known[1], np.maximum(scale, self.scale[places]))
+        if self._alone:
+            self.resolved |= told | (rare & ~hidden)
         return rare | told
 
 

@@ -162,10 +162,13 @@ class ScaleSearch:
         GDP parameter of the whole.
     target : bool
         Whether a table's target has a share of its own; if not, all columns share alike.
+    rare_target : bool
+        Whether the target may be mostly one value, such as a count that is nearly always 0.
     """
 
     mu: float
     target: bool = True
+    rare_target: bool = False
 
     @property
     def stages(self) -> int:
@@ -204,8 +207,12 @@ class ScaleSearch:
         last = table.n_columns - 1
         is_target = (searched == last) & self.target & (table.target_name is not None)
         groups = {
-            "target": ColumnGroup(searched[is_target], alone=True, gaps=False),
-            "features": ColumnGroup(searched[~is_target], alone=False, gaps=table.has_gaps),
+            "target": ColumnGroup(
+                searched[is_target], alone=True, gaps=False, rare=self.rare_target
+            ),
+            "features": ColumnGroup(
+                searched[~is_target], alone=False, gaps=table.has_gaps, rare=True
+            ),
         }
         rounds = self._rounds()
         rows = NoisyCount(1.0, math.inf)

@@ -194,6 +194,7 @@ class CountRelease(Frame):
         "fit": "deviances",
         "scores": "second moments of the rows' gradients",
     }
+    RARE_TARGET: ClassVar = True
     OWN_STAGES: ClassVar = 2 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyCounts:

@@ -87,6 +87,8 @@ class Frame:
     CALLED: ClassVar[dict[str, str]]
     #: Whether the target's centre and scale are searched for.
     SEARCHES_TARGET: ClassVar[bool] = True
+    #: Whether the target may be mostly one value.
+    RARE_TARGET: ClassVar[bool] = False
     #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
     BEYOND: ClassVar[float] = 1.0
     #: How many stages a family's own parts announce, at most.
@@ -113,7 +115,7 @@ class Frame:
         return evolve(self, mu=row_share(self.mu, most))
 
     def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self._mu("scales"), target=self.SEARCHES_TARGET)
+        return ScaleSearch(self._mu("scales"), self.SEARCHES_TARGET, self.RARE_TARGET)
 
     def _mu(self, part: str, draws: int = 1) -> float:
         return self.mu * math.sqrt(self.SHARES[part] / draws)
