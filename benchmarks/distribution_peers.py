@@ -13,7 +13,7 @@ from scipy.optimize import isotonic_regression
 from benchmarks.distribution_columns import COLUMNS, LEVEL, column, shape_cells
 from benchmarks.harness import interpreter_with
 from nolook.algorithms.ecdf import ecdf_release, release_counts
-from nolook.algorithms.grids import LinearGrid, grid_of_doubles
+from nolook.algorithms.grids import DoublesGrid, LinearGrid
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
@@ -154,7 +154,7 @@ def real_cells(*, ranged):
     """Return cells of all real columns, and where their quantiles of 0.01 to 0.99 lie, by name."""
     cells, places = {}, {}
     for (table, name), own in COLUMNS.items():
-        grid = own if ranged else grid_of_doubles()
+        grid = own if ranged else DoublesGrid()
         values = column(table, name)
         quantiles = np.quantile(values, np.arange(1, 100) / 100, method="inverted_cdf")
         key = f"{table}, {name}"
@@ -188,7 +188,7 @@ def columns_report(runs, peer, kept):
         theirs = opendp_counts(part, cells, FEW_FAN_OUTS, FEW_RUNS, peer, kept)
         for (key, own), grid in zip(cells.items(), COLUMNS.values(), strict=True):
             exact = np.cumsum(own).astype(float)
-            used = grid if ranged else grid_of_doubles()
+            used = grid if ranged else DoublesGrid()
             ours = released(own, used, EPSILON, "add-remove", "isotonic", runs)
             least = min(
                 rank_error(rising(theirs[key, str(b)]), exact, places[key]) for b in FEW_FAN_OUTS

@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from benchmarks.harness import DATA, main
 from nolook.algorithms.evaluation import CALIBRATION_SHARE, EvaluationRelease
 from nolook.algorithms.hosmer_lemeshow import sums_event
-from nolook.algorithms.roc import RocRelease, roc_plan
+from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -53,7 +53,7 @@ def rare():
 
 def release(epsilon, share):
     """Return the release with another share for the groups."""
-    curve = RocRelease(roc_plan((1 - share) * epsilon, "add-remove", None), None, "isotonic")
+    curve = roc_plan((1 - share) * epsilon, "add-remove", None)
     return EvaluationRelease(curve, (GROUPS, sums_event(share * epsilon, epsilon)))
 
 

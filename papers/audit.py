@@ -19,6 +19,7 @@ from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, gaussian_case, one
 from nolook.audit.exact_laws import point_law
 from nolook.audit.findings import audit
 from nolook.audit.gaussian_sums import vectors
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource, SystemEntropy
 from nolook.statistics.residual_products import grid_model
 from nolook.tables import table_from_arrays
@@ -139,7 +140,7 @@ def _scored(table: int) -> Scores:
 
 def _choice(table: int, source: ByteSource) -> float:
     """Tell whether the first feature is chosen."""
-    return float(screen(_scored(table), 1, 2.0, "peeling", source)[0] == 0)
+    return float(screen(_scored(table), 1, PureEvent("features", 2.0), "peeling", source)[0] == 0)
 
 
 def clipped_gradients(mu: float = 1.0) -> Case:

@@ -17,8 +17,8 @@ from benchmarks import (
     tukey,
 )
 from nolook.algorithms.kendall_selection import kendall_selection
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
-from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
 from nolook.tables.folding import CACHE_BYTES
 from papers.barczewski2024.scores import scored
@@ -122,7 +122,7 @@ def test_the_benchmark_of_kendall_selection_runs_the_published_algorithm():
     X[:, 5] = X[:, 6]
     X[:, 7] = np.rint(X[:, 7])
     table = table_from_arrays(X, y)
-    expected = kendall_selection(table, 6, 1e6, SAMPLING_UNIT, SeededSource(0))
+    expected = kendall_selection(table, 6, PureEvent("features", 1e6), SeededSource(0))
     runs = selection_choices.kendall_selections(X, y, 6, [1e6, 0.1, 1e6], SeededSource(0))
     np.testing.assert_array_equal(runs[[0, 2]], [expected, expected])
     assert runs[1].tolist() != expected

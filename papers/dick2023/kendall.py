@@ -13,10 +13,9 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import KendallSelection
-from nolook.algorithms.selection_plan import Selected
+from nolook.algorithms.selection_plan import Drawing, Selected
 from nolook.estimators.kendall import KendallSelector
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import Announce, Plan
@@ -55,14 +54,14 @@ class PublishedKendallSelection(KendallSelection):
     def choose(
         self,
         table: Table,
-        k: int,
-        bound: int,  # noqa: ARG002
+        drawing: Drawing,
         source: ByteSource,
         announce: Announce,
     ) -> Selected:
         """Choose k features."""
         announce("features")
-        share = with_room(cast("PureEvent", self.plan.features).epsilon / k)
+        k = drawing.k
+        share = with_room(drawing.features.epsilon / k)
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
         ranked = RankedTable([np.array([without_ties(column, source) for column in columns])])
         left = list(range(table.n_columns - 1))

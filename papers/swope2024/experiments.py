@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.screening import TOP_K, Scores, TopK, rank_scores
+from nolook.algorithms.screening import Scores, TopK, rank_scores, screen
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.tables import table_from_arrays
 from papers.swope2024.quality import is_good, is_great, is_top
@@ -93,7 +94,7 @@ def selection_row(data: Path, table: str, score: str, trial: int) -> Row:
 def _draw(
     mechanism: TopK, scores: Scores, k: int, epsilon: float, source: ByteSource
 ) -> NDArray[np.int64]:
-    return TOP_K[mechanism](scores.values, k, scores.sensitivity, epsilon, source)
+    return screen(scores, k, PureEvent("features", epsilon), mechanism, source)
 
 
 def noiseless_row(data: Path, table: str, score: str) -> Row:

@@ -58,7 +58,7 @@ class _PublishedScreening(Screening):
         table: Table,
         scaling: Scaling | None,  # noqa: ARG002
         source: ByteSource,  # noqa: ARG002
-        chances: int = 0,  # noqa: ARG002
+        chances: int,  # noqa: ARG002
     ) -> Scores:
         return published_scores(table)
 
@@ -104,5 +104,5 @@ class PublishedSISSelector(SISSelector):
         """Check the parameters; return what a fit will release."""
         plan = super().plan()
         own = cast("Screening", plan.release)
-        release = _PublishedScreening(own.plan, own.top_k, None)
+        release = _PublishedScreening(own.plan, own.chances, own.top_k, None)
         return not_private(evolve(plan, release=release))

@@ -13,7 +13,6 @@ from nolook.algorithms.bounded_design import (
 )
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT
-from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from tests.collected import Collected
@@ -30,10 +29,6 @@ def design(norm=2.0):
     return PublicDesign(1.0, 1.0, norm, UNIT).run(table, SeededSource(0), no_stage)
 
 
-def both(mu):
-    return GaussianEvent("smallest eigenvalue", mu), GaussianEvent("second moments", mu)
-
-
 def gram(*diagonal):
     return (np.diag(diagonal) * UNIT**2).astype(object)
 
@@ -48,7 +43,7 @@ def test_the_released_matrix_has_the_noise_that_is_claimed():
     mu, truth = 0.5, gram(10_000, 10_000, 10_000)
     matrices = []
     for seed in range(150):
-        noisy = release_gram(truth, design(), both(mu), 0.0, SeededSource(seed))
+        noisy = release_gram(truth, design(), mu, 0.0, SeededSource(seed))
         assert noisy.ridge == 0.0
         matrices.append((noisy.vectors * noisy.values) @ noisy.vectors.T - 10_000 * np.eye(3))
     errors = np.array(matrices)
@@ -62,17 +57,16 @@ def test_the_released_matrix_has_the_noise_that_is_claimed():
 
 def test_the_ridge_follows_the_noise_and_the_cautious_eigenvalue():
     mu, factor = 0.5, 10.0
-    parts = both(mu)
     sigma = 4.0 / mu
     singular = [
-        release_gram(gram(5000, 5000, 0), design(), parts, factor, SeededSource(seed)).ridge / sigma
+        release_gram(gram(5000, 5000, 0), design(), mu, factor, SeededSource(seed)).ridge / sigma
         for seed in range(300)
     ]
     # Of N(0, 1) - 1.96, only what is above zero is taken off.
     assert max(singular) == factor
     assert np.mean(np.array(singular) < factor) == pytest.approx(0.025, abs=0.025)
     ridges = [
-        release_gram(gram(99, 99, 40), design(), parts, factor, SeededSource(seed)).ridge / sigma
+        release_gram(gram(99, 99, 40), design(), mu, factor, SeededSource(seed)).ridge / sigma
         for seed in range(300)
     ]
     assert np.mean(ridges) == pytest.approx(factor - 40 / sigma + 1.96, abs=0.25)
@@ -81,7 +75,7 @@ def test_the_ridge_follows_the_noise_and_the_cautious_eigenvalue():
 
 def test_an_empty_matrix_is_solved_with_noise_only():
     for seed in range(50):
-        noisy = release_gram(gram(0, 0, 0), design(), both(0.1), 0.0, SeededSource(seed))
+        noisy = release_gram(gram(0, 0, 0), design(), 0.1, 0.0, SeededSource(seed))
         assert noisy.values.min() > 0.0
         assert np.isfinite(noisy.solve(np.ones(3))).all()
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.forest import Forest
+from nolook.algorithms.roc_curve import fitted
 from tests.algorithms.test_forest import FORESTS, covariance
 
 V, W = 7.0, 11.0
@@ -67,7 +68,7 @@ def test_smoothed_counts_are_possible(noise):
     places = len(forest_counts(noise))
     for rows in (1.0, 50.0):
         noisy = np.append(rng.normal(rows / 2, 30, places - 1), rows)
-        found = noise.smooth(noisy)
+        found = fitted(noisy, smooth=True)
         assert (np.diff(found) >= 0).all()
         assert found[0] >= 0
         assert found[-1] >= 1

@@ -10,16 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
+from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid
 
 LARGEST = np.finfo(np.float64).max
 
 
-@pytest.mark.parametrize("grid", [LinearGrid(0, 2, 0.5), LogGrid(1, 8, 1), grid_of_doubles()])
+@pytest.mark.parametrize("grid", [LinearGrid(0, 2, 0.5), LogGrid(1, 8, 1), DoublesGrid()])
 def test_grids_are_values(grid):
     copies = pickle.loads(pickle.dumps(grid)), deepcopy(grid)
     assert set(copies) == {grid}
-    if grid != grid_of_doubles():
+    if grid != DoublesGrid():
         assert eval(repr(grid)) == grid
         with pytest.raises(AttributeError):
             grid.low = 1.0
@@ -68,7 +68,7 @@ def test_a_step_beyond_the_range_leaves_both_ends(step):
 
 
 def test_the_grid_of_doubles_covers_them_all_finely_where_numbers_usually_are():
-    points = grid_of_doubles().points()
+    points = DoublesGrid().points()
     assert 2**16 < len(points) < 2**17
     assert (np.diff(points) > 0).all()
     np.testing.assert_array_equal(points, -points[::-1])

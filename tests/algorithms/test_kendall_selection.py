@@ -8,19 +8,19 @@ import pytest
 from scipy.stats import chisquare
 
 import nolook
-from nolook.algorithms.kendall_selection import (
-    bounded_range_kendall,
-    kendall_selection,
-)
-from nolook.algorithms.per_unit_sampling import choose_chances
+from nolook.algorithms.kendall_selection import kendall_selection
+from nolook.algorithms.per_unit_sampling import choose_chances, sampled_rows
+from nolook.algorithms.selection_plan import on_sample
 from nolook.audit.exact_laws import exponential_law, flip_law
+from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
 
 
 def draw(X, y, k, epsilon, source):
-    return kendall_selection(table_from_arrays(X, y), k, epsilon, SAMPLING_UNIT, source)
+    features = PureEvent("features", epsilon)
+    return kendall_selection(table_from_arrays(X, y), k, features, source)
 
 
 def probabilities(X, y, k, epsilon, law=flip_law):
@@ -57,7 +57,7 @@ def test_draws_have_the_probabilities_of_the_definition():
     table, runs = table_from_arrays(X, y), 4000
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        found[tuple(kendall_selection(table, 2, 3.0, SAMPLING_UNIT, source))] += 1
+        found[tuple(kendall_selection(table, 2, PureEvent("features", 3.0), source))] += 1
     statistic = chisquare(list(found.values()), runs * np.array(list(expected.values())))
     assert statistic.pvalue > 1e-4
     # It would notice another split of the budget.
@@ -72,9 +72,10 @@ def test_draws_with_a_delta_have_the_probabilities_of_the_definition():
     y = np.rint(2 * X[:, 0] + generator.normal(size=12))
     expected = probabilities(X, y, 2, 3.0, exponential_law)
     table, source, runs = table_from_arrays(X, y), SeededSource(1), 4000
+    features = BoundedRangeEvent("features", 1.5, 2)
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        found[tuple(bounded_range_kendall(table, 2, 1.5, source))] += 1
+        found[tuple(kendall_selection(table, 2, features, source))] += 1
     assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
     other = probabilities(X, y, 2, 3.0)
     assert chisquare(list(found.values()), runs * np.array(list(other.values()))).pvalue < 1e-6
@@ -145,9 +146,11 @@ def test_a_sample_of_the_rows_has_the_probabilities_of_the_definition():
         for (j,), p in probabilities(X[rows], y[rows], 1, inner).items():
             expected[j] += p * q**6
     source, runs, table = SeededSource(2), 6000, table_from_arrays(X, y)
+    features = on_sample(PureEvent("features", epsilon), SAMPLING_UNIT // 2)
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        found[kendall_selection(table, 1, epsilon, SAMPLING_UNIT // 2, source)[0]] += 1
+        rows = sampled_rows(table, SAMPLING_UNIT // 2, source)
+        found[kendall_selection(rows, 1, features, source)[0]] += 1
     assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
     every = probabilities(X, y, 1, epsilon)
     assert chisquare(list(found.values()), runs * np.array(list(every.values()))).pvalue < 1e-9

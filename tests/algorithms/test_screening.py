@@ -17,6 +17,7 @@ from nolook.algorithms.screening import (
     screen,
 )
 from nolook.audit.exact_laws import canonical_law, peeling_law
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY
 from nolook.tables import table_from_arrays
@@ -63,7 +64,8 @@ def test_draws_follow_the_law_of_the_mechanism(top_k):
     source, runs = SeededSource(1), 4000
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        found[tuple(screen(scores, 2, 1.5, top_k, source).tolist())] += 1
+        features = PureEvent("features", 1.5)
+        found[tuple(screen(scores, 2, features, top_k, source).tolist())] += 1
     assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
 
 

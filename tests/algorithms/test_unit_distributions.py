@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score
 
@@ -24,7 +25,7 @@ from nolook.algorithms import hosmer_lemeshow, node_counts, roc
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.evaluation import evaluation_release
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
-from nolook.algorithms.roc import RocRelease, roc_plan
+from nolook.algorithms.roc import roc_plan
 from nolook.privacy.guarantee import Budget, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -43,8 +44,8 @@ def columns(budget):
 RELEASES = {
     "columns": columns(Budget(1.5)),
     "Gaussian columns": columns(Budget(1.5, 1e-6)),
-    "classes": lambda r: RocRelease(roc_plan(1.5, r, len(GRID.points())), GRID, "isotonic"),
-    "classes on a grid that is found": lambda r: RocRelease(roc_plan(1.5, r, None), None, None),
+    "classes": lambda r: evolve(roc_plan(1.5, r, len(GRID.points())), grid=GRID),
+    "classes on a grid that is found": lambda r: evolve(roc_plan(1.5, r, None), smoothing=None),
     "groups": lambda r: hosmer_lemeshow_plan(1.5, 10, r),
     "an evaluation": lambda _: evaluation_release(1.5, 10),
 }

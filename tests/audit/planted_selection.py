@@ -29,7 +29,8 @@ def first_chosen(rows, scored, epsilon, draws, source):
     scores = scored(as_table(rows))
 
     def choose():
-        return int(screening.screen(scores, 1, epsilon, "peeling", source)[0] == 0)
+        features = PureEvent("features", epsilon)
+        return int(screening.screen(scores, 1, features, "peeling", source)[0] == 0)
 
     return [choices(choose, draws)]
 

@@ -32,7 +32,7 @@ LOOKED_AT = [
     "gallery/index.html",
     "gallery/1_hospital.html",
     "api/LinearRegression.html",
-    "gathered/proofs/algorithms/linear_regression.html",
+    "gathered/proofs/algorithms/glm/linear.html",
     "gathered/results/fit.html",
 ]
 MEANT_TO_LEAD_OUT = {"a"}

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.algorithms.selection_plan import Drawing
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable
 from nolook.tables import table_from_arrays
 from papers.command import main
@@ -73,8 +75,9 @@ def test_choices_follow_the_published_mechanism():
     epsilon, draws = 4.0, 4000
     release = PublishedKendallSelector(2, epsilon).plan().release
     table = table_from_arrays(X, y)
+    drawing = Drawing(2, release.plan.features, SAMPLING_UNIT, 0)
     counts = Counter(
-        release.choose(table, 2, 0, SeededSource(seed), lambda _: None).features
+        release.choose(table, drawing, SeededSource(seed), lambda _: None).features
         for seed in range(draws)
     )
     ranked = RankedTable([np.vstack([X.T, y])])

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
@@ -34,11 +34,10 @@ from nolook.algorithms.bounded_design import (
     release_gram,
 )
 from nolook.kernels.moments import UNIT
-from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, Release
+from nolook.privacy.release import Announce, GaussianRelease, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
@@ -59,7 +58,7 @@ _PUBLIC_NORM = math.sqrt(2.0)
 
 
 @frozen
-class AdaSSP:
+class AdaSSP(GaussianRelease):
     """AdaSSP on rows of bounded norm.
 
     Guarantee: ``mu``-GDP when a row is added or removed, for up to 2^34 rows. No table raises.
@@ -72,7 +71,6 @@ class AdaSSP:
         scales and a norm privately.
     """
 
-    mu: float
     bounds: tuple[float, float] | None = None
 
     @property
@@ -82,25 +80,21 @@ class AdaSSP:
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
-        return (*self._design().events(), *self._own_events())
+        products = GaussianEvent("products of features and target", self._each)
+        return (*self._design().events(), *gram_events(self._each), products)
 
-    def _own_events(self) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
+    @property
+    def _each(self) -> float:
         share = SHARES["mechanism"] if self.bounds is None else 1.0
-        each = self.mu * math.sqrt(share / _RELEASES)
-        return (*gram_events(each), GaussianEvent("products of features and target", each))
+        return self.mu * math.sqrt(share / _RELEASES)
 
     def _design(self) -> Release[BoundedDesign]:
         if self.bounds is not None:
             return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
-        return DesignSearch(self.mu, self._own_events()[1].mu / _NORM_WEIGHT, UNIT)
-
-    def for_rows_per_unit(self, most: int) -> AdaSSP:
-        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return evolve(self, mu=row_share(self.mu, most))
+        return DesignSearch(self.mu, self._each / _NORM_WEIGHT, UNIT)
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""
-        eigenvalue, gram, products = self._own_events()
         design = self._design().run(table, source, announce)
         bound = Y_BOUND if self.bounds is None else 1
         announce("moments")
@@ -109,9 +103,9 @@ class AdaSSP:
         moments = DesignMoments(size, design.squared_radius, largest, whole)
         design.fold(table, Mapped(moments, partial(_whole_targets, bound)))
         factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))
-        noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source, whole)
+        noisy = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, size, whole)
-        right = gaussian_release(moments.products, sensitivity, products.mu, source)
+        right = gaussian_release(moments.products, sensitivity, self._each, source)
         theta = noisy.solve(right.astype(np.float64) / (design.unit * UNIT))
         return BoundedModel(theta, design)
 

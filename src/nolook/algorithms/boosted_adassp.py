@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
@@ -31,15 +31,13 @@ from nolook.algorithms.bounded_design import (
     BoundedDesign,
     BoundedModel,
     DesignSearch,
-    NoisyGram,
     gram_events,
     release_gram,
 )
-from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, Release
+from nolook.privacy.release import Announce, GaussianRelease, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import Table
@@ -54,7 +52,7 @@ _RIDGE = 1.96
 
 
 @frozen
-class BoostedAdaSSP:
+class BoostedAdaSSP(GaussianRelease):
     """Rounds of noisy, preconditioned gradients of clipped residuals.
 
     Guarantee: ``mu``-GDP when a row is added or removed, for up to 2^34 rows. No table raises.
@@ -66,7 +64,6 @@ class BoostedAdaSSP:
     rounds : int
     """
 
-    mu: float
     rounds: int
 
     #: B_y, in scales of the target.
@@ -92,10 +89,6 @@ class BoostedAdaSSP:
     def _each(self) -> float:
         return self.mu * math.sqrt(self.share / (self.rounds + 2))
 
-    def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return evolve(self, mu=row_share(self.mu, most))
-
     def design(self) -> Release[BoundedDesign]:
         """How the rows are scaled and bounded."""
         return DesignSearch(self.mu, self._each, _UNIT)
@@ -107,23 +100,9 @@ class BoostedAdaSSP:
         announce("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
-        whole, events = table.unit.weight_scale, gram_events(self._each)
-        gram = release_gram(moments.gram, design, events, factor, source, whole)
+        whole = table.unit.weight_scale
+        gram = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
-        thetas = self._gradients(kept, gram, design, sensitivity, source, announce)
-        last = max(1, round(self.averaged * self.rounds))
-        return BoundedModel(np.mean(thetas[-last:], axis=0), design)
-
-    def _gradients(
-        self,
-        kept: ResidualProducts,
-        gram: NoisyGram,
-        design: BoundedDesign,
-        sensitivity: int,
-        source: ByteSource,
-        announce: Announce,
-    ) -> list[NDArray[np.float64]]:
-        """Take a step along each round's noisy gradient; return the model after each."""
         theta = np.zeros(design.size)
         thetas = []
         for number in range(1, self.rounds + 1):
@@ -135,7 +114,8 @@ class BoostedAdaSSP:
             scaled = gradient.astype(np.float64) / (design.unit * RESIDUAL_UNIT)
             theta = grid_step * on_grid + gram.solve(scaled)
             thetas.append(theta)
-        return thetas
+        last = max(1, round(self.averaged * self.rounds))
+        return BoundedModel(np.mean(thetas[-last:], axis=0), design)
 
 
 def _read(

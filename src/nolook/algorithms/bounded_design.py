@@ -210,26 +210,25 @@ def gram_events(mu: float) -> tuple[GaussianEvent, GaussianEvent]:
 def release_gram(
     gram: NDArray[np.object_],
     design: BoundedDesign,
-    events: tuple[GaussianEvent, GaussianEvent],
+    mu: float,
     ridge_factor: float,
     source: ByteSource,
     whole: int = 1,
 ) -> NoisyGram:
     """Release the smallest eigenvalue v of Z'Z, then Z'Z; add the ridge the noise asks for.
 
-    Guarantee: each of the two costs its event when a row is added or removed, for up to 2^34 rows.
-    The ridge is ``max(0, ridge_factor sigma B_x^2 - v)``, with sigma = 1 / mu of the matrix and v
+    Guarantee: each of the two is mu-GDP when a row is added or removed, for up to 2^34 rows.
+    The ridge is ``max(0, ridge_factor sigma B_x^2 - v)``, with sigma = 1 / mu and v
     lowered by 1.96 of its noise's deviations. Rows with weights were summed over `whole`.
     """
     squared_radius, size, unit = design.squared_radius, design.size, design.unit
     lowest = np.array([smallest_eigenvalue(gram)], dtype=object)
     largest = eigenvalue_sensitivity(squared_radius, size, whole)
-    first, second = (event.mu for event in events)
-    eigenvalue = float(gaussian_release(lowest, largest, first, source)[0])
-    cautious = max(0.0, eigenvalue - _CAUTION * largest / first)
+    eigenvalue = float(gaussian_release(lowest, largest, mu, source)[0])
+    cautious = max(0.0, eigenvalue - _CAUTION * largest / mu)
     sensitivity = gram_sensitivity(squared_radius, size, whole)
-    noisy = symmetric_gaussian_release(gram, sensitivity, second, source)
-    noise = sensitivity / second
+    noisy = symmetric_gaussian_release(gram, sensitivity, mu, source)
+    noise = sensitivity / mu
     ridge = max(0.0, ridge_factor * noise - cautious)
     values, vectors = np.linalg.eigh(noisy.astype(np.float64))
     values = np.maximum(values + ridge, _FLOOR * math.sqrt(size) * noise)

@@ -15,14 +15,12 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from nolook.algorithms.moment_estimates import LEVEL
-from nolook.privacy.budgets import row_share
+from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Announce
+from nolook.privacy.release import Announce, GaussianRelease
 from nolook.statistics.held_out import (
     COUNT_STEPS,
     DEVIATION_STEPS,
@@ -34,7 +32,6 @@ from nolook.tables import Table
 from nolook.tables.table import folds_of
 
 __all__ = [
-    "QUANTILE",
     "Estimate",
     "Fitting",
     "FoldsInSequence",
@@ -46,8 +43,6 @@ __all__ = [
     "shown",
 ]
 
-#: Of the normal law, for intervals.
-QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # Scores whose interval is wider say nothing and are not given.
 _WIDEST = 0.5
 # The target's variation must be so many deviations of its noise, or a share of it means nothing.
@@ -95,21 +90,15 @@ class HeldOut:
 
 
 @frozen
-class HeldOutRelease:
+class HeldOutRelease(GaussianRelease):
     """The errors of a model that does not depend on the rows, or is a private release of its own.
 
     Guarantee: ``mu``-GDP when a row is added or removed. No table raises.
     """
 
-    mu: float
-
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
         return (GaussianEvent("squared errors on held-out rows", self.mu),)
-
-    def for_rows_per_unit(self, most: int) -> HeldOutRelease:
-        """Return the release that costs a unit of so many rows as much."""
-        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
         """Release the errors of predictions beside targets; centre and scale are of the model."""
@@ -144,8 +133,8 @@ def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:
     if len(known) < len(found):
         return None
     count = len(known)
-    values, errors = ([getattr(one, name) for one in known] for name in ("value", "error"))
-    return Estimate(math.fsum(values) / count, math.hypot(*errors) / count)
+    value, error = math.fsum(one.value for one in known), math.hypot(*(one.error for one in known))
+    return Estimate(value / count, error / count)
 
 
 def shown(found: Estimate | None) -> Estimate | None:

@@ -80,18 +80,6 @@ class ForestNoise:
         counts[:, -1] = totals
         return counts
 
-    def smooth(self, noisy: Vector) -> Vector:
-        """Return counts near noisy ones: never falling, from 0; the last one is at least 1.
-
-        The number of all rows is fitted too: where a class has none of the highest scores, the
-        counts before them tell it as well.
-        """
-        from scipy.optimize import isotonic_regression
-
-        counts: Vector = np.maximum(isotonic_regression(noisy).x, 0.0)
-        counts[-1] = max(1.0, counts[-1])
-        return counts
-
     def _levels(self) -> list[tuple[int, float]]:
         return list(zip(self.forest.lengths, self.forest.precisions.tolist(), strict=True))
 
@@ -107,7 +95,7 @@ def settled(cells: Vector, forest: Forest, total: float) -> Vector:
     return np.append(np.cumsum(cells[: forest.cells - 1]), total)
 
 
-def rising(noisy: Vector, rows: float) -> Vector:
+def rising(noisy: Vector, rows: float = math.inf) -> Vector:
     """Return the counts nearest to noisy ones that never fall and are from 0 to a number of rows.
 
     Nearest by the sum of the squared changes: no squared error within these limits becomes larger.

@@ -34,10 +34,10 @@ from nolook.privacy.release import Announce
 from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
 from nolook.tables import Table
 
-__all__ = ["SMALLEST_SHARE", "EcdfRelease", "count_event", "ecdf_release", "release_counts"]
+__all__ = ["EcdfRelease", "count_event", "ecdf_release", "release_counts"]
 
-#: Below, the noise would exceed any table, and could leave the range of the exact samplers.
-SMALLEST_SHARE = 2.0**-32
+# Below, the noise would exceed any table, and could leave the range of the exact samplers.
+_SMALLEST_SHARE = 2.0**-32
 _EVENT = "counts of blocks"
 
 Counts = NDArray[np.int64]
@@ -50,7 +50,7 @@ def count_event(budget: Budget, levels: int, whole: float | None = None) -> Coun
     of which this is a part.
     """
     cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
-    if cost / levels < SMALLEST_SHARE:
+    if cost / levels < _SMALLEST_SHARE:
         raise too_small(whole or budget.epsilon, budget.delta or None)
     return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
@@ -95,10 +95,8 @@ class EcdfRelease:
         """Release the distributions of a table's columns."""
         announce("counts")
         weighing = Weighing.of(table, self.relation)
-        return release_counts(self._cells(table), self, source, weighing)
-
-    def _cells(self, table: Table) -> list[Counts]:
-        return table.fold(ColumnCells([grid.points() for grid in self.grids])).value
+        cells = table.fold(ColumnCells([grid.points() for grid in self.grids])).value
+        return release_counts(cells, self, source, weighing)
 
 
 def ecdf_release(

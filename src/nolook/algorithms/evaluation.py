@@ -8,9 +8,9 @@ second part goes to the sums of each group, as in ``hosmer_lemeshow.py``. The pr
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 from attrs import evolve, frozen
 
 from nolook.algorithms.calibration_table import CalibrationTable
@@ -32,7 +32,6 @@ __all__ = [
     "CALIBRATION_SHARE",
     "EvaluationRelease",
     "Judged",
-    "both_classes",
     "evaluation_release",
 ]
 
@@ -43,14 +42,25 @@ CALIBRATION_SHARE = 0.35
 
 @frozen
 class Judged:
-    """What is released of a model's scores: grid and classes, then all scores and the groups.
+    """What is released of a model's scores: grid and classes, then the groups.
 
     The groups are None for scores that are no probabilities.
     """
 
     curve: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]
-    scores: PrivateDistribution
     table: CalibrationTable | None
+
+    @cached_property
+    def scores(self) -> PrivateDistribution:
+        """The distribution of the scores of both classes, which have independent noise."""
+        _, positive, negative = self.curve
+        counts = positive.counts + negative.counts
+        noise = evolve(
+            positive.noise,
+            block_variance=2 * positive.noise.block_variance,
+            rows_variance=2 * positive.noise.rows_variance,
+        )
+        return PrivateDistribution(positive.points, counts, float(counts[-1]), noise)
 
     @property
     def calibration(self) -> tuple[PrivateDistribution, CalibrationTable] | None:
@@ -105,15 +115,15 @@ class EvaluationRelease:
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
         curve = self.curve.run(table, source, announce)
-        scores = both_classes(*curve[1:])
+        judged = Judged(curve, None)
         if self.groups is None:
-            return Judged(curve, scores, None)
+            return judged
         groups, event = self.groups
-        borders = quantile_borders(scores, groups)
+        borders = quantile_borders(judged.scores, groups)
         announce("groups")
         weighing = Weighing.of(table, "add-remove")
         sums = release_sums(ByClass(table), borders, event.epsilon, source, weighing)
-        return Judged(curve, scores, sums)
+        return evolve(judged, table=sums)
 
 
 def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
@@ -122,14 +132,6 @@ def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
     Raises ParameterError if epsilon is too small for any noise.
     """
     sums, counts = split(epsilon, 0.0 if groups is None else CALIBRATION_SHARE)
-    plan = roc_plan(counts, "add-remove", None, epsilon)
+    curve = roc_plan(counts, "add-remove", None, epsilon)
     own = None if groups is None else (groups, sums_event(sums, epsilon))
-    return EvaluationRelease(RocRelease(plan, None, "isotonic"), own)
-
-
-def both_classes(positive: ClassScores, negative: ClassScores) -> PrivateDistribution:
-    """Return the distribution of the scores of both classes, which have independent noise."""
-    counts = positive.counts + negative.counts
-    one = positive.noise
-    noise = evolve(one, block_variance=2 * one.block_variance, rows_variance=2 * one.rows_variance)
-    return PrivateDistribution(positive.points, counts, float(np.asarray(counts[-1])), noise)
+    return EvaluationRelease(curve, own)

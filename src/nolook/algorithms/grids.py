@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,11 +16,11 @@ from nolook.errors import ParameterError
 
 __all__ = [
     "GRIDS",
+    "GRID_KINDS",
+    "DoublesGrid",
     "Grid",
     "LinearGrid",
     "LogGrid",
-    "grid_kind",
-    "grid_of_doubles",
     "steps_below",
 ]
 
@@ -89,9 +89,8 @@ class LinearGrid:
     step: float = _checked(check_positive, "step")
 
     def __attrs_post_init__(self) -> None:
-        _check_order(self.low, self.high)
         half_step = self.step / 2 or math.ulp(0.0)
-        _check_size((self.high / 2 - self.low / 2) / half_step, self.step)
+        _check(self, (self.high / 2 - self.low / 2) / half_step)
         largest = max(abs(self.low), abs(self.high))
         if self.step < 4 * math.ulp(largest):
             raise ParameterError(
@@ -138,8 +137,7 @@ class LogGrid:
     step: float = _checked(check_positive, "step")
 
     def __attrs_post_init__(self) -> None:
-        _check_order(self.low, self.high)
-        _check_size(self._steps(), self.step)
+        _check(self, self._steps())
         if self.step < _LEAST_RATIO:
             raise ParameterError(
                 f"step is {self.step!r}, which is lost in rounding; expected {_LEAST_RATIO!r} or "
@@ -160,41 +158,28 @@ class LogGrid:
 
 #: What files call the kinds of grids.
 GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
-
-
-def grid_kind(grid: LinearGrid | LogGrid) -> str:
-    """Return what files call the kind of a grid."""
-    return next(name for name, known in GRIDS.items() if isinstance(grid, known))
+GRID_KINDS = {grid: name for name, grid in GRIDS.items()}
 
 
 @frozen
-class _DoublesGrid:
-    """See :func:`grid_of_doubles`."""
-
-    def points(self) -> Vector:
-        """Return the thresholds, increasing, shape (points,)."""
-        return _doubles()
-
-
-def grid_of_doubles() -> Grid:
-    """Return the grid for values of which nothing is known; fewer than 2^17 points.
+class DoublesGrid:
+    """The grid for values of which nothing is known; fewer than 2^17 points.
 
     From 2^-17 to 2^46 (7.6e-6 to 7e13), of either sign, steps are at most a 1024th of a value, so
     whole numbers up to 2048 have a threshold each. Zero has one, and beyond there is one every two
     powers of two, up to the largest double.
     """
-    return _DoublesGrid()
 
-
-@lru_cache(maxsize=1)
-def _doubles() -> Vector:
-    fine = [np.ldexp(1.0 + np.arange(_STEPS) / _STEPS, e) for e in range(_FINE_FROM, _FINE_TO)]
-    small = np.ldexp(1.0, np.arange(_LEAST, _FINE_FROM, 2))
-    large = np.ldexp(1.0, np.arange(_FINE_TO, _MOST, 2))
-    positive = np.concatenate([small, *fine, large, [np.finfo(np.float64).max]])
-    points = np.concatenate([-positive[::-1], [0.0], positive])
-    points.flags.writeable = False
-    return points
+    @cache  # noqa: B019 -- all are alike
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+        fine = [np.ldexp(1.0 + np.arange(_STEPS) / _STEPS, e) for e in range(_FINE_FROM, _FINE_TO)]
+        small = np.ldexp(1.0, np.arange(_LEAST, _FINE_FROM, 2))
+        large = np.ldexp(1.0, np.arange(_FINE_TO, _MOST, 2))
+        positive = np.concatenate([small, *fine, large, [np.finfo(np.float64).max]])
+        points = np.concatenate([-positive[::-1], [0.0], positive])
+        points.flags.writeable = False
+        return points
 
 
 def steps_below(points: Vector, values: Vector) -> Vector:
@@ -205,13 +190,14 @@ def steps_below(points: Vector, values: Vector) -> Vector:
     return steps
 
 
-def _check_order(low: float, high: float) -> None:
-    if not low < high:
-        raise ParameterError(f"low is {low!r} and high is {high!r}; expected low below high")
-
-
-def _check_size(steps: float, step: float) -> None:
+def _check(grid: LinearGrid | LogGrid, steps: float) -> None:
+    """Refuse a range without width, and too many steps in it."""
+    if not grid.low < grid.high:
+        raise ParameterError(
+            f"low is {grid.low!r} and high is {grid.high!r}; expected low below high"
+        )
     if not steps <= _MOST_POINTS - 1:
         raise ParameterError(
-            f"step is {step!r}, which makes more than {_MOST_POINTS} points; expected a larger one"
+            f"step is {grid.step!r}, which makes more than {_MOST_POINTS} points; expected a "
+            "larger one"
         )

@@ -108,12 +108,6 @@ class HosmerLemeshowPlan:
             ByClass(table), self, source, announce, Weighing.of(table, self.borders.relation)
         )
 
-    @property
-    def group_epsilon(self) -> float:
-        """What the sums of one group cost when a row is added or removed."""
-        # A replaced row leaves one group and enters the same or another one.
-        return self.sums.epsilon / cell_counts_sensitivity(self.borders.relation)
-
 
 def hosmer_lemeshow_plan(
     epsilon: float, groups: int, relation: Relation = "add-remove"
@@ -165,7 +159,9 @@ def release_groups(
     (distribution,) = release_counts([cells], plan.borders, source, weighing)
     borders = quantile_borders(distribution, plan.groups)
     announce("groups")
-    return distribution, release_sums(rows, borders, plan.group_epsilon, source, weighing)
+    # A replaced row leaves one group and enters the same or another one.
+    each = plan.sums.epsilon / cell_counts_sensitivity(plan.borders.relation)
+    return distribution, release_sums(rows, borders, each, source, weighing)
 
 
 def quantile_borders(distribution: PrivateDistribution, groups: int) -> Vector:

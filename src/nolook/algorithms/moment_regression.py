@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.moments import UNIT, integer_rows
-from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import Announce, GaussianRelease
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
@@ -62,7 +61,7 @@ class NoisyMoments:
 
 
 @frozen
-class MomentRelease:
+class MomentRelease(GaussianRelease):
     """Scales, a norm bound and the moment matrix of a table.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
@@ -73,8 +72,6 @@ class MomentRelease:
     mu : float
         GDP parameter of the whole.
     """
-
-    mu: float
 
     @property
     def stages(self) -> int:
@@ -93,10 +90,6 @@ class MomentRelease:
             GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"])),
             GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
         )
-
-    def for_rows_per_unit(self, most: int) -> MomentRelease:
-        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
         """Release the moments of a table with a target."""

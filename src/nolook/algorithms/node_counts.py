@@ -7,7 +7,6 @@ Least squares, the number of rows and rising counts follow at no further cost. T
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
@@ -22,6 +21,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, Noise, best_forest
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts, cells_of_blocks
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent, PureEvent, Relation
 from nolook.privacy.mechanisms.gaussian import gaussian_release, gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
@@ -99,13 +99,8 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
             f"weights: {usage_hint('rows_per_unit', 'weights')})"
         )
     if isinstance(event, GaussianEvent):
-        return evolve(event, mu=_part(event.mu, most))
-    return evolve(event, epsilon=_part(event.epsilon, most))
-
-
-def _part(cost: float, most: int) -> float:
-    """Divide a cost, rounded down."""
-    return cost if most == 1 else math.nextafter(cost / most, 0.0)
+        return evolve(event, mu=row_share(event.mu, most, 0.0))
+    return evolve(event, epsilon=row_share(event.epsilon, most, 0.0))
 
 
 def noise_kind(event: CountEvent) -> Noise:

@@ -27,7 +27,6 @@ __all__ = [
     "Drawn",
     "Sample",
     "choose_chances",
-    "one_row_each",
     "rows_in_blocks",
     "sampled_rows",
 ]
@@ -40,6 +39,34 @@ _KEY_WORDS = 4
 def choose_chances(bound: int) -> int:
     """Choose the probability, in units of 1/SAMPLING_UNIT, that keeps about a million rows."""
     return max(1, min(SAMPLING_UNIT, SAMPLING_UNIT * _ROWS_WANTED // max(bound, 1)))
+
+
+class _Draws:
+    """What rows, or units for all their rows, draw from a source; `units` of them draw at once."""
+
+    def __init__(self, m: int, chances: int, source: ByteSource, units: int | None) -> None:
+        self._m, self._chances, self._source = m, chances, source
+        self._of_units = None if units is None else self._draw(units)
+
+    def _draw(self, count: int) -> NDArray[np.int64]:
+        """Draw blocks, -1 for what is not kept."""
+        blocks = uniform_integers(self._m, count, self._source)
+        if self._chances < SAMPLING_UNIT:
+            blocks[~kept_rows(count, self._chances, self._source)] = -1
+        return blocks
+
+    def kept(
+        self, batch: NDArray[np.float64], weights: Weights, units: Weights
+    ) -> tuple[NDArray[np.float64], Weights, NDArray[np.int64]]:
+        """Return the rows of a batch that are kept, their weights and their blocks."""
+        if self._of_units is None or units is None:
+            blocks = self._draw(batch.shape[1])
+        else:
+            blocks = self._of_units[units]
+        if self._chances == SAMPLING_UNIT:
+            return batch, weights, blocks
+        kept = blocks >= 0
+        return batch[:, kept], None if weights is None else weights[kept], blocks[kept]
 
 
 class Drawn(Drawing):
@@ -55,22 +82,14 @@ class Drawn(Drawing):
 
     def start(self, part: int, units: int | None) -> None:
         """Draw for a part's units, if rows have any."""
-        self._source: ByteSource = SystemEntropy()
+        source: ByteSource = SystemEntropy()
         if self._key is not None:
-            self._source = KeyedSource(derived_key(self._key, part.to_bytes(8, "big")), b"rows")
-        self._of_units = None if units is None else self._draw(units)
+            source = KeyedSource(derived_key(self._key, part.to_bytes(8, "big")), b"rows")
+        self._draws = _Draws(self._m, self._chances, source, units)
 
-    def _draw(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        return _drawn(self._m, self._chances, count, self._source)
-
-    def update(self, batch: NDArray[np.float64], weights: Weights, units: Weights) -> Self:
+    def update(self, *batch: Any) -> Self:  # noqa: ANN401
         """Let rows draw, and add those that are kept."""
-        if self._of_units is None or units is None:
-            drawn = self._draw(batch.shape[1])
-        else:
-            blocks, kept = self._of_units
-            drawn = blocks[units], None if kept is None else kept[units]
-        self._statistic.update(*_kept(batch, weights, *drawn))
+        self._statistic.update(*self._draws.kept(*batch))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -94,24 +113,6 @@ class _Collected:
         return self
 
 
-def _drawn(
-    m: int, chances: int, count: int, source: ByteSource
-) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    blocks = uniform_integers(m, count, source)
-    return blocks, None if chances == SAMPLING_UNIT else kept_rows(count, chances, source)
-
-
-def _kept(
-    batch: NDArray[np.float64],
-    weights: Weights,
-    blocks: NDArray[np.int64],
-    kept: NDArray[np.bool_] | None,
-) -> tuple[NDArray[np.float64], Weights, NDArray[np.int64]]:
-    if kept is None:
-        return batch, weights, blocks
-    return batch[:, kept], None if weights is None else weights[kept], blocks[kept]
-
-
 def rows_in_blocks(
     table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT
 ) -> Iterator[tuple[NDArray[np.float64], Weights, NDArray[np.int64]]]:
@@ -126,16 +127,10 @@ def rows_in_blocks(
         table.fold(Drawn(collected, m, chances, source))
         yield from _in_order(collected.batches)
         return
-    drawn = None
-    if table.unit.column is not None:
-        drawn = _drawn(m, chances, table.units().counts.size, source)
-    for batch, weights, units in table.batches_of_units():
-        if drawn is None or units is None:
-            yield _kept(batch, weights, *_drawn(m, chances, batch.shape[1], source))
-        else:
-            blocks, kept = drawn
-            own = None if kept is None else kept[units]
-            yield _kept(batch, weights, blocks[units], own)
+    units = None if table.unit.column is None else table.units().counts.size
+    draws = _Draws(m, chances, source, units)
+    for batch in table.batches_of_units():
+        yield draws.kept(*batch)
 
 
 def _in_order(
@@ -163,8 +158,12 @@ class Sample(Batches):
 def sampled_rows(table: Table, chances: int, source: ByteSource) -> Table | Sample:
     """Return rows, each kept with probability ``chances / SAMPLING_UNIT``; without weights.
 
-    Rows draw once, one after the other; all of them draw nothing, and stay where they are.
+    Of each unit whose rows have weights one row is drawn anew, and may be kept: so adding or
+    removing a unit adds or removes a row. Which rows are drawn must not reach a user. Rows draw
+    once, one after the other; all of them draw nothing, and stay where they are.
     """
+    if table.unit.weight_scale > 1:
+        table = table.sample_rows(1, source.words)
     if chances == SAMPLING_UNIT:
         return table
     if table.engine is not None:
@@ -172,11 +171,3 @@ def sampled_rows(table: Table, chances: int, source: ByteSource) -> Table | Samp
         return Sample((batch for batch, _, _ in drawn), table.n_columns)
     kept = ((batch, kept_rows(batch.shape[1], chances, source)) for batch in table.batches())
     return Sample((batch[:, own] for batch, own in kept), table.n_columns)
-
-
-def one_row_each(table: Table, source: ByteSource) -> Table:
-    """Return a table whose rows have no weights: of each unit with weights one row, drawn anew.
-
-    So adding or removing a unit adds or removes a row. Which rows are drawn must not reach a user.
-    """
-    return table if table.unit.weight_scale == 1 else table.sample_rows(1, source.words)

@@ -58,7 +58,7 @@ def range_events(epsilon: float) -> tuple[PureEvent, PureEvent]:
 
 def find_range(
     rows: Rows,
-    events: tuple[PureEvent, PureEvent],
+    events: tuple[PureEvent, ...],
     relation: Relation,
     source: ByteSource,
     announce: Callable[[str], None],

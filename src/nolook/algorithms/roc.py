@@ -40,11 +40,10 @@ from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
-from nolook.tables import Table
 from nolook.tables.folding import Rows
-from nolook.tables.read import ByClass, OnlyScores
+from nolook.tables.read import OnlyScores
 
-__all__ = ["RocPlan", "RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
+__all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
 
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
@@ -53,29 +52,58 @@ Vector = NDArray[np.float64]
 
 
 @frozen
-class RocPlan:
-    """How epsilon is split, fixed without the data."""
+class RocRelease:
+    """The scores of both classes, counted up to each threshold.
+
+    Guarantee: pure, the sum of its events' epsilons, under the relation. No table raises.
+
+    Parameters
+    ----------
+    relation : {"add-remove", "replace"}
+    search : tuple of PureEvent
+        The range of the scores; empty if a grid is given.
+    counts : PureEvent
+        Of the scores of both classes.
+    grid : LinearGrid, LogGrid or None
+    smoothing : {"isotonic"} or None
+    """
 
     relation: Relation
-    search: tuple[PureEvent, PureEvent] | None  # the range of the scores, unless a grid is given
-    counts: PureEvent  # of the scores of both classes
+    search: tuple[PureEvent, ...]
+    counts: PureEvent
+    grid: LinearGrid | LogGrid | None = None
+    smoothing: Smoothing = "isotonic"
+
+    @property
+    def stages(self) -> int:
+        """How often the table is read."""
+        return 1 + len(self.search)
 
     def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released, in this order."""
-        return (*(self.search or ()), self.counts)
+        return (*self.search, self.counts)
 
-    def for_rows_per_unit(self, most: int) -> RocPlan:
-        """Return the plan that costs a unit of so many rows as much."""
-        search, counts = self.search, event_for_rows(self.counts, most, self.relation)
-        if search is not None:
-            first, second = (event_for_rows(event, most, self.relation) for event in search)
-            search = first, second
-        return evolve(self, search=search, counts=counts)
+    def for_rows_per_unit(self, most: int) -> RocRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        *search, counts = (event_for_rows(event, most, self.relation) for event in self.events())
+        return evolve(self, search=tuple(search), counts=counts)
+
+    def run(
+        self, table: Table, source: ByteSource, announce: Announce
+    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
+        """Release the grid, and the distributions of positive and negative scores."""
+        rows, grid = ByClass(table), self.grid
+        if grid is None:
+            grid = search_grid(rows, self, source, announce, table.unit.weight_scale)
+        announce("counts")
+        weighing = Weighing.of(table, self.relation)
+        found = release_roc(rows, grid.points(), self, self.smoothing, source, weighing)
+        return grid, *found
 
 
 def roc_plan(
     epsilon: float, relation: Relation, points: int | None, whole: float | None = None
-) -> RocPlan:
+) -> RocRelease:
     """Split an epsilon, with a part for a range if there are no public points.
 
     Raises ParameterError if epsilon is too small for any noise; it names `whole`, if that is an
@@ -85,70 +113,18 @@ def roc_plan(
     levels = best_forest(points or _MOST, "laplace", shares=True).levels
     # Of a budget without delta.
     event = cast("PureEvent", count_event(Budget(counts), levels, whole or epsilon))
-    return RocPlan(relation, range_events(search) if points is None else None, event)
-
-
-@frozen
-class RocRelease:
-    """The scores of both classes, counted up to each threshold.
-
-    Guarantee: pure, the sum of the plan's epsilons, under its relation. No table raises.
-
-    Parameters
-    ----------
-    plan : RocPlan
-        With a search if no grid is given.
-    grid : LinearGrid, LogGrid or None
-    smoothing : {"isotonic"} or None
-    """
-
-    plan: RocPlan
-    grid: LinearGrid | LogGrid | None
-    smoothing: Smoothing
-
-    @property
-    def stages(self) -> int:
-        """How often the table is read."""
-        return 1 + len(self.plan.search or ())
-
-    def events(self) -> tuple[PureEvent, ...]:
-        """State everything that will be released."""
-        return self.plan.events()
-
-    def for_rows_per_unit(self, most: int) -> RocRelease:
-        """Return the release that costs a unit of so many rows as much."""
-        return evolve(self, plan=self.plan.for_rows_per_unit(most))
-
-    def run(
-        self, table: Table, source: ByteSource, announce: Announce
-    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
-        """Release the grid, and the distributions of positive and negative scores."""
-        rows = ByClass(table)
-        grid = self.grid or search_grid(rows, self.plan, source, announce, table.unit.weight_scale)
-        announce("counts")
-        weighing = Weighing.of(table, self.plan.relation)
-        found = release_roc(rows, grid.points(), self.plan, self.smoothing, source, weighing)
-        return grid, *found
+    return RocRelease(relation, range_events(search) if points is None else (), event)
 
 
 def search_grid(
-    rows: Rows, plan: RocPlan, source: ByteSource, announce: Announce, whole: int = 1
+    rows: Rows, plan: RocRelease, source: ByteSource, announce: Announce, whole: int = 1
 ) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
     The error of cells too wide falls with the square of their number, that of the noise with
     epsilon times the number of rows: that many squared is about right for both.
     """
-    if plan.search is None:
-        raise ValueError("the plan has no search")
-    found = find_range(
-        OnlyScores(rows),
-        plan.search,
-        plan.relation,
-        source,
-        announce,
-        whole,
-    )
+    found = find_range(OnlyScores(rows), plan.search, plan.relation, source, announce, whole)
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
     return LinearGrid(found.low, found.high, (found.high - found.low) / (points - 1))
@@ -157,7 +133,7 @@ def search_grid(
 def release_roc(
     rows: Rows,
     points: Vector,
-    plan: RocPlan,
+    plan: RocRelease,
     smoothing: Smoothing,
     source: ByteSource,
     weighing: Weighing = IN_FULL,

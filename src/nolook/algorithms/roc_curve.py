@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.cumulative_noise import ForestNoise
+from nolook.algorithms.cumulative_noise import ForestNoise, rising
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
 
@@ -39,7 +39,7 @@ class ClassScores(PrivateDistribution):
     @classmethod
     def of(cls, points: Vector, noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Self:
         """Return the distribution that follows from noisy counts up to each threshold."""
-        counts = fitted(noisy, noise, smooth=smooth)
+        counts = fitted(noisy, smooth=smooth)
         return cls(points, counts, float(counts[-1]), noise, noisy)
 
 
@@ -54,11 +54,14 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Vector:
-    """Return the counts of one class that follow from noisy ones; the last one is at least 1."""
-    if smooth:
-        return noise.smooth(noisy)
-    return np.append(noisy[:-1], max(1.0, noisy[-1]))
+def fitted(noisy: Vector, *, smooth: bool) -> Vector:
+    """Return the counts of one class that follow from noisy ones; the last one is at least 1.
+
+    The number of all rows is smoothed too: where a class has none of the highest scores, the counts
+    before them tell it as well.
+    """
+    counts = rising(noisy) if smooth else noisy
+    return np.append(counts[:-1], max(1.0, counts[-1]))
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
@@ -141,7 +144,7 @@ class RocCurve:
         )
         precision = simulated_interval(found, exact, repeated)
         smoothed = [
-            (self._fitted(positive), self._fitted(negative))
+            (fitted(positive, smooth=self.smooth), fitted(negative, smooth=self.smooth))
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
         return RocIntervals(
@@ -165,9 +168,6 @@ class RocCurve:
     @property
     def _counts(self) -> Pair:
         return self.positive.counts, self.negative.counts
-
-    def _fitted(self, noisy: Vector) -> Vector:
-        return fitted(noisy, self.positive.noise, smooth=self.smooth)
 
     @property
     def _noisy(self) -> Pair:

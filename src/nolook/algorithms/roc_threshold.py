@@ -63,8 +63,9 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
     below = int(np.searchsorted(inner, threshold, side="right"))
     noise = _noise(curve, below)
     classes = curve.positive, curve.negative
-    fitted = np.concatenate([_up_to(each.counts, below) for each in classes])
-    released = np.concatenate([_up_to(each.noisy, below) for each in classes])
+    places = [below, -1]
+    fitted = np.concatenate([np.append(0.0, each.counts)[places] for each in classes])
+    released = np.concatenate([np.append(0.0, each.noisy)[places] for each in classes])
 
     def rows(terms: NDArray[np.int64]) -> Measure:
         value = max(0.0, float(terms @ fitted))
@@ -95,10 +96,6 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
         ratio(positives + negatives, wrong),
         ratio(2 * positives, wrong),
     )
-
-
-def _up_to(counts: Vector, place: int) -> Vector:
-    return np.array([counts[place - 1] if place else 0.0, counts[-1]])
 
 
 def _noise(curve: RocCurve, place: int) -> Vector:

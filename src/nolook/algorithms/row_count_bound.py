@@ -37,15 +37,11 @@ def rows_bound(
     number with probability at most 1e-4, and may be below 0.
     """
     announce("rows")
-    noisy = laplace_release(np.array([_count(table)]), 1, epsilon, source)
-    return int(noisy[0]) - rows_margin(epsilon)
-
-
-def _count(table: Table) -> int:
-    """Count rows, or units where their rows have weights: a row's presence or a unit's counts 1."""
     if table.unit.weight_scale > 1:
-        return table.count_units()
-    return int(table.fold(Histograms(row_counts)).value(1)[0, 0])
+        count = np.array([table.count_units()])
+    else:
+        count = table.fold(Histograms(row_counts)).value(1)[0]
+    return int(laplace_release(count, 1, epsilon, source)[0]) - rows_margin(epsilon)
 
 
 def noisy_rows(bound: int, epsilon: float) -> NoisyCount:

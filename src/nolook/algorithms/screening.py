@@ -6,7 +6,6 @@ Algorithm 1). The proof is ``screening.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
@@ -14,15 +13,14 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook.algorithms.per_unit_sampling import Sample, choose_chances, one_row_each, sampled_rows
+from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.selection_plan import Selected, Selection, on_sample, peel
+from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
-from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
+from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -40,16 +38,9 @@ __all__ = [
 ]
 
 TopK: TypeAlias = Literal["canonical-lipschitz", "peeling"]
-TOP_K: dict[TopK, Callable[..., NDArray[np.int64]]] = {
-    "canonical-lipschitz": canonical_lipschitz,
-    "peeling": peeling,
-}
+TOP_K = ("canonical-lipschitz", "peeling")
 
 SCORES = ("kendall", "covariance")
-
-# Ranges reach this many private scales to either side of the centre: the narrower, the less the
-# tails weigh and the more of a range the middle fills.
-_RANGE = 1.0
 
 Vector = NDArray[np.float64]
 
@@ -85,87 +76,64 @@ class Screening(Selection):
 
     Parameters
     ----------
-    plan : SelectionPlan
+    plan, chances
+        As of :class:`Selection`; `chances` for ranks.
     top_k : str
-        A key of :data:`TOP_K`.
+        One of :data:`TOP_K`.
     ranges : pair of array-like or None
         Public ones, for the covariance score. They are copied, so they stay as they are now.
-    chances : int or None
-        For ranks, each row is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
-        million. Choices must be pure where not all are kept.
     """
 
     top_k: TopK
     ranges: tuple[ArrayLike, ArrayLike] | None = field(converter=_copied)
-    chances: int | None = SAMPLING_UNIT
 
     def choose(
-        self,
-        table: Table,
-        k: int,
-        bound: int,
-        source: ByteSource,
-        announce: Announce,
+        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
     ) -> Selected:
         """Choose k features."""
-        scales = self.plan.scales
+        scales, k, features = self.plan.scales, drawing.k, drawing.features
         scaling = None if scales is None else scales.run(table, source, announce)
         announce("features")
-        if scaling is None:
-            chances = self.chances or choose_chances(bound)
-            scores = self.scores(table, None, source, chances)
-            places = self._draw(scores, k, source, chances)
-            return Selected(tuple(places.tolist()))
-        visible = scaling.visible[:-1]
+        visible = np.ones(table.n_columns - 1, dtype=np.bool_)
+        if scaling is not None:
+            visible = scaling.visible[:-1]
         places, others = np.flatnonzero(visible), np.flatnonzero(~visible)
         if k < places.size:
-            scores = self.scores(table, scaling, source)
+            scores = self.scores(table, scaling, source, drawing.chances)
             scored = Scores(scores.values[places], scores.sensitivity)
-            places = places[self._draw(scored, k, source)]
+            places = places[screen(scored, k, features, self.top_k, source)]
         elif k > places.size:
             # A score would rest on a guess of where the values lie.
             alike = Scores(np.zeros(others.size, dtype=np.int64), 1.0)
-            chance = self._draw(alike, k - places.size, source)
+            chance = screen(alike, k - places.size, features, self.top_k, source)
             places = np.append(places, others[chance])
-        return Selected(tuple(places.tolist()), rows=scaling.rows)
-
-    def _draw(
-        self, scores: Scores, k: int, source: ByteSource, chances: int = SAMPLING_UNIT
-    ) -> NDArray[np.int64]:
-        """Draw k of more scores of the rows kept, as planned."""
-        features = on_sample(self.plan.features, chances)
-        if isinstance(features, PureEvent):
-            return screen(scores, k, features.epsilon, self.top_k, source)
-        return peel(features, scores.values, k, scores.sensitivity, source)
+        return Selected(tuple(places.tolist()), rows=None if scaling is None else scaling.rows)
 
     def scores(
-        self,
-        table: Table,
-        scaling: Scaling | None,
-        source: ByteSource,
-        chances: int = SAMPLING_UNIT,
+        self, table: Table, scaling: Scaling | None, source: ByteSource, chances: int
     ) -> Scores:
         """Score the features; `scaling` is what the plan's scales released, if it has any.
 
         `source` draws the rows to be ranked: of units whose rows have weights one each, and of
         these a sample.
         """
-        ranges = None
         if scaling is not None:
-            width = _RANGE * scaling.scale
-            ranges = scaling.center - width, scaling.center + width
+            # The narrower, the less the tails weigh and the more of a range the middle fills.
+            low, high = scaling.center - scaling.scale, scaling.center + scaling.scale
         elif self.ranges is not None:
-            ranges = public_ranges(self.ranges, table.n_columns)
-        if ranges is None:
-            return rank_scores(sampled_rows(one_row_each(table, source), chances, source))
-        return covariance_scores(table, *ranges)
+            low, high = public_ranges(self.ranges, table.n_columns)
+        else:
+            return rank_scores(sampled_rows(table, chances, source))
+        return covariance_scores(table, low, high)
 
 
 def screen(
-    scores: Scores, k: int, epsilon: float, top_k: TopK, source: ByteSource
+    scores: Scores, k: int, features: Choices, top_k: TopK, source: ByteSource
 ) -> NDArray[np.int64]:
-    """Choose k features; pure epsilon if the scores' sensitivity is true."""
-    return TOP_K[top_k](scores.values, k, scores.sensitivity, epsilon, source)
+    """Choose k features; it costs `features` if the scores' sensitivity is true."""
+    if top_k == "peeling" or not isinstance(features, PureEvent):
+        return peel(features, scores.values, k, scores.sensitivity, source)
+    return canonical_lipschitz(scores.values, k, scores.sensitivity, features.epsilon, source)
 
 
 def rank_scores(rows: Table | Sample) -> Scores:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.per_unit_sampling import choose_chances
 from nolook.algorithms.row_count_bound import noisy_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
@@ -28,6 +29,7 @@ from nolook.tables import Table
 __all__ = [
     "Beside",
     "Choices",
+    "Drawing",
     "Selected",
     "Selection",
     "SelectionPlan",
@@ -77,7 +79,9 @@ class SelectionPlan:
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
-        return (*_before(self.rows, self.scales), self.features)
+        rows = () if self.rows is None else (self.rows,)
+        scales = () if self.scales is None else self.scales.events()
+        return (*rows, *scales, self.features)
 
     def for_rows_per_unit(self, most: int, *, blocks: bool) -> SelectionPlan:
         """Return the plan that costs a unit of so many rows as much.
@@ -111,6 +115,19 @@ class Selected:
 
 
 @frozen
+class Drawing:
+    """How features are drawn: k of them, from the rows kept by `chances`, at the cost `features`.
+
+    `bound` is the private one on the number of rows, 0 where the plan does not release one.
+    """
+
+    k: int
+    features: Choices
+    chances: int
+    bound: int
+
+
+@frozen
 class Selection(ABC):
     """The choice of k features: what all selectors release.
 
@@ -119,9 +136,16 @@ class Selection(ABC):
     Parameters
     ----------
     plan : SelectionPlan
+    chances : int or None
+        Each row, or unit, is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
+        million. Choices must be pure where not all are kept.
     """
 
     plan: SelectionPlan
+    chances: int | None
+
+    #: Whether a unit changes one block with all its rows.
+    in_blocks: ClassVar[bool] = False
 
     @property
     def stages(self) -> int:
@@ -135,7 +159,7 @@ class Selection(ABC):
 
     def for_rows_per_unit(self, most: int) -> Self:
         """Return the selection that costs a unit of so many rows as much."""
-        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=False))
+        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=self.in_blocks))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Selected:
         """Choose features of a table with a target and more than k features."""
@@ -143,7 +167,9 @@ class Selection(ABC):
         if rows is not None:
             bound = rows_bound(table, rows.epsilon, source, announce)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
-        chosen = self.choose(table, k, bound, source, announce)
+        chances = self.chances or choose_chances(bound)
+        drawing = Drawing(k, on_sample(self.plan.features, chances), chances, bound)
+        chosen = self.choose(table, drawing, source, announce)
         if rows is None:
             return chosen
         count = noisy_rows(bound, rows.epsilon)
@@ -153,9 +179,9 @@ class Selection(ABC):
 
     @abstractmethod
     def choose(
-        self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
+        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
     ) -> Selected:
-        """Choose k features; `bound` is 0 where the plan does not release one."""
+        """Choose features; `drawing` is what it costs."""
 
 
 def selection_plan(
@@ -175,9 +201,9 @@ def selection_plan(
     needs no delta. Releases `beside` keep a budget of their own that leaves this one. Raises
     ParameterError if the budget is too small for any choice.
     """
-    epsilon, search = budget.epsilon, None
+    epsilon = budget.epsilon
+    rows = search = None
     left = 1.0
-    rows = None
     if bound or k is None:
         rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
         left -= _ROWS_SHARE
@@ -190,32 +216,28 @@ def selection_plan(
             f"epsilon is {epsilon!r} for {k or 1} choices; expected more (each would be plain "
             "chance)"
         )
-    features: Choices = PureEvent("features", left)
-    if k is not None and not pure:
-        together = beside or Beside((), budget, budget.delta)
-        features = _sharper(k, left, (*_before(rows, search), *together.events), together.budget)
-    charged = isinstance(features, BoundedRangeEvent)
-    own = Budget(epsilon, budget.delta if scales or charged else 0.0)
-    plan = SelectionPlan(own, k, rows, search, features)
-    if beside is None or not charged:
+    own = budget if scales else Budget(epsilon)
+    plan = SelectionPlan(own, k, rows, search, PureEvent("features", left))
+    if k is None or pure:
+        return plan
+    together = beside or Beside((), budget, budget.delta)
+    each = _sharper(plan, k, together)
+    if each is None:
+        return plan
+    plan = evolve(plan, budget=budget, features=BoundedRangeEvent("features", each, k))
+    if beside is None:
         return plan
     return evolve(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
 
 
-def _sharper(k: int, left: float, others: tuple[Event, ...], budget: Budget) -> Choices:
-    """Return choices by the exponential mechanism, or pure ones where these choose better."""
-    least = left / k
-    if budget.delta and least <= _LARGEST_SHARED:
-        each = choices_epsilon(k, others, budget, least)
-        if each >= _WORTH * least:
-            return BoundedRangeEvent("features", each, k)
-    return PureEvent("features", left)
-
-
-def _before(rows: PureEvent | None, scales: ScaleSearch | None) -> tuple[Event, ...]:
-    """Return what is released before the features."""
-    first = () if rows is None else (rows,)
-    return (*first, *(() if scales is None else scales.events()))
+def _sharper(plan: SelectionPlan, k: int, together: Beside) -> float | None:
+    """Return the epsilon of each choice by the exponential mechanism, if that chooses better."""
+    least = plan.features.epsilon / k
+    if not together.budget.delta or least > _LARGEST_SHARED:
+        return None
+    others = (*plan.events()[:-1], *together.events)
+    each = choices_epsilon(k, others, together.budget, least)
+    return each if each >= _WORTH * least else None
 
 
 def peel(

@@ -18,13 +18,14 @@ name here     the paper's letter, or what it means
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.per_unit_sampling import choose_chances, rows_in_blocks
-from nolook.algorithms.selection_plan import Choices, Selected, Selection, on_sample, peel
+from nolook.algorithms.per_unit_sampling import rows_in_blocks
+from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
@@ -58,32 +59,26 @@ class LassoSelection(Selection):
 
     Parameters
     ----------
-    plan : SelectionPlan
+    plan, chances
+        As of :class:`Selection`.
     blocks : int or None
         m; None if it depends on the bound on the number of rows.
     penalty : float
-    chances : int or None
-        Each row, or unit, is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
-        million. Choices must be pure where not all are kept.
     """
 
     blocks: int | None
     penalty: float
-    chances: int | None = SAMPLING_UNIT
 
-    def for_rows_per_unit(self, most: int) -> LassoSelection:
-        """Return the selection that costs a unit of so many rows as much: it changes one block."""
-        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=True))
+    in_blocks: ClassVar[bool] = True
 
     def choose(
-        self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
+        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
     ) -> Selected:
         """Choose k features."""
         announce("features")
-        chances = self.chances or choose_chances(bound)
-        features = on_sample(self.plan.features, chances)
+        k, features, chances = drawing.k, drawing.features, drawing.chances
         share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
-        m = self.blocks or choose_blocks(bound * chances // SAMPLING_UNIT, share)
+        m = self.blocks or choose_blocks(drawing.bound * chances // SAMPLING_UNIT, share)
         chosen = lasso_selection(table, k, features, m, self.penalty, source, chances)
         return Selected(tuple(chosen), m)
 

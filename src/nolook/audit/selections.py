@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.kendall_selection import bounded_range_kendall, kendall_selection
+from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.per_unit_sampling import sampled_rows
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
-from nolook.algorithms.selection_plan import on_sample
+from nolook.algorithms.selection_plan import Choices, on_sample
 from nolook.algorithms.sublasso import lasso_selection
 from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
 from nolook.audit.exact_laws import (
@@ -24,11 +24,11 @@ from nolook.audit.exact_laws import (
     peeling_law,
 )
 from nolook.privacy.accounting import choices_epsilon
-from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.guarantee import BoundedRangeEvent, Budget, PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.sampling import SAMPLING_UNIT, sampled_epsilon
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table, table_from_arrays
 
 __all__ = ["cases"]
@@ -47,6 +47,10 @@ _SAMPLES = (
     ("", SAMPLING_UNIT, ()),
     ("-on-a-sample", SAMPLING_UNIT // 2, ("kept_rows", "sampled_epsilon")),
 )
+
+# What one choice costs.
+_PURE = partial(PureEvent, "features")
+_BOUNDED = partial(BoundedRangeEvent, "features", choices=1)
 
 _AGAINST = "a row against the order in the best of two columns, with it in the other"
 
@@ -103,22 +107,22 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             against(
                 name=f"kendall-selection{suffix}",
                 covers=("kendall_selection", "kendall_sensitivity", *more),
-                one=partial(_kendall, chances),
+                one=partial(_by_ranks, kendall_selection, _PURE, chances),
                 law=partial(_sampled_law, chances / SAMPLING_UNIT),
             )
             for suffix, chances, more in _SAMPLES
         ),
         against(
             name="bounded-range-kendall",
-            covers=("bounded_range_kendall", "kendall_sensitivity"),
-            one=_bounded_kendall,
+            covers=("kendall_selection", "kendall_sensitivity"),
+            one=partial(_by_ranks, kendall_selection, _BOUNDED, SAMPLING_UNIT),
             law=_bounded_kendall_law,
         ),
         *(
             against(
                 name=f"rank-screening{suffix}",
                 covers=("screen", "rank_scores", *more),
-                one=partial(_rank_screening, chances),
+                one=partial(_by_ranks, _screened, _PURE, chances),
                 law=partial(_sampled_law, chances / SAMPLING_UNIT),
             )
             for suffix, chances, more in _SAMPLES
@@ -269,15 +273,17 @@ def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
     return law
 
 
-def _kendall(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
+def _by_ranks(
+    choose: Callable[..., Any],
+    event: Callable[[float], Choices],
+    chances: int,
+    epsilon: float,
+    table: int,
+    source: ByteSource,
+) -> float:
     ranks = _ranks(_ordered(epsilon, chances / SAMPLING_UNIT), table)
-    return float(kendall_selection(ranks, 1, epsilon, chances, source)[0])
-
-
-def _bounded_kendall(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(
-        bounded_range_kendall(_ranks(_ordered(epsilon, 1.0), table), 1, epsilon, source)[0]
-    )
+    features = on_sample(event(epsilon), chances)
+    return float(choose(sampled_rows(ranks, chances, source), 1, features, source)[0])
 
 
 def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
@@ -286,10 +292,8 @@ def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
     return exponential_law(np.array([agreeing, other], dtype=np.float64), 1.25, epsilon)
 
 
-def _rank_screening(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
-    ranks = _ranks(_ordered(epsilon, chances / SAMPLING_UNIT), table)
-    scores = rank_scores(sampled_rows(ranks, chances, source))
-    return float(screen(scores, 1, sampled_epsilon(epsilon, chances), "peeling", source)[0])
+def _screened(rows: Table, k: int, features: Choices, source: ByteSource) -> Integers:
+    return screen(rank_scores(rows), k, features, "peeling", source)
 
 
 def _ones_and_rows(epsilon: float) -> tuple[int, int]:
@@ -307,7 +311,7 @@ def _ones(epsilon: float, table: int) -> Table:
 
 def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
     scores = covariance_scores(_ones(epsilon, table), np.zeros(3), np.ones(3))
-    return float(screen(scores, 1, epsilon, "peeling", source)[0])
+    return float(screen(scores, 1, _PURE(epsilon), "peeling", source)[0])
 
 
 def _covariance_law(epsilon: float, table: int) -> Vector:
@@ -330,7 +334,7 @@ def _agreeing(blocks: int, table: int) -> Table:
 def _votes(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
     blocks = _lead(epsilon)
     rows = _agreeing(blocks * SAMPLING_UNIT // chances, table)
-    features = on_sample(PureEvent("features", epsilon), chances)
+    features = on_sample(_PURE(epsilon), chances)
     return float(lasso_selection(rows, 1, features, blocks, 0.1, source, chances)[0])
 
 

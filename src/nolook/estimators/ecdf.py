@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
+from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid, LogGrid
 from nolook.algorithms.node_counts import Smoothing
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
@@ -271,7 +271,7 @@ class ECDF(PrivateFinding):
 def check_grid(grid: object) -> Grid:
     """Return the grid, that of all doubles for None; refuse anything else."""
     if grid is None:
-        return grid_of_doubles()
+        return DoublesGrid()
     if not isinstance(grid, LinearGrid | LogGrid):
         raise ParameterError(
             f"grid is a value of type {type(grid).__name__}; expected a LinearGrid, a LogGrid or "

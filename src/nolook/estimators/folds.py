@@ -10,7 +10,6 @@ from attrs import field, frozen
 from sklearn.base import is_classifier
 
 from nolook.algorithms.cross_validation import (
-    QUANTILE,
     Estimate,
     HeldOut,
     explained,
@@ -18,6 +17,7 @@ from nolook.algorithms.cross_validation import (
     shown,
 )
 from nolook.algorithms.evaluation import Judged
+from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
 from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of

@@ -103,7 +103,7 @@ class LassoSelector(PrivateSelector):
             pure=chances != SAMPLING_UNIT,
             beside=self._beside,
         )
-        release = LassoSelection(parts, blocks, penalty, chances)
+        release = LassoSelection(parts, chances, blocks, penalty)
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:

@@ -7,12 +7,13 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.roc import RocRelease, roc_plan
+from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
@@ -165,7 +166,7 @@ class ROCCurve(ScoredEstimator):
         check_pos_label(self.pos_label)
         points = None if self.grid is None else len(self.grid.points())
         parts = roc_plan(budget.epsilon, relation, points)
-        release = RocRelease(parts, self.grid, smoothing)
+        release = evolve(parts, grid=self.grid, smoothing=smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:

@@ -101,7 +101,7 @@ class SISSelector(PrivateSelector):
         epsilon = check_epsilon(self.epsilon)
         k = self._known_k()
         check_choice("score", self.score, SCORES)
-        check_choice("top_k", self.top_k, tuple(TOP_K))
+        check_choice("top_k", self.top_k, TOP_K)
         if self.ranges is not None and self.score != "covariance":
             raise ParameterError(
                 "ranges is given, but score 'kendall' needs none; expected None (or use "
@@ -125,7 +125,7 @@ class SISSelector(PrivateSelector):
             pure=self.top_k != "peeling" or chances != SAMPLING_UNIT,
             beside=self._beside,
         )
-        release = Screening(parts, cast("TopK", self.top_k), self.ranges, chances)
+        release = Screening(parts, chances, cast("TopK", self.top_k), self.ranges)
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import Forest, Noise, best_forest, forest_of
-from nolook.algorithms.grids import LinearGrid, LogGrid, grid_kind, grid_of_doubles
+from nolook.algorithms.grids import GRID_KINDS, DoublesGrid, LinearGrid, LogGrid
 from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
 from nolook.algorithms.node_counts import CountEvent
 from nolook.errors import ParameterError
@@ -217,7 +217,7 @@ class Batch:
         """Return the content of the batch's file, fit for JSON."""
         grid = None
         if self.grid is not None:
-            grid = [grid_kind(self.grid), self.grid.low, self.grid.high, self.grid.step]
+            grid = [GRID_KINDS[type(self.grid)], self.grid.low, self.grid.high, self.grid.step]
         return {
             "version": VERSION,
             "name": self.name,
@@ -241,6 +241,6 @@ class Batch:
 
 @lru_cache(maxsize=8)
 def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
-    points = (grid_of_doubles() if grid is None else grid).points()
+    points = (DoublesGrid() if grid is None else grid).points()
     points.flags.writeable = False
     return points

@@ -15,9 +15,9 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.evaluation import Judged, both_classes
+from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.forest import forest_of
-from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
+from nolook.algorithms.grids import GRID_KINDS, GRIDS, LinearGrid, LogGrid
 from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.estimators._scores import Scored
@@ -59,7 +59,7 @@ class Grid(Content, frozen=True):
     @classmethod
     def of(cls, grid: LinearGrid | LogGrid) -> Self:
         """Return what a file says of a grid."""
-        return cls.holding(grid, kind=grid_kind(grid))
+        return cls.holding(grid, kind=GRID_KINDS[type(grid)])
 
     def grid(self) -> LinearGrid | LogGrid:
         """Return the grid."""
@@ -325,7 +325,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         )
         found = evaluation_of(
             JudgedModel(self.method, None if own is None else guaranteed(own)),
-            Judged(released, both_classes(*released[1:]), table),
+            Judged(released, table),
             privacy,
             self.recipe.options(),
             self.scored,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._language import parameter_name
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
 from nolook.privacy import accounting
+from nolook.privacy.budgets import row_share
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
     from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["Announce", "Plan", "Release", "for_unit"]
+__all__ = ["Announce", "GaussianRelease", "Plan", "Release", "for_unit"]
 
 #: Is told the name of each stage before it starts.
 Announce: TypeAlias = Callable[[str], None]
@@ -47,6 +48,23 @@ class Release(Protocol[_Released_co]):
 
     def run(self, table: Any, source: ByteSource, announce: Announce) -> _Released_co:  # noqa: ANN401
         """Read the table, draw the noise, return what is released."""
+
+
+@frozen
+class GaussianRelease:
+    """A release of Gaussian noise only: its mu, the first parameter, adds up over rows.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    mu: float
+
+    def for_rows_per_unit(self, most: int) -> Self:
+        """Return the release that costs a unit of so many rows as much."""
+        return evolve(self, mu=row_share(self.mu, most))
 
 
 def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co]:
