@@ -27,7 +27,7 @@ LIMITS = Path(__file__).with_suffix(".json")
 TOKENS_PER_LINE = 10
 OTHER_CODE = {".html", ".js", ".json", ".sql", ".toml"}
 #: Results that a script printed: data, not code.
-RESULTS = {"curves.json"}
+RESULTS = {"curves.json", "tukey_models.json"}
 
 _LAYOUT = {
     tokenize.COMMENT,
