@@ -54,6 +54,7 @@ __all__ = [
 
 # Means of targets are at most so many scales, and those without features at least a small one.
 _MOST_CENTER, _LEAST_MEAN = 8.0, 1.0 / 64.0
+_MOST_DISPERSED = 5.0
 # Exposures are cut at this share of the usual one.
 _LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
@@ -103,6 +104,11 @@ class ExposedDesign(WeightedDesign):
             yield block._replace(exposures=own.clip(least, most) / usual)
 
 
+def _dispersion(mean: float) -> float:
+    """Guess how many times their mean targets vary by: their scale at most, or few scales each."""
+    return min(1.0 / mean, _MOST_DISPERSED)
+
+
 @frozen(eq=False, kw_only=True)
 class NoisyCounts(NoisyLikelihood):
     """What is released of a table, in standardised units: all later results follow from it."""
@@ -149,7 +155,7 @@ class CountLikelihood:
         least = _DETECTED * float(seen.sigmas[0]) / rows
         base = self.steps.base.copy()
         base[0] = math.log(min(max(mean, least, _TINY), LARGEST_MEAN))
-        self.steps = evolve(self.steps, base=base, dispersion=1.0 / math.exp(base[0]))
+        self.steps = evolve(self.steps, base=base, dispersion=_dispersion(math.exp(base[0])))
 
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
@@ -204,13 +210,11 @@ class CountRelease(Frame):
         mean = min(max(float(center / scale), _LEAST_MEAN), _MOST_CENTER)
         base = np.zeros(blocks.design.size)
         base[0] = math.log(mean)
-        # Targets vary by about their scale, and their curvature is their mean.
-        steps = Steps(LOG, base, 1.0 / mean)
+        steps = Steps(LOG, base, _dispersion(mean))
         mus = self._mu("descent"), self._mu("clips", 2)
         likelihood = CountLikelihood(steps, begun.gram, *mus)
         found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, announce)
         steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
-        visible = bool(begun.scaling.visible[-1]) and steps.stands_out(begun, mean, found.seen)
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         announce("fit")
         model = likelihood.at(blocks, found.theta)
@@ -225,6 +229,11 @@ class CountRelease(Frame):
             self._mu("scores"),
             source,
         )
+        # What gradients vary by is known now, and was guessed on the way.
+        varied = float(np.trace(moments[0])) + moments[1] * math.sqrt(blocks.design.size)
+        curved = mean * max(float(np.trace(begun.gram)), 1.0)
+        judged = evolve(steps, dispersion=max(varied / curved, _TINY))
+        visible = bool(begun.scaling.visible[-1]) and judged.stands_out(begun, mean, found.seen)
         return NoisyCounts(
             **asdict(evolve(begun, scaling=self._placed(begun.scaling)), recurse=False),
             steps=steps,
