@@ -242,6 +242,25 @@ def test_a_column_that_is_often_clipped_gets_no_interval():
     assert given(model).tolist() == [True, True, True, False, True]
 
 
+@pytest.mark.parametrize(("limit", "interval"), [(0.5, False), (10.0, True)])
+def test_of_a_column_of_mostly_one_value_the_others_must_not_be_clipped(limit, interval):
+    """All that its slope is read from are these; 3 % of all rows are few."""
+    X, y = rows()
+    X[:, 2] = np.random.default_rng(9).random(len(X)) < 0.03
+    scaling = evolve(scaled(X, y, 10.0), limit=limit)
+    model = linear_model(released(X, y, limit=10.0, scaling=scaling))
+    assert given(model)[3] == interval
+
+
+def test_a_scale_of_several_deviations_leaves_the_interval():
+    X, y = rows(60)
+    y += 30.0 * np.random.default_rng(1).normal(size=len(y))
+    plain = scaled(X, y, 10.0)
+    wide = evolve(plain, scale=plain.scale * np.array([1.0, 1.0, 8.0, 1.0, 1.0]))
+    found = [widths(linear_model(released(X, y, scaling=each))) for each in (plain, wide)]
+    np.testing.assert_allclose(found[0][3], found[1][3], rtol=0.2)
+
+
 def test_a_column_that_hardly_moves_hides_the_origin():
     X, y = rows()
     scaling = scaled(X, y, 10.0)
