@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms.glm import designs, frame, linear
+from nolook.algorithms.glm import clips, designs, frame, linear
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT as MOMENT_UNIT
 from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
-from nolook.statistics import residual_products, weighted_rows
+from nolook.statistics import grid_models, residual_products, weighted_rows
 from nolook.statistics.grid_models import RowBlock
 from tests.audit.planted import Fault, Release, halved
 from tests.collected import blocks_of
@@ -38,7 +38,7 @@ def as_block(rows):
 
 
 def model(theta):
-    return weighted_rows.GridModel(*residual_products.grid_model(theta, _RADIUS), UNIT)
+    return grid_models.GridModel(*residual_products.grid_model(theta, _RADIUS), UNIT)
 
 
 # --- clipped products ----------------------------------------------------------------------------
@@ -71,10 +71,10 @@ PRODUCTS = Release(
 )
 
 
-def separate_clips(rows, squares, targets, factors, theta, shrink, grid, most, weights):  # noqa: PLR0917
+def separate_clips(rows, squares, residuals, grid, most, weights):
     """Clip the residual alone, at the size that its product with the row should keep to."""
-    rho = targets * factors - (theta @ rows) * shrink
-    whole = np.trunc((rho * grid).clip(-most / UNIT, most / UNIT)).astype(np.int64)
+    del squares
+    whole = np.trunc((residuals * grid).clip(-most / UNIT, most / UNIT)).astype(np.int64)
     return (rows @ (whole if weights is None else whole * weights)).astype(object)
 
 
@@ -121,7 +121,7 @@ SIZES = Release(
 
 
 def plant_blas(patch):
-    patch.setattr(weighted_rows, "scores", blas_scores)
+    patch.setattr(grid_models, "scores", blas_scores)
     patch.setattr(residual_products, "grid_model", lambda theta, _: (theta, 1.0))
 
 
@@ -196,10 +196,14 @@ def a_column_more(columns, standard, whitening, squared_radius, unit):
     return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
 
 
-def whole_scores(model, clip, rows, squares, targets, factors):
+def whole_scores(model, clip, rows, squares, targets, factors, exposures=None):
     """Leave out the clip."""
     del squares
-    rho = model.residuals(rows, targets, factors) / (clip * model.unit) * weighted_rows.SCORE_UNIT
+    rho = (
+        model.residuals(rows, targets, factors, exposures)
+        / (clip * model.unit)
+        * weighted_rows.SCORE_UNIT
+    )
     return np.trunc((rows * rho).clip(-(2.0**24), 2.0**24))
 
 
@@ -244,6 +248,23 @@ def estimate_from_exact_moments(patch):
     patch.setattr(linear, "combine_gradients", lambda _, *rest: combine(exact[0], *rest))
 
 
+def clips_from_exact_counts(patch):
+    """Choose K by the counts before noise was added: by whether they are even."""
+    fold, likely, exact = designs.Blocks.fold, clips.likely_counts, []
+
+    def noted(self, statistic):
+        found = fold(self, statistic)
+        if isinstance(found, weighted_rows.ProductSizes):
+            exact[:] = [found.value]
+        return found
+
+    def decided(*arguments):
+        return likely(*arguments) * (1.0 + 1e3 * (exact[0].sum() % 2))
+
+    patch.setattr(designs.Blocks, "fold", noted)
+    patch.setattr(clips, "likely_counts", decided)
+
+
 def leave_out(name):
     """Plant a guarantee that forgets a release."""
     events = LinearRelease.events
@@ -255,8 +276,17 @@ def leave_out(name):
 
 
 _BEYOND = "beyond the sensitivity"
+# Which of the two is noticed first is chance.
+ASTRAY = "something else is asked for|a model does not follow"
 #: On neighbours.
 EXACT_FAULTS = (
+    ExactFault(
+        "sensitivity of clipped products halved",
+        halved(clips, "clipped_products_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault("sensitivity of errors halved", halved(linear, "errors_sensitivity"), _BEYOND),
+    ExactFault("clips from exact counts", clips_from_exact_counts, ASTRAY),
     ExactFault(
         "norms of rows not enforced in integers",
         lambda patch: patch.setattr(designs, "weighted_rows", rows_rounded),

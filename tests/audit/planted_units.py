@@ -6,7 +6,7 @@ import numpy as np
 
 from nolook._unit import WHOLE
 from nolook.algorithms import node_counts, scaling, sublasso, tukey
-from nolook.algorithms.glm import linear
+from nolook.algorithms.glm import clips
 from nolook.kernels.histogram import magnitude_counts
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import uniform_integers
@@ -47,12 +47,12 @@ def identifiers_rounded(patch):
 class ScaledRows(ClippedProducts):
     """Multiplies rows and targets by the roots of their weights, then clips."""
 
-    def update(self, rows, squares, targets, factors, weights=None):
+    def update(self, rows, squares, targets, factors, weights=None, exposures=None):
         root = np.sqrt(weights / WHOLE)
         small = np.trunc(rows * root).astype(np.int16)
         squares = (small[1:].astype(np.int32) ** 2).sum(axis=0, dtype=np.int32)
         one = ClippedProducts(self._model, self._most)
-        one.update(small, squares, targets, factors * root)
+        one.update(small, squares, targets, factors * root, None, exposures)
         self._total = self._total + self._whole * one.value
         return self
 
@@ -93,7 +93,7 @@ EXACT_FAULTS = (
     ExactFault("identifiers through float64", identifiers_rounded, _BEYOND),
     ExactFault(
         "rows scaled before a residual is clipped",
-        lambda patch: patch.setattr(linear, "ClippedProducts", ScaledRows),
+        lambda patch: patch.setattr(clips, "ClippedProducts", ScaledRows),
         _BEYOND,
     ),
     ExactFault("every row in full", all_of_a_unit_in_full, _BEYOND),

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 from nolook.algorithms.glm import designs, frame
+from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.estimate import Gradients
-from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.glm.linear import Clips, LinearRelease, NoisyRegression
-from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
-from nolook.algorithms.glm.steps import Metric, Steps
+from nolook.algorithms.glm.logistic import NoisyLogistic
+from nolook.algorithms.glm.steps import Family, Metric, Steps
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -32,8 +33,8 @@ from nolook.tables import Table
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyFrame | Clips | Gradients | Steps | Metric | Scaling | Spread
-Kind = type[LinearRelease] | type[LogisticRelease]
+ATTRS = NoisyFrame | Clips | Gradients | Steps | Family | Metric | Scaling | Spread
+Kind = Callable[[float], Frame]
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Replay:
     answers: list[np.ndarray] = field(default_factory=list)
     models: list[list[float]] = field(default_factory=list)  # that statistics were taken at
     rooms: list[int] = field(default_factory=list)  # bytes of rows it decided to keep
-    result: NoisyRegression | NoisyLogistic | Scaling | None = None
+    result: NoisyRegression | NoisyLogistic | NoisyCounts | Scaling | None = None
 
 
 @contextmanager

@@ -42,7 +42,9 @@ LONG = {
     "bounded-range-peeling",
     "bounded-range-kendall",
     "score-moments",
-    "class-curvature",
+    "model-curvature",
+    "model-curvature-counts",
+    "unit-scores",
 }
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
-from nolook.statistics.grid_models import GridModel
+from nolook.statistics.grid_models import ClassModel, CountModel, GridModel
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GroupSums,
@@ -55,11 +56,13 @@ from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts,
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     ModelCurvature,
+    ModelDeviances,
     ModelErrors,
     ProductSizes,
     UnitProducts,
     clipped_products_sensitivity,
     curvature_sensitivity,
+    deviances_sensitivity,
     errors_sensitivity,
     unit_products_sensitivity,
 )
@@ -155,8 +158,22 @@ def whole_table(table):
 
 
 # Models by which a row is of either class, and surely of the other.
-_FLAT = GridModel(*grid_model(np.zeros(3), _RADIUS), _UNIT)
-_STEEP = GridModel(*grid_model(np.array([-40.0, 0.0, -40.0]), _RADIUS), _UNIT)
+_FLAT = ClassModel(*grid_model(np.zeros(3), _RADIUS), _UNIT)
+_STEEP = ClassModel(*grid_model(np.array([-40.0, 0.0, -40.0]), _RADIUS), _UNIT)
+# And by which rows have counts from next to none to the largest.
+_COUNTS = CountModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
+
+
+def counts_cut_at(steepest):
+    """Return a model by which every row's slope is the steepest, or almost."""
+    model = grid_model(np.array([math.log(steepest) + 1e-9, 0.0, 0.0]), _RADIUS)
+    return CountModel(*model, _UNIT, steepest)
+
+
+def as_exposed_rows(table):
+    """Return weighted rows with exposures from a 64th to a million times the usual."""
+    exposures = np.exp(np.nan_to_num(table[0]).clip(-1.0, 1.0) * np.log(64.0)).clip(1.0 / 64.0)
+    return *as_rows(table), exposures * np.where(np.abs(table[1]) > 4.0, 1e6, 1.0)
 
 
 @dataclass(frozen=True)
@@ -260,6 +277,44 @@ STATISTICS = {
         lambda whole: [clipped_products_sensitivity(_CLIP, 3, whole)],
         rounds=True,
     ),
+    **{
+        f"ModelCurvature, of counts cut at {steepest}": Weighted(
+            lambda whole, steepest=steepest: ModelCurvature(counts_cut_at(steepest), whole),
+            as_rows,
+            lambda s: [s.value],
+            lambda whole: [curvature_sensitivity(_RADIUS, 3, whole)],
+            rounds=True,
+        )
+        for steepest in (50.0, 1.0, 1e-3)
+    },
+    "ModelCurvature, of counts with exposures": Weighted(
+        lambda whole: ModelCurvature(_COUNTS, whole),
+        as_exposed_rows,
+        lambda s: [s.value],
+        lambda whole: [curvature_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
+    "ClippedProducts, of counts with exposures": Weighted(
+        lambda whole: ClippedProducts(_COUNTS, _CLIP, whole),
+        as_exposed_rows,
+        lambda s: [s.value],
+        lambda whole: [clipped_products_sensitivity(_CLIP, 3, whole)],
+        rounds=True,
+    ),
+    "ModelDeviances": Weighted(
+        lambda whole: ModelDeviances(_COUNTS, 0.25, whole),
+        as_rows,
+        lambda s: [s.value],
+        lambda whole: [deviances_sensitivity(whole)],
+        rounds=True,
+    ),
+    "ModelDeviances, with exposures": Weighted(
+        lambda whole: ModelDeviances(_COUNTS, 0.25, whole),
+        as_exposed_rows,
+        lambda s: [s.value],
+        lambda whole: [deviances_sensitivity(whole)],
+        rounds=True,
+    ),
     "DesignMoments": Weighted(
         lambda whole: DesignMoments(3, _RADIUS, _TARGET, whole),
         as_moments,
@@ -315,7 +370,7 @@ STATISTICS = {
         counts_of(1),
     ),
     "ScoreCounts": Weighted(
-        lambda _: ScoreCounts(_MODEL, np.array([-1.0, 0.0, 1e3])),
+        lambda _: ScoreCounts(_STEEP, np.array([-1.0, 0.0, 1e3])),
         as_rows,
         lambda s: [s.value],
         counts_of(1),
@@ -323,7 +378,7 @@ STATISTICS = {
     "ResidualProducts": Weighted(
         lambda whole: ResidualProducts(3, _RADIUS, _UNIT, RESIDUAL_UNIT, whole),
         as_bounded,
-        lambda s: [s.value(*_MODEL[:2])],
+        lambda s: [s.value(_MODEL.whole, _MODEL.spacing)],
         lambda whole: [product_sensitivity(_RADIUS, RESIDUAL_UNIT, 3, whole)],
         rounds=True,
     ),
@@ -343,7 +398,10 @@ def plain(row, statistic):
 
 
 def seen(row, table, weights, whole=WHOLE):
-    return row.make(whole).update(*row.see(table), weights=weights)
+    arguments, named = row.see(table), {}
+    if row.see is as_exposed_rows:
+        *arguments, named["exposures"] = arguments
+    return row.make(whole).update(*arguments, weights=weights, **named)
 
 
 def shares(units):

@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from nolook.audit.audit_case import Case, gaussian_case
 from nolook.audit.gaussian_sums import matrices, vectors
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.grid_models import ClassModel, RowBlock
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
+    SCORE_RADIUS,
     ModelCurvature,
     UnitProducts,
     curvature_sensitivity,
     unit_products_sensitivity,
+    unit_scores,
 )
 
 __all__ = ["cases"]
@@ -28,6 +31,7 @@ _ROW = np.array([_UNIT, *np.full(4, _UNIT), 0], dtype=np.int16)
 _RADIUS = 5 * _UNIT**2
 # As long, with one feature.
 _SHORT = np.array([_UNIT, 2 * _UNIT], dtype=np.int16)
+_UNLIKELY = np.array([0.0, *np.full(4, -125.0), 0.0])
 
 
 def cases(mu: float) -> tuple[Case, ...]:
@@ -36,7 +40,7 @@ def cases(mu: float) -> tuple[Case, ...]:
     gradient = unit_products_sensitivity(_RADIUS)
     curvature = curvature_sensitivity(_RADIUS)
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
-    unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(2))
+    unlikely, even = _model(_UNLIKELY), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
     edge = scored.predictors(_ROW[:, None], np.ones(1))
     return (
@@ -47,13 +51,19 @@ def cases(mu: float) -> tuple[Case, ...]:
             draw=vectors(mu, balance_sensitivity(), *(_of(ClassBalance(), n) for n in (1, 0))),
         ),
         case(
-            name="class-gradient",
+            name="unit-products",
             neighbours="a row of the largest norm and of a class that the model rules out",
             covers=("gaussian_release", "unit_products_sensitivity"),
             draw=vectors(mu, gradient, *(_of(UnitProducts(unlikely), n) for n in (1, 0))),
         ),
         case(
-            name="class-curvature",
+            name="unit-scores",
+            neighbours="a row of the largest norm and of a class that the model rules out",
+            covers=("symmetric_gaussian_release", "gram_sensitivity"),
+            draw=matrices(mu, gram_sensitivity(SCORE_RADIUS), *map(_scores, (1, 0))),
+        ),
+        case(
+            name="model-curvature",
             neighbours="a row of the largest norm with even odds",
             covers=("symmetric_gaussian_release", "curvature_sensitivity"),
             draw=matrices(mu, curvature, *(_of(ModelCurvature(even), n, _SHORT) for n in (1, 0))),
@@ -75,12 +85,20 @@ def _model(theta: NDArray[np.float64]) -> ClassModel:
     return ClassModel(*grid_model(theta, _RADIUS), _UNIT)
 
 
+def _block(rows: int, row: NDArray[np.int16] = _ROW) -> RowBlock:
+    """Return equal rows of class 1."""
+    squares = np.full(rows, 4 * _UNIT**2, dtype=np.int32)
+    return RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, *np.ones((2, rows)))
+
+
 def _of(
     statistic: ClassBalance | UnitProducts | ModelCurvature | ScoreCounts,
     rows: int,
     row: NDArray[np.int16] = _ROW,
 ) -> NDArray[Any]:
-    """Return a statistic of equal rows of class 1."""
-    squares = np.full(rows, 4 * _UNIT**2, dtype=np.int32)
-    block = RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, *np.ones((2, rows)))
-    return np.asarray(statistic.update(*block).value)
+    return np.asarray(statistic.update(*_block(rows, row)).value)
+
+
+def _scores(rows: int) -> NDArray[np.object_]:
+    scores = unit_scores(_model(_UNLIKELY), _RADIUS, *_block(rows)[:4])
+    return DesignMoments(_ROW.size, SCORE_RADIUS, 0).update(scores).gram

@@ -1,0 +1,376 @@
+"""The regression of counts follows from its noisy answers, and planted faults are noticed."""
+
+from __future__ import annotations
+
+import copy
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve
+
+from nolook.algorithms.glm import clips, counts, descent, designs
+from nolook.algorithms.glm.counts import CountLikelihood, CountRelease, ExposedDesign
+from nolook.algorithms.glm.designs import WeightedDesign
+from nolook.algorithms.glm.steps import Metric, is_noise
+from nolook.privacy.budgets import SMALLEST_MU, Allowance
+from nolook.statistics import grid_models
+from nolook.statistics.weighted_rows import ClippedProducts
+from nolook.tables import read_table, table_from_arrays
+from tests.audit.planted import halved
+from tests.audit.planted_regression import (
+    ASTRAY,
+    ExactFault,
+    clips_from_exact_counts,
+    count_rows_truly,
+    rows_rounded,
+    separate_clips,
+    whole_scores,
+)
+from tests.audit.replay import check_neighbours, check_what_is_stated, plain, recorded, replayed
+from tests.contracts.columns import COLUMNS, column
+
+MU = 3.0
+SLOPES = np.array([0.5, -0.5, 0.3, 0.0])
+ROWS = 2_300
+EXPOSED = partial(CountRelease, exposure="e")
+KINDS = pytest.mark.parametrize("kind", [CountRelease, EXPOSED], ids=["plain", "exposed"])
+
+
+def data(rows, seed=0):
+    """Return features, of which the last are exposures, and counts."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, SLOPES.size))
+    e = generator.uniform(0.5, 4.0, rows)
+    y = generator.poisson(e * np.exp(X @ SLOPES)).astype(np.float64)
+    return np.column_stack([X, e]), y
+
+
+def opened(X, y):
+    names = [*(f"x{i}" for i in range(X.shape[1] - 1)), "e"]
+    return read_table(pd.DataFrame(dict(zip(names, X.T, strict=True)) | {"y": y}), target="y")
+
+
+def with_row(X, y, place, row, count):
+    place = min(place, len(X))
+    return opened(np.insert(X, place, row, axis=0), np.insert(y, place, count))
+
+
+# Rows that reach the bounds: of the norm, of the clip, of the deviances, of the slope, with
+# exposures that are cut; at ends and in between.
+ADDED = [
+    (0, [2.0, -2.0, 0.7, 0.3, 2.0], 1e9),
+    (1_000, [-2.0, 2.0, 0.3, 1.0, 1.0], 1e300),
+    (ROWS, [0.7, -0.1, -0.2, 0.1, 2.0], 1e300),
+    (17, [1e308, -1e308, 5e-324, 0.0, 1.0], -1e308),
+    (8, [6.0, -6.0, 3.0, 0.0, 4.0], 0.0),
+    (9, [3.0, -3.0, 2.0, 0.0, 1e300], 0.0),
+    (10, [1.0, 1.0, 0.0, 0.0, 0.0], 30.0),
+    (11, [-1.0, 1.0, 0.0, 2.0, -1.0], 30.0),
+    (12, [1.0, 1.0, 1.0, 0.0, 1e-300], 30.0),
+    (13, [0.0, 0.0, 0.0, 0.0, 3.0], 1.0),
+]
+
+
+def check_all(X, y, mu=MU, added=ADDED, kind=CountRelease):
+    table = opened(X, y)
+    for row in added:
+        yield check_neighbours(table, with_row(X, y, *row), mu, kind=kind)
+
+
+@KINDS
+def test_neighbours_are_within_every_sensitivity_and_reach_it(kind):
+    mu = 10 * MU  # of little noise, so that there is a curvature on the way
+    X, y = data(ROWS)
+    shares = np.array(list(check_all(X, y, mu, kind=kind))).max(axis=0)
+    assert shares.max() <= 1.0
+    asked = recorded(opened(X, y), mu, kind=kind).asked
+    size = 5 + (kind is CountRelease)
+    gradients, matrices, both = (
+        np.array([a[:2] == (name, shape) for a in asked])
+        for name, shape in (
+            ("gaussian_release", (size,)),
+            ("symmetric_gaussian_release", (size, size)),
+            ("gaussian_release", (2,)),
+        )
+    )
+    assert gradients.sum() >= 4
+    assert (shares[gradients] > 0.9).all()
+    # The moments of standard rows and of whitened ones, curvatures, and the scores' moments.
+    assert matrices.sum() >= 5
+    assert (shares[matrices] > 0.7).all()
+    assert shares[both].min() > 0.9
+
+
+ODD = [
+    pytest.param(name, mu, marks=[pytest.mark.slow] * (mu != 0.1 and name != "largest"))
+    for name in COLUMNS
+    for mu in (SMALLEST_MU, 0.1, 1e5)
+]
+
+
+@pytest.mark.parametrize("place", [1, 4, "target"])
+@pytest.mark.parametrize(("name", "mu"), ODD)
+def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu, place):
+    X, y = data(600)
+    odd = column(name, len(X))
+    if place == "target":
+        y = odd
+    else:
+        X[:, place] = odd
+    list(check_all(X, y, mu, ADDED[1::4], EXPOSED))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "mu"),
+    [
+        pytest.param(*size, mu, marks=[pytest.mark.slow] * ((i + j) % 3 != 1))
+        for i, size in enumerate([(20, 12), (0, 1), (0, 3), (1, 3), (2, 1), (30, 100)])
+        for j, mu in enumerate([SMALLEST_MU, 1.0, 1e5])
+    ],
+)
+@KINDS
+def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, mu, kind):
+    X = np.random.default_rng(0).normal(size=(rows, columns + 1))
+    y = np.abs(np.rint(X[:, 0]))
+    for row, count in ((np.full(columns + 1, 1e308), 1e308), (np.zeros(columns + 1), 0.0)):
+        check_neighbours(opened(X, y), with_row(X, y, rows, row, count), mu, kind=kind)
+
+
+def library_exponentials(log_means):
+    """Give the last places of a vector other numbers, as a library might by a bit."""
+    found = np.exp(log_means.clip(-40.0, 40.0))
+    return np.where(np.arange(found.size) >= found.size // 4 * 4, found + 1.0, found)
+
+
+def settled_by_the_exact_gradient(patch):
+    gradient, settle, exact = CountLikelihood.gradient, CountLikelihood.settle, []
+
+    def noted(self, blocks, theta, *rest):
+        products = ClippedProducts(self.at(blocks, theta), self.most, blocks.whole)
+        exact[:] = [blocks.fold(products).value.astype(float) / blocks.design.unit]
+        return gradient(self, blocks, theta, *rest)
+
+    def settled(self, seen):
+        settle(self, evolve(seen, values=exact[0][None]))
+
+    patch.setattr(CountLikelihood, "gradient", noted)
+    patch.setattr(CountLikelihood, "settle", settled)
+
+
+def arrived_by_the_true_gradient(patch):
+    gradient, exact = CountLikelihood.gradient, []
+
+    def noted(self, blocks, theta, *rest):
+        products = ClippedProducts(self.at(blocks, theta), self.most, blocks.whole)
+        exact[:] = [blocks.fold(products).value]
+        return gradient(self, blocks, theta, *rest)
+
+    def decided(*arguments):
+        return bool(is_noise(*arguments)) != bool(sum(exact[0].tolist()) % 2)
+
+    patch.setattr(CountLikelihood, "gradient", noted)
+    patch.setattr(descent, "is_noise", decided)
+
+
+def exposures_as_they_are(patch):
+    """Leave exposures beyond what is released of them, and deviances without their cut."""
+    rows = ExposedDesign.rows
+
+    def exposed(self, batch, weights):
+        usual = self.exposures[0]
+        for block in rows(self, batch, weights):
+            yield block._replace(exposures=batch[self.place] / usual)
+
+    patch.setattr(ExposedDesign, "rows", exposed)
+
+
+def exposures_by_the_largest(patch):
+    """Cut exposures at the largest one."""
+    rows = ExposedDesign.rows
+
+    def exposed(self, batch, weights):
+        for block in rows(self, batch, weights):
+            shown = batch[self.place][np.abs(batch[self.place]) < 1e9]
+            yield block._replace(exposures=block.exposures / shown.max(initial=1.0))
+
+    patch.setattr(ExposedDesign, "rows", exposed)
+
+
+def exposures_of_the_row_before(patch):
+    rows = ExposedDesign.rows
+
+    def exposed(self, batch, weights):
+        for block in rows(self, batch, weights):
+            yield block._replace(exposures=np.roll(block.exposures, 1))
+
+    patch.setattr(ExposedDesign, "rows", exposed)
+
+
+def targets_by_the_mean(patch):
+    """Standardise targets by their own mean."""
+    rows = WeightedDesign.rows
+
+    def moved(self, batch, weights):
+        for block in rows(self, batch, weights):
+            yield block._replace(targets=block.targets - block.targets.mean())
+
+    patch.setattr(WeightedDesign, "rows", moved)
+
+
+def steepest_by_the_rows(patch):
+    """Cut the slopes at the mean of the rows'."""
+    at = CountLikelihood.at
+
+    def cut(self, blocks, theta):
+        model = at(self, blocks, theta)
+        sizes = blocks.fold(ClippedProducts(model, 2**20, blocks.whole)).value
+        return evolve(model, steepest=model.steepest * (1.5 + 0.5 * math.cos(int(sizes[0]))))
+
+    patch.setattr(CountLikelihood, "at", cut)
+
+
+_BEYOND = "beyond the sensitivity"
+FAULTS = (
+    ExactFault(
+        "gradients with half of their sensitivity",
+        halved(clips, "clipped_products_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
+        "deviances with half of their sensitivity",
+        halved(counts, "deviances_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
+        "curvature with half of its sensitivity", halved(descent, "curvature_sensitivity"), _BEYOND
+    ),
+    ExactFault(
+        "histogram of sizes with half of its sensitivity",
+        halved(clips, "histograms_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault("K from exact counts", clips_from_exact_counts, ASTRAY),
+    ExactFault(
+        "mean settled by the exact gradient", settled_by_the_exact_gradient, "a model does not"
+    ),
+    ExactFault("costs by exact gradients", arrived_by_the_true_gradient, ASTRAY),
+    ExactFault(
+        "exponentials that depend on the place in a vector",
+        lambda patch: patch.setattr(grid_models, "exponentials", library_exponentials),
+        _BEYOND,
+    ),
+    ExactFault("exposures cut at the largest", exposures_by_the_largest, _BEYOND),
+    ExactFault("exposures of the row before", exposures_of_the_row_before, _BEYOND),
+    ExactFault("targets by their own mean", targets_by_the_mean, _BEYOND),
+    ExactFault("slopes cut by what the rows say", steepest_by_the_rows, f"{_BEYOND}|does not"),
+    ExactFault(
+        "separate clips of row and residual",
+        lambda patch: patch.setattr(
+            "nolook.statistics.weighted_rows.clipped_products", separate_clips
+        ),
+        _BEYOND,
+    ),
+    ExactFault(
+        "scores that are not clipped",
+        lambda patch: patch.setattr(counts, "clipped_scores", whole_scores),
+        _BEYOND,
+    ),
+    ExactFault(
+        "norms of rows not enforced in integers",
+        lambda patch: patch.setattr(designs, "weighted_rows", rows_rounded),
+        _BEYOND,
+    ),
+    ExactFault("limit of the features by the true number", count_rows_truly, "does not follow"),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_neighbours_tell_of(fault, monkeypatch):
+    fault.plant(monkeypatch)
+    with pytest.raises(AssertionError, match=fault.shown):
+        list(check_all(*data(ROWS), kind=EXPOSED))
+
+
+def test_exposures_that_are_not_cut_leave_no_row_out(monkeypatch):
+    """A mean is cut whatever the exposure; what is lost is that exposures stay within a range."""
+
+    def extremes():
+        X, y = data(ROWS)
+        first = recorded(with_row(X, y, 0, [0.0, 0.0, 0.0, 0.0, 1e300], 0.0), MU, kind=EXPOSED)
+        return first.result
+
+    found = extremes()
+    usual, least, most = found.exposures
+    assert 0.0 < least < usual < most < 10.0
+    exposures_as_they_are(monkeypatch)
+    assert extremes().exposures == found.exposures
+
+
+@KINDS
+def test_what_is_drawn_is_stated(kind):
+    check_what_is_stated(opened(*data(2_000)), MU, kind)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("moments of the features", "norms", "whitened features", "sizes", "likelihood"),
+        *("deviances", "rows' gradients"),
+    ],
+)
+def test_draws_tell_of_what_is_not_stated(name, monkeypatch):
+    events = CountRelease.events
+
+    def fewer(self):
+        return tuple(event for event in events(self) if name not in event.name)
+
+    monkeypatch.setattr(CountRelease, "events", fewer)
+    with pytest.raises(AssertionError, match="more is drawn"):
+        check_what_is_stated(opened(*data(2_000)), MU, EXPOSED)
+
+
+def test_draws_tell_of_a_descent_that_exceeds_its_allowance(monkeypatch):
+    monkeypatch.setattr(Allowance, "spend", lambda self, _: self.of(Allowance.PARTS // 2))
+    with pytest.raises(AssertionError, match="more is drawn"):
+        check_what_is_stated(opened(*data(2_000)), MU, CountRelease)
+
+
+def test_draws_tell_of_a_third_histogram(monkeypatch):
+    begin = CountLikelihood.begin
+
+    def twice(self, *arguments):
+        begin(self, *arguments)
+        begin(self, *arguments)
+
+    monkeypatch.setattr(CountLikelihood, "begin", twice)
+    with pytest.raises(AssertionError, match="more is drawn"):
+        check_what_is_stated(opened(*data(2_000)), MU, CountRelease)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 10 * ROWS])
+def test_a_table_of_any_length_is_kept_or_not_by_the_released_number(rows, monkeypatch):
+    monkeypatch.setattr(designs, "COPY_BYTES", 40 * ROWS * 2)
+    first = recorded(opened(*data(ROWS)), MU, kind=EXPOSED)
+    assert first.rooms[1] > 0  # those before are not kept
+    replayed(opened(*data(rows, seed=1)), MU, first, EXPOSED)
+
+
+@KINDS
+def test_the_model_follows_from_a_copy_of_the_release_alone(kind):
+    found = recorded(opened(*data(ROWS)), MU, kind=kind).result
+    again = copy.deepcopy(found)
+    assert plain(again) == plain(found)
+    last, family = again.seen.thetas[-1], again.steps.family
+    metric = Metric.of_moments(family, again.gram, again.gram_sigma, last, safe=True)
+    theta = again.steps.next(metric.mixed(again.curvature), again.seen)
+    assert theta.tolist() == found.theta.tolist()
+
+
+def test_a_table_without_rows_and_noise_alone_ends(monkeypatch):
+    for seed in range(4):
+        X = np.zeros((0, 2))
+        found = recorded(table_from_arrays(X, np.zeros(0)), 10.0 ** (seed - 2), kind=CountRelease)
+        assert np.isfinite(found.result.theta).all()
