@@ -286,7 +286,9 @@ class PrivatePipeline(PrivateRegressor):
         check_is_fitted(self)
         rows = prediction_rows(self, X)
         with undisturbed():
-            log_odds: NDArray[np.float64] = self.regressor_._linear_predictor(rows[:, self.support_])
+            log_odds: NDArray[np.float64] = self.regressor_._linear_predictor(
+                rows[:, self.support_]
+            )
         return log_odds
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]

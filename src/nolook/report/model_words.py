@@ -413,7 +413,9 @@ class CountWords(LinearWords):
         if model.exposure is None:
             return super().clipped()
         name, (low, high) = one_line(model.exposure), model.exposure_range_
-        exposed = f"The mean is in proportion to {name}, clipped to {number(low)} to {number(high)}."
+        exposed = (
+            f"The mean is in proportion to {name}, clipped to {number(low)} to {number(high)}."
+        )
         if low == high:
             exposed = f"{name} did not stand out from the noise: every exposure counts as 1."
         return exposed, *super().clipped()
