@@ -27,6 +27,7 @@ RESULTS = (
     "coef_", "coef_interval_", "intercept_", "intercept_interval_", "target_range_", "r2_",
     "r2_interval_", "rmse_", "rmse_interval_", "center_", "scale_", "low_", "high_", "base_rate_",
     "base_rate_interval_", "pseudo_r2_", "pseudo_r2_interval_", "auc_", "auc_interval_",
+    "deviance_explained_", "deviance_explained_interval_", "exposure_range_",
 )  # fmt: skip
 
 

@@ -52,6 +52,12 @@ def classes():
     return X, y > np.median(y)
 
 
+def exposed():
+    """Numbers of events, in proportion to the first column."""
+    X, y = data()
+    return X, np.floor(X[:, 0].clip(0.0) * np.exp(y))
+
+
 def scored():
     generator = np.random.default_rng(0)
     p = generator.beta(2.0, 5.0, 3000)
@@ -130,6 +136,13 @@ def steps(draws):
     return [*before, math.hypot(*rounds), *fit]
 
 
+def counted_steps(draws):
+    """Sizes come before the first gradient, and before the last curvature and gradient."""
+    before, (sizes, *rounds, again, curvature, last, fit, scores) = draws[:10], draws[10:]
+    steps = math.hypot(*rounds, curvature, last)
+    return [*before, math.hypot(sizes, again), steps, fit, scores]
+
+
 def until_scores(draws):
     """How many draws a logistic fit has, of which noise decides: one after that of the fit."""
     shares = LogisticRelease.SHARES
@@ -182,6 +195,8 @@ RELEASES = {
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
     "linear": (nolook.LinearRegression, descent, data),
     "logistic": (nolook.LogisticRegression, steps, classes),
+    "poisson": (nolook.PoissonRegression, counted_steps, data),
+    "poisson-exposure": (partial(nolook.PoissonRegression, exposure="x0"), counted_steps, exposed),
     "linear-k": (partial(nolook.LinearRegression, k=2), descent, data),
     "scaler": (nolook.QuantileScaler, each, data),
     "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),

@@ -30,10 +30,18 @@ def pipeline(k=2, **settings):
     return nolook.make_private_pipeline(*parts, **settings)
 
 
+def counts(**settings):
+    """A pipeline, whose selection may leave the exposures out."""
+    parts = nolook.KendallSelector(2), nolook.PoissonRegression(**settings)
+    return nolook.make_private_pipeline(*parts, epsilon=2.0, delta=1e-5)
+
+
 # An estimator, a parameter, and values it refuses, beyond those every estimator refuses.
 PARAMETERS = [
     (partial(nolook.AdaSSPRegressor, bound_X=1.0), "bound_y", None, math.inf),
     (partial(nolook.AdaSSPRegressor, bound_y=1.0), "bound_X", None, 0.0),
+    (nolook.PoissonRegression, "exposure", 3, True, ("x0",), "", "days", "y"),
+    (counts, "exposure", "x0", 2.5),
     (nolook.BoostedAdaSSPRegressor, "n_rounds", 0, 2.0, 10**6, True),
     (nolook.TukeyRegressor, "n_models", 0, -3, 2.5, True, 2**30, "many"),
     (nolook.TukeyRegressor, "basis", "none", "raw"),

@@ -22,6 +22,7 @@ GENERATOR = np.random.default_rng(0)
 SCORES, _OTHER = GENERATOR.random((2, ROWS))
 X = np.column_stack([SCORES, _OTHER])
 HAPPENED = GENERATOR.random(ROWS) < SCORES
+COUNTS = GENERATOR.poisson(4.0 * SCORES)
 ANSWERS = np.where(HAPPENED, "yes", "no")
 TABLE = pa.table({
     "a": SCORES,
@@ -72,12 +73,21 @@ _MAKERS = {
         lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes"), **SEED).fit(X, ANSWERS),
         lambda: nolook.LogisticRegression(0.01, 1e-6, **SEED).fit(X, HAPPENED),
     ],
+    "count model": [
+        lambda: nolook.PoissonRegression(8.0, 1e-6, exposure="b", **SEED).fit(read("y")),
+        lambda: nolook.PoissonRegression(8.0, 1e-6, **SEED).fit(X, COUNTS),
+        lambda: nolook.PoissonRegression(0.01, 1e-6, **SEED).fit(X, COUNTS),
+        lambda: nolook.PoissonRegression(0.01, 1e-6, "b", **SEED).fit(read("y")),
+    ],
     "pipeline": [
         lambda: pipeline(nolook.KendallSelector(k=1, **SEED), nolook.LinearRegression(**SEED)).fit(
             read("y")
         ),
         lambda: pipeline(nolook.SISSelector(k=1, **SEED), nolook.LogisticRegression(**SEED)).fit(
             X, HAPPENED
+        ),
+        lambda: pipeline(nolook.KendallSelector(k=1, **SEED), nolook.PoissonRegression(**SEED)).fit(
+            X, COUNTS
         ),
         lambda: pipeline(nolook.LassoSelector(k=1, **SEED), nolook.AdaSSPRegressor(**SEED)).fit(
             X, SCORES

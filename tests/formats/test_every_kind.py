@@ -46,7 +46,7 @@ def places(value, path=()):
 
 def test_every_kind_is_tried():
     assert sorted(KINDS) == sorted(_RECORDS)
-    assert len(KINDS) == 10
+    assert len(KINDS) == 11
 
 
 @pytest.mark.parametrize(("kind", "place"), EVERY)
@@ -103,7 +103,8 @@ NULL = frozenset({
     *("base_rate_interval", "pseudo_r2", "pseudo_r2_interval", "auc", "auc_interval"),
     *("limit", "target_range", "row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
     *("clipped_share", "bound_X", "bound_y", "k", "smoothing", "grid", "groups", "estimates"),
-    "model_privacy",
+    *("model_privacy", "exposure", "exposure_range"),
+    *("deviance_explained", "deviance_explained_interval"),
 })  # fmt: skip
 # Numbers or texts; whether they can be is for the release's class to say.
 EITHER = frozenset({"k", "sample", "pos_label", "classes"})

@@ -7,7 +7,7 @@ import pytest
 
 import nolook
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, DISTRIBUTIONS, METHODS
 from nolook.planning.forecast import PLANNED
 
 KNOWN = (
@@ -22,8 +22,16 @@ KNOWN = (
 )
 
 
-def test_every_model_and_distribution_is_planned_or_said_not_to_be_known():
-    assert set(PLANNED) == {*MODELS, *DISTRIBUTIONS, "quantiles"}
+def test_every_model_and_distribution_is_planned_but_those_of_counts():
+    assert set(PLANNED) == {*METHODS, *CLASSIFIERS, *DISTRIBUTIONS, "quantiles"}
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_of_counts_there_is_no_forecast_yet(method):
+    with pytest.raises(ParameterError, match="no forecast exists yet") as refused:
+        nolook.plan(1_000, 3, method=method)
+    assert method in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def first(found):

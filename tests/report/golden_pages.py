@@ -24,6 +24,7 @@ from rich.console import Console
 import nolook
 from nolook._unit import Unit
 from nolook.algorithms.cross_validation import Estimate
+from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
@@ -268,6 +269,37 @@ def classified_model(*withheld_places, visible=True):
     return model
 
 
+def counting(*, exposure=None, exposures=None, visible=True):
+    """A model of counts with numbers of its own, the same each time."""
+    model = nolook.PoissonRegression(exposure=exposure)
+    model.keep_rows(NoisyCount(20_190.0, 31.5))
+    features = ["age", "days", "<b>income</b>"]
+    scale = np.array([10.0, 80.0, 5e4, 2.5])
+    model.scaling_ = Scaling((*features, "visits"), np.array([50.0, 200.0, 4e4, 0.0]), scale, SEEN)
+    effect, margin = np.array([0.35, 0.2, -0.02]), np.array([0.04, 0.05, 0.06])
+    model.coef_ = effect / scale[:-1]
+    model.coef_interval_ = np.stack([effect - margin, effect + margin], axis=1) / scale[:-1, None]
+    if exposure is not None:
+        model.exposure_place_, model.exposure_range_ = 1, exposures
+        model.coef_[1], model.coef_interval_[1] = 0.0, np.nan
+    model.intercept_, model.intercept_interval_ = 0.75, np.array([0.5, 1.0])
+    model.deviance_explained_ = 0.125
+    model.deviance_explained_interval_ = np.array([0.1, 0.15])
+    model.target_range_, model.influence_bound_ = (0.0, 125.0), 4.5
+    model.weight_norm_, model.visible_ = 3.75, visible
+    model.spread_ = Spread.standard(3)
+    model.clipped_share_ = np.array([0.0, 0.01, 0.032, 0.04])
+    events = CountRelease(0.2).events()
+    model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
+    model.n_features_in_, model.feature_names_in_ = 3, np.array(features, dtype=object)
+    model.recipe_ = {"features": features, "categories": {}, "missing": "error"}
+    if not visible:
+        model.coef_ *= 0.01
+        ends = ("coef_interval_", "intercept_interval_", "deviance_explained_interval_")
+        without(model, *ends, "deviance_explained_")
+    return model
+
+
 class HandMadeLedger:
     """What pages ask of a ledger; as a file its entries would have the time of today."""
 
@@ -370,6 +402,10 @@ PAGES = {
     "logistic": classified(),
     "logistic-withheld": classified(1),
     "logistic-base-rate": classified(visible=False),
+    "counts": lambda: model_findings(counting()),
+    "counts-exposure": lambda: model_findings(counting(exposure="days", exposures=(3.0, 750.0))),
+    "counts-no-exposure": lambda: model_findings(counting(exposure="days", exposures=(1.0, 1.0))),
+    "counts-not-visible": lambda: model_findings(counting(visible=False)),
     "selection": of_selection(nolook.KendallSelector(k=1, random_state=1)),
     "selection-seeded": of_selection(nolook.KendallSelector(k=1, random_state=1), as_it_is),
     "selection-unordered": of_selection(nolook.LassoSelector(k=1, random_state=1)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -29,37 +29,16 @@ from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.estimators.releasing import Progress
     from nolook.privacy.guarantee import Event
-    from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
-# What the regression says of the whole pipeline too, if its method finds it.
-_SHARED = (
-    "failed_",
-    "classes_",
-    "base_rate_",
-    "base_rate_interval_",
-    "pseudo_r2_",
-    "pseudo_r2_interval_",
-    "auc_",
-    "auc_interval_",
-    "intercept_",
-    "intercept_interval_",
-    "target_range_",
-    "r2_",
-    "r2_interval_",
-    "rmse_",
-    "rmse_interval_",
-    "row_norm_",
-    "spread_",
-    "scaling_",
-    "visible_",
-    "n_rows_",
-    "n_rows_error_",
-)
+# What the regression says of the columns chosen, or of its own part: not of the whole pipeline.
+_OWN = frozenset({
+    "n_features_in_", "feature_names_in_", "coef_", "coef_interval_", "chosen_", "clipped_share_",
+    "privacy_", "recipe_",
+})  # fmt: skip
 
 
 @frozen
@@ -240,7 +219,11 @@ class PrivatePipeline(PrivateRegressor):
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
         _check_second_choice(selector, regressor)
-
+        if regressor.get_params().get("exposure") is not None:
+            raise ParameterError(
+                f"{parameter_name('exposure')} is {regressor.exposure!r} in a pipeline, whose "
+                "selection may leave any column out; expected None (or no selection)"
+            )
         if _has_classes(self):
             # The table that both parts read has them as 0 and 1.
             regressor.set_params(classes=None)
@@ -288,19 +271,14 @@ class PrivatePipeline(PrivateRegressor):
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
-        for name in _SHARED:
-            if hasattr(regressor, name):
-                setattr(self, name, getattr(regressor, name))
+        told = vars(regressor).items()
+        vars(self).update((k, v) for k, v in told if k.endswith("_") and k not in _OWN)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])
 
-    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
-        super()._fit(X, y, ledger, progress)
-        # Where nothing stood out, what its own part found: a constant, or hardly more.
-        self.intercept_ = self.regressor_.intercept_
-        self.coef_[self.support_] = self.regressor_.coef_
-        return self
+    def _hide(self) -> None:
+        """Keep what its regression kept: a constant, or hardly more."""
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -308,7 +286,9 @@ class PrivatePipeline(PrivateRegressor):
         check_is_fitted(self)
         rows = prediction_rows(self, X)
         with undisturbed():
-            log_odds: NDArray[np.float64] = self.regressor_._log_odds(rows[:, self.support_])
+            log_odds: NDArray[np.float64] = self.regressor_._linear_predictor(
+                rows[:, self.support_]
+            )
         return log_odds
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]

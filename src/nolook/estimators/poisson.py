@@ -111,20 +111,22 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         if not isinstance(self.exposure, str | None):
             raise ParameterError(
-                f"exposure is {self.exposure!r}; expected the name of a feature, or None"
+                f"{parameter_name('exposure')} is {self.exposure!r}; expected the name of a "
+                "feature, or None"
             )
         release = CountRelease(whole_mu(budget), self.exposure)
         return Plan.of(release, budget, self.random_state)
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
-        if self.exposure is not None and self.exposure not in table.feature_names:
+        if self.exposure is None:
+            return table
+        if self.exposure not in table.feature_names:
             raise ParameterError(
                 f"{parameter_name('exposure')} is {self.exposure!r}, which is no feature; expected "
-                f"one of {', '.join(table.feature_names)}"
+                f"a number among the columns, such as {table.feature_names[0]!r}"
             )
-        if self.exposure is not None:
-            self.exposure_place_ = table.feature_names.index(self.exposure)
+        self.exposure_place_ = table.feature_names.index(self.exposure)
         return table
 
     def _store(self, released: NoisyCounts) -> None:
@@ -143,6 +145,11 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self.coef_interval_ = self.intercept_interval_ = None
 
     @property
+    def considered(self) -> NDArray[np.bool_]:
+        """Which features may have a coefficient: all but that of exposures."""
+        return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
+
+    @property
     def rate_ratio_(self) -> Numbers:
         """What one unit of a column multiplies the mean by."""
         return exponential(self.coef_)
@@ -159,6 +166,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         """Return the means of rows of the fit's columns, shape (rows, features)."""
         means = exponential(self._linear_predictor(rows))
         if self.exposure_range_ is not None:
-            means *= rows[:, self.exposure_place_].clip(*self.exposure_range_)
+            place = self.exposure_place_
+            own = np.where(np.isnan(rows[:, place]), self.scaling_.center[place], rows[:, place])
+            means *= own.clip(*self.exposure_range_)
         predicted: Numbers = means.clip(*self.target_range_)
         return predicted

@@ -246,7 +246,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     named: bool
     split: Annotated[float, Meta(gt=0, lt=1)]
     selection: Selection
-    model: LinearModel | LogisticModel
+    model: LinearModel | LogisticModel | CountModel
 
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:

@@ -64,7 +64,7 @@ def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
 def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:
     """Name the columns, if only some were used."""
     chosen = part.considered
-    if model.selection is None and chosen.all():
+    if model.selection is None and part.chosen_ is None:
         return ()
     names = [name for name, one in zip(part.scaling_.names[:-1], chosen, strict=True) if one]
     if not names:

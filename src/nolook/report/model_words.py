@@ -12,6 +12,7 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.inference import MOST_CLIPPED
 from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
+from nolook.formats.files import one_line
 from nolook.report.findings import Name, Section, Table
 from nolook.report.wording import (
     CONFIDENCE,
@@ -406,6 +407,19 @@ class CountWords(LinearWords):
             "clipped and very large errors cut: they cover sampling and noise; the coefficients "
             "are pulled towards 0."
         )
+
+    def clipped(self) -> tuple[str, ...]:
+        """Say what the mean is in proportion to, if to anything, and how many rows were clipped."""
+        model: Any = self.model
+        if model.exposure is None:
+            return super().clipped()
+        name, (low, high) = one_line(model.exposure), model.exposure_range_
+        exposed = (
+            f"The mean is in proportion to {name}, clipped to {number(low)} to {number(high)}."
+        )
+        if low == high:
+            exposed = f"{name} did not stand out from the noise: every exposure counts as 1."
+        return exposed, *super().clipped()
 
     def last_cell(self, one: Coefficient) -> str:
         """Return what a unit of a column multiplies the mean by, and its interval if known."""

@@ -116,7 +116,7 @@ def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
 
 def test_the_copy_is_decided_from_the_released_number_of_rows():
     scaling = run(*data(2_000), 1.0).scaling
-    a_row = 2 * 5 + 20
+    a_row = 2 * 5 + 28
     most = designs.COPY_BYTES // a_row
     for rows, kept in ((most - 100, True), (most - 50, False)):
         counted = Scaling.public(scaling.names, 1.0, 5.0)

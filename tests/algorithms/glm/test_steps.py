@@ -8,7 +8,9 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from nolook.algorithms.glm.counts import LOG
 from nolook.algorithms.glm.estimate import Gradients
+from nolook.algorithms.glm.logistic import LOGISTIC
 from nolook.algorithms.glm.steps import (
     Metric,
     Steps,
@@ -51,6 +53,10 @@ def test_weights_are_finite_however_far_the_models(size):
             assert found.sum() == pytest.approx(1.0)
 
 
+def shown(*seen, within=LOGISTIC.secants):
+    return _secant(*seen, within)
+
+
 def way(curvature, noise, seed=0):
     """Return models on a way, gradients of a parabola there, and the curvature expected."""
     generator = np.random.default_rng(seed)
@@ -62,20 +68,23 @@ def way(curvature, noise, seed=0):
 
 @pytest.mark.parametrize("curvature", [0.3, 0.6, 0.9])
 def test_gradients_show_a_curvature_below_the_one_expected(curvature):
-    assert _secant(*way(curvature, 1.0)) == pytest.approx(curvature, abs=0.01)
+    assert shown(*way(curvature, 1.0)) == pytest.approx(curvature, abs=0.01)
 
 
 def test_noise_and_standstill_show_no_curvature():
-    found = [_secant(*way(0.3, 1e5, seed)) for seed in range(20)]
+    found = [shown(*way(0.3, 1e5, seed)) for seed in range(20)]
     assert np.mean(found) > 0.95
     points, gradients, values, noise = way(0.3, 1.0)
-    assert _secant(points[:1], gradients[:1], values, noise[:1]) == 1.0
-    assert _secant(0.0 * points, gradients, values, noise) == 1.0
+    assert shown(points[:1], gradients[:1], values, noise[:1]) == 1.0
+    assert shown(0.0 * points, gradients, values, noise) == 1.0
 
 
 def test_the_curvature_taken_is_bounded():
-    assert _secant(*way(0.001, 1.0)) == 0.25
-    assert _secant(*way(30.0, 1.0)) == 1.0
+    assert shown(*way(0.001, 1.0)) == 0.25
+    assert shown(*way(30.0, 1.0)) == 1.0
+    # That of counts may be more than is known of it, too.
+    assert shown(*way(30.0, 1.0), within=LOG.secants) == 4.0
+    assert shown(*way(3.0, 1.0), within=LOG.secants) == pytest.approx(3.0, abs=0.01)
 
 
 def test_gradients_far_from_the_solution_are_left_out_where_noise_is_small():
@@ -85,7 +94,7 @@ def test_gradients_far_from_the_solution_are_left_out_where_noise_is_small():
     thetas = target * np.array([0.0, 0.5, 0.9, 1.0])[:, None]
     gradients = (target - thetas) @ matrix / 2 + generator.normal(size=thetas.shape)
     seen = Gradients(thetas, gradients, np.ones(4))
-    found = Steps(np.zeros(3)).combined(Metric(matrix, 1.0), seen)
+    found = Steps(LOGISTIC, np.zeros(3)).combined(Metric(matrix, 1.0), seen)
     np.testing.assert_allclose(found.theta, target, atol=0.01)
 
 
@@ -95,7 +104,7 @@ def test_gradients_count_by_their_noise():
     sigmas = np.array([300.0, 300.0, 1.0])
     gradients = sigmas[:, np.newaxis] * generator.normal(size=(3, 3))
     seen = Gradients(np.tile(target, (3, 1)), gradients, sigmas)
-    found = Steps(np.zeros(3)).combined(Metric(matrix, 1e-3), seen)
+    found = Steps(LOGISTIC, np.zeros(3)).combined(Metric(matrix, 1e-3), seen)
     np.testing.assert_allclose(found.theta, target, atol=0.003)
     assert found.variance == pytest.approx(1.0, abs=0.1)
 
@@ -115,19 +124,32 @@ def test_the_curvature_of_normal_rows_follows_from_their_moments(steepness):
     level = (p * (1 - p)).mean()
     # Where it is safe to step by never below an eighth of the moments, but along the scores.
     for safe, more in ((True, max(1 / 8 - level, 0.0)), (False, 0.0)):
-        found = Metric.of_moments(gram, 2.0, theta, safe=safe).matrix
+        found = Metric.of_moments(LOGISTIC, gram, 2.0, theta, safe=safe).matrix
         assert np.abs(found - curvature - more * gram).max() < 0.01 * len(rows)
 
 
+@pytest.mark.parametrize("steepness", [0.0, 0.3, 1.0])
+def test_the_curvature_of_counts_is_the_mean(steepness):
+    rows, theta = normal_rows(), steepness * np.array([-0.5, 0.5, -0.7, 0.2])
+    means = np.exp(rows @ theta)
+    curvature = (rows * means[:, np.newaxis]).T @ rows
+    for safe in (True, False):
+        found = Metric.of_moments(LOG, rows.T @ rows, 2.0, theta, safe=safe).matrix
+        # Scores beyond three deviations are not in it, and exponentials grow there.
+        assert np.abs(found - curvature).max() < 0.07 * curvature.max()
+
+
+@pytest.mark.parametrize("family", [LOGISTIC, LOG])
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e3, 1e9])
-def test_the_curvature_is_finite_where_moments_are_noise(size):
+def test_the_curvature_is_finite_where_moments_are_noise(size, family):
     generator = np.random.default_rng(0)
     for _ in range(50):
         noise = generator.normal(size=(4, 4)) * 1e6
         gram, theta = noise + noise.T, size * generator.normal(size=4)
-        found = Metric.of_moments(gram, 1e6, theta, safe=True).matrix
+        found = Metric.of_moments(family, gram, 1e6, theta, safe=True).matrix
         assert np.isfinite(found).all()
-        assert np.abs(found).max() < 100 * np.abs(gram).max()
+        steepest = family.slopes(np.array([1e3])).item() if family is LOG else 1.0
+        assert np.abs(found).max() < 100 * steepest * np.abs(gram).max()
 
 
 def test_a_gradient_of_noise_and_one_that_leads_on_are_told_apart():
@@ -141,3 +163,14 @@ def test_a_gradient_of_noise_and_one_that_leads_on_are_told_apart():
     assert told[1] < 0.1
     # What sampling makes of it all the same does not lead on.
     assert is_noise(Gradients(np.zeros((1, 3)), 30.0 * np.ones((1, 3)), np.array([10.0])), metric)
+
+
+def test_where_targets_vary_more_chance_leads_on_no_more():
+    """Counts of a small mean vary by many times their curvature."""
+    metric = Metric(np.diag([4e3, 2e3, 1e3]), 1.0)
+    gradient = Gradients(np.zeros((1, 3)), 80.0 * np.ones((1, 3)), np.array([10.0]))
+    assert not is_noise(gradient, metric)
+    assert is_noise(gradient, metric, dispersion=20.0)
+    family, zero = LOG, np.zeros(3)
+    gains = [Steps(family, zero, each).evidence(metric, gradient) for each in (1.0, 20.0)]
+    assert gains[1] < gains[0]
