@@ -272,7 +272,7 @@ class PrivatePipeline(PrivateRegressor):
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
         told = vars(regressor).items()
-        vars(self).update((k, v) for k, v in told if k.endswith("_") and k not in _OWN)
+        self.__dict__.update((k, v) for k, v in told if k.endswith("_") and k not in _OWN)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])
