@@ -17,7 +17,7 @@ from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.steps import Metric, is_noise
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.statistics import grid_models
-from nolook.statistics.weighted_rows import ClippedProducts
+from nolook.statistics.weighted_rows import PRODUCT_UNIT, ClippedProducts
 from nolook.tables import read_table, table_from_arrays
 from tests.audit.planted import halved
 from tests.audit.planted_regression import (
@@ -68,7 +68,7 @@ ADDED = [
     (8, [6.0, -6.0, 3.0, 0.0, 4.0], 0.0),
     (9, [3.0, -3.0, 2.0, 0.0, 1e300], 0.0),
     (10, [1.0, 1.0, 0.0, 0.0, 0.0], 30.0),
-    (11, [-1.0, 1.0, 0.0, 2.0, -1.0], 30.0),
+    (11, [-2.0, 2.0, 1.0, 0.0, -1e9], 30.0),
     (12, [1.0, 1.0, 1.0, 0.0, 1e-300], 30.0),
     (13, [0.0, 0.0, 0.0, 0.0, 3.0], 1.0),
 ]
@@ -99,28 +99,31 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it(kind):
     assert gradients.sum() >= 4
     assert (shares[gradients] > 0.9).all()
     # The moments of standard rows and of whitened ones, curvatures, and the scores' moments.
-    assert matrices.sum() >= 5
+    assert matrices.sum() >= 4
     assert (shares[matrices] > 0.7).all()
     assert shares[both].min() > 0.9
 
 
 ODD = [
-    pytest.param(name, mu, marks=[pytest.mark.slow] * (mu != 0.1 and name != "largest"))
-    for name in COLUMNS
+    pytest.param(
+        name,
+        mu,
+        place,
+        marks=[pytest.mark.slow] * ((mu != 0.1 and name != "largest") or (i + j) % 3 > 0),
+    )
+    for i, name in enumerate(COLUMNS)
     for mu in (SMALLEST_MU, 0.1, 1e5)
+    # A feature, the exposures or the counts.
+    for j, place in enumerate([1, 4, -1])
 ]
 
 
-@pytest.mark.parametrize("place", [1, 4, "target"])
-@pytest.mark.parametrize(("name", "mu"), ODD)
+@pytest.mark.parametrize(("name", "mu", "place"), ODD)
 def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu, place):
     X, y = data(600)
-    odd = column(name, len(X))
-    if place == "target":
-        y = odd
-    else:
-        X[:, place] = odd
-    list(check_all(X, y, mu, ADDED[1::4], EXPOSED))
+    both = np.column_stack([X, y])
+    both[:, place] = column(name, len(X))
+    list(check_all(both[:, :-1], both[:, -1], mu, ADDED[1::4], EXPOSED))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,8 @@ def settled_by_the_exact_gradient(patch):
 
     def noted(self, blocks, theta, *rest):
         products = ClippedProducts(self.at(blocks, theta), self.most, blocks.whole)
-        exact[:] = [blocks.fold(products).value.astype(float) / blocks.design.unit]
+        scale = blocks.design.unit * PRODUCT_UNIT
+        exact[:] = [blocks.fold(products).value.astype(float) / scale]
         return gradient(self, blocks, theta, *rest)
 
     def settled(self, seen):
@@ -176,12 +180,11 @@ def arrived_by_the_true_gradient(patch):
 
 
 def exposures_as_they_are(patch):
-    """Leave exposures beyond what is released of them, and deviances without their cut."""
-    rows = ExposedDesign.rows
+    """Leave exposures beyond the range that was released, and rows whose exposure is below 0."""
 
     def exposed(self, batch, weights):
         usual = self.exposures[0]
-        for block in rows(self, batch, weights):
+        for block in WeightedDesign.rows(self, np.delete(batch, self.place, axis=0), weights):
             yield block._replace(exposures=batch[self.place] / usual)
 
     patch.setattr(ExposedDesign, "rows", exposed)
@@ -262,6 +265,7 @@ FAULTS = (
         lambda patch: patch.setattr(grid_models, "exponentials", library_exponentials),
         _BEYOND,
     ),
+    ExactFault("exposures that are not cut", exposures_as_they_are, _BEYOND),
     ExactFault("exposures cut at the largest", exposures_by_the_largest, _BEYOND),
     ExactFault("exposures of the row before", exposures_of_the_row_before, _BEYOND),
     ExactFault("targets by their own mean", targets_by_the_mean, _BEYOND),
@@ -292,21 +296,6 @@ def test_neighbours_tell_of(fault, monkeypatch):
     fault.plant(monkeypatch)
     with pytest.raises(AssertionError, match=fault.shown):
         list(check_all(*data(ROWS), kind=EXPOSED))
-
-
-def test_exposures_that_are_not_cut_leave_no_row_out(monkeypatch):
-    """A mean is cut whatever the exposure; what is lost is that exposures stay within a range."""
-
-    def extremes():
-        X, y = data(ROWS)
-        first = recorded(with_row(X, y, 0, [0.0, 0.0, 0.0, 0.0, 1e300], 0.0), MU, kind=EXPOSED)
-        return first.result
-
-    found = extremes()
-    usual, least, most = found.exposures
-    assert 0.0 < least < usual < most < 10.0
-    exposures_as_they_are(monkeypatch)
-    assert extremes().exposures == found.exposures
 
 
 @KINDS
@@ -369,7 +358,7 @@ def test_the_model_follows_from_a_copy_of_the_release_alone(kind):
     assert theta.tolist() == found.theta.tolist()
 
 
-def test_a_table_without_rows_and_noise_alone_ends(monkeypatch):
+def test_a_table_without_rows_gives_a_finite_model():
     for seed in range(4):
         X = np.zeros((0, 2))
         found = recorded(table_from_arrays(X, np.zeros(0)), 10.0 ** (seed - 2), kind=CountRelease)
