@@ -3,9 +3,10 @@
 Rows are drawn with replacement from a table that stands for a population, as many as it has but at
 most 20,000; delta = 1e-6. *Explained*: share of the deviance of a constant mean that is taken off,
 on rows that were not drawn, medians; the peer is scikit-learn's PoissonRegressor without a penalty,
-whose estimate is that of quasi-likelihood. *Covered*: of the intervals given, those that hold the slope of the whole table (of a law: of its
-million rows), and the least covered column of those given in a fifth of the runs. *Width*: medians
-of half widths over those of the peer's slopes on the same rows, whatever the variance (sandwich).
+whose estimate is that of quasi-likelihood. *Covered*: of the
+intervals given, those that hold the slope of the whole table (of a law: of its million rows), and
+the least covered column of those given in a fifth of the runs. *Width*: medians of half widths over
+those of the peer's slopes on the same rows, whatever the variance (sandwich).
 
 randhie (doctors' visits) and fair (affairs) come with statsmodels, which is installed in an
 environment of its own (--peer names an interpreter that has it); Bike_Sharing_Demand, levels left

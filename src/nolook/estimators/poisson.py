@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name
-from nolook.algorithms.glm.counts import CountRelease, NoisyCounts, counts_model
+from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
+from nolook.algorithms.glm.counts_inference import counts_model
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu

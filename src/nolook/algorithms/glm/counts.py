@@ -23,7 +23,6 @@ from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, release_score_moments
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
-from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
@@ -45,10 +44,8 @@ from nolook.tables.table import Weights
 
 __all__ = [
     "CountRelease",
-    "CountsModel",
     "ExposedDesign",
     "NoisyCounts",
-    "counts_model",
     "exposure_range",
 ]
 
@@ -62,8 +59,6 @@ _STEEP = 2.0
 
 # Deviations of its noise by which a mean must be above 0.
 _DETECTED, _TINY = 2.0, 1e-9
-# Intervals of the deviance explained that say nothing.
-_WIDEST = 0.5
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -270,26 +265,3 @@ class CountRelease(Frame):
         scale[-1] = max(scale[-1], abs(center[-1]) / _MOST_CENTER)
         center[-1] = 0.0
         return evolve(scaling, center=center, scale=scale)
-
-
-@frozen(eq=False)
-class CountsModel:
-    """A released model of counts in the table's units, with intervals at LEVEL.
-
-    None stands for what the noise hides.
-    """
-
-    known: Coefficients  # logarithms of the mean a unit
-    deviance_explained: float | None  # of the training rows; a deviance above 16 counts as 16
-    deviance_explained_interval: Vector | None
-
-
-def counts_model(release: NoisyCounts) -> CountsModel:
-    """Return the model, its intervals and its fit from what was released; post-processing."""
-    theta, scaling = release.spread.model(release.theta), release.scaling
-    theta[0] += math.log(scaling.scale[-1] / release.exposures[0])
-    scale = scaling.scale.copy()
-    scale[-1] = 1.0
-    known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
-    fit = explained(release.fit, release.fit_sigma, _WIDEST) if release.visible else (None, None)
-    return CountsModel(known, *fit)

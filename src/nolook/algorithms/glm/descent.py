@@ -53,7 +53,6 @@ _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
 
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Likelihood(Protocol):
