@@ -15,7 +15,6 @@ import pytest
 from hypothesis import settings
 
 from tests.entropy.sitecustomize import CHOSEN, Entropy
-from tests.report.command import Result
 
 # A busy machine is not a failure, and without NOLOOK_NOISE the same examples are tried every time.
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
@@ -32,6 +31,9 @@ settings.load_profile("nolook")
 # processes that tests start, each of which would compile the package anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Idle BLAS threads wait in a busy loop, which takes the time of other workers. This is read when
+# NumPy is imported. A release has one thread anyway; tests that need two say so.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A ledger that somebody works with is not for tests.
 os.environ.pop("NOLOOK_LEDGER", None)
 
@@ -171,16 +173,17 @@ def _command(app: object) -> object:
 @pytest.fixture
 def cli(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> Callable[..., Result]:
+) -> Callable[..., object]:
     """Run the command line in this process and a folder of its own; a warning is an error."""
     import nolook.cli
+    from tests.report.command import Result
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
     monkeypatch.setattr(nolook.cli, "get_command", _command)
 
-    def call(*words: object) -> Result:
+    def call(*words: object) -> object:
         status = nolook.cli._run([str(word) for word in words])
         return Result(status, *capsys.readouterr())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from tests.federated.forking import Forks
@@ -12,3 +14,10 @@ def forks():
     made = Forks()
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def _thawed():
+    """Undo the `gc.freeze` of a server in this process: DuckDB reports frozen cycles as leaks."""
+    yield
+    gc.unfreeze()

@@ -594,6 +594,7 @@ def test_no_message_holds_a_secret_or_a_folders_value(folder):
     assert "name=.../a.parquet' is not a readable Parquet file" in refusal(bucket.address("t"))
 
 
+@pytest.mark.slow  # Arrow tries again for six seconds
 def test_a_server_that_does_not_answer():
     settings = "endpoint_override=127.0.0.1:1&scheme=http&region=us-east-1"
     message = refusal(f"s3://holder:{SECRET}@bucket/t?{settings}")
