@@ -280,7 +280,7 @@ def counting(*, exposure=None, exposures=None, visible=True):
     model.coef_ = effect / scale[:-1]
     model.coef_interval_ = np.stack([effect - margin, effect + margin], axis=1) / scale[:-1, None]
     if exposure is not None:
-        model.exposure_place_, model.exposure_range_ = 1, exposures
+        model.exposure_range_ = exposures
         model.coef_[1], model.coef_interval_[1] = 0.0, np.nan
     model.intercept_, model.intercept_interval_ = 0.75, np.array([0.5, 1.0])
     model.deviance_explained_ = 0.125

@@ -15,7 +15,7 @@ from nolook.statistics.grid_models import ClassModel, RowBlock
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
-    SCORE_RADIUS,
+    SCORE_UNIT,
     ModelCurvature,
     UnitProducts,
     curvature_sensitivity,
@@ -60,7 +60,7 @@ def cases(mu: float) -> tuple[Case, ...]:
             name="unit-scores",
             neighbours="a row of the largest norm and of a class that the model rules out",
             covers=("symmetric_gaussian_release", "gram_sensitivity"),
-            draw=matrices(mu, gram_sensitivity(SCORE_RADIUS), *map(_scores, (1, 0))),
+            draw=matrices(mu, gram_sensitivity(SCORE_UNIT**2), *map(_scores, (1, 0))),
         ),
         case(
             name="model-curvature",
@@ -101,4 +101,4 @@ def _of(
 
 def _scores(rows: int) -> NDArray[np.object_]:
     scores = unit_scores(_model(_UNLIKELY), _RADIUS, *_block(rows)[:4])
-    return DesignMoments(_ROW.size, SCORE_RADIUS, 0).update(scores).gram
+    return DesignMoments(_ROW.size, SCORE_UNIT**2, 0).update(scores).gram

@@ -21,7 +21,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
-from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, GridModel, RowBlock
+from nolook.statistics.grid_models import CountModel, GridModel, RowBlock
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
@@ -29,13 +29,11 @@ from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts,
 from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     ClippedProducts,
-    ModelCurvature,
     ModelDeviances,
     ModelErrors,
     ProductSizes,
     clipped_products_sensitivity,
     clipped_scores,
-    curvature_sensitivity,
     deviances_sensitivity,
     errors_sensitivity,
 )
@@ -134,14 +132,7 @@ def _statistics_of_models(mu: float) -> tuple[Case, ...]:
     case = gaussian_case(mu)
     histograms = _histograms(*[[3.0, -1e9, 0.0]] * _UNIT_ROWS, weight=_SHARE)
     sensitivity = WHOLE * histograms_sensitivity(3, "add-remove")
-    curvature = curvature_sensitivity(2 * _ROW_UNIT**2)
     return (
-        case(
-            name="model-curvature-counts",
-            neighbours="a row of the largest norm and a mean beyond the steepest",
-            covers=("symmetric_gaussian_release", "curvature_sensitivity"),
-            draw=matrices(mu, curvature, _curvature(1), _curvature(0)),
-        ),
         case(
             name="score-moments",
             neighbours="a row as long in its constant as in its features, its residual clipped",
@@ -304,18 +295,10 @@ def _errors(rows: int, whole: int = 1) -> NDArray[np.object_]:
     return errors.update(*_block(rows, 1e9, whole)).value
 
 
-def _counts(constant: float, steepest: float = LARGEST_MEAN) -> CountModel:
-    model = _model(np.array([constant, *np.zeros(5)]))
-    return CountModel(model.whole, model.spacing, model.unit, steepest)
-
-
-def _curvature(rows: int) -> NDArray[np.object_]:
-    curvature = ModelCurvature(_counts(3.0, 2.0))
-    return curvature.update(*_block(rows, 0.0)).value
-
-
 def _deviances(rows: int, whole: int = 1) -> NDArray[np.object_]:
-    deviances = ModelDeviances(_counts(-9.0), 1e-9, whole)
+    model = _model(np.array([-9.0, *np.zeros(5)]))
+    counts = CountModel(model.whole, model.spacing, model.unit)
+    deviances = ModelDeviances(counts, 1e-9, whole)
     return deviances.update(*_block(rows, 50.0, whole)).value
 
 

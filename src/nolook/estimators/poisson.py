@@ -51,8 +51,6 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     ----------
     exposure_range_ : tuple of float, or None
         Between which two exposures are clipped, in training and in prediction; found privately.
-    exposure_place_ : int
-        Which of the features that is, if there is one.
     coef_ : ndarray of shape (n_features_in_,)
         Change in the logarithm of the mean, for one unit of each column.
     intercept_ : float
@@ -120,14 +118,11 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
-        if self.exposure is None:
-            return table
-        if self.exposure not in table.feature_names:
+        if self.exposure not in {None, *table.feature_names}:
             raise ParameterError(
                 f"{parameter_name('exposure')} is {self.exposure!r}, which is no feature; expected "
                 f"a number among the columns, such as {table.feature_names[0]!r}"
             )
-        self.exposure_place_ = table.feature_names.index(self.exposure)
         return table
 
     def _store(self, released: NoisyCounts) -> None:
@@ -167,7 +162,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         """Return the means of rows of the fit's columns, shape (rows, features)."""
         means = exponential(self._linear_predictor(rows))
         if self.exposure_range_ is not None:
-            place = self.exposure_place_
+            place = self.scaling_.names.index(self.exposure or "")
             own = np.where(np.isnan(rows[:, place]), self.scaling_.center[place], rows[:, place])
             means *= own.clip(*self.exposure_range_)
         predicted: Numbers = means.clip(*self.target_range_)

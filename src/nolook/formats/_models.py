@@ -185,18 +185,9 @@ class CountModel(_Model, frozen=True, tag="count model"):
         if not self.visible:
             self._check_hidden(self.deviance_explained)
 
-    def estimator(self) -> Any:  # noqa: ANN401
-        """Return the fitted regression."""
-        model = super().estimator()
-        if model.exposure is not None:
-            model.exposure_place_ = self.features.index(model.exposure)
-        return model
 
-
-_MODELS: dict[str, Any] = {
-    "linear model": LinearModel,
-    "logistic model": LogisticModel,
-    "count model": CountModel,
+_MODELS: dict[Any, Any] = {
+    each.__struct_config__.tag: each for each in (LinearModel, LogisticModel, CountModel)
 }
 
 
