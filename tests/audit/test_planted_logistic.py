@@ -310,7 +310,7 @@ def test_noise_of_a_step_that_is_used_again_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("rows", [0, 1, 10 * ROWS])
 def test_a_table_of_any_length_is_kept_or_not_by_the_released_number(rows, monkeypatch):
-    monkeypatch.setattr(designs, "COPY_BYTES", 20 * ROWS * 2)
+    monkeypatch.setattr(designs, "COPY_BYTES", 80 * ROWS)
     first = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease)
     assert first.rooms[1] > 0  # those before are not kept
     replayed(table_from_arrays(*data(rows, seed=1)), MU, first, LogisticRelease)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -363,3 +364,19 @@ def test_a_table_without_rows_gives_a_finite_model():
         X = np.zeros((0, 2))
         found = recorded(table_from_arrays(X, np.zeros(0)), 10.0 ** (seed - 2), kind=CountRelease)
         assert np.isfinite(found.result.theta).all()
+
+
+@pytest.mark.parametrize("constant", [-1e9, -1e3, -100.0, 100.0, 1e3, 1e9])
+def test_where_noise_leads_far_off_slopes_stay_numbers_to_divide_by(constant, monkeypatch):
+    """A Gram matrix that is noise alone bounds no step: found with 2,000 rows at a mu of .001."""
+    gram, theta = np.diag([10.0, 1.0]), np.array([constant, 0.0])
+    likelihood = CountLikelihood(counts.Steps(counts.LOG, np.zeros(2)), gram, 1.0, 1.0, most=2)
+    blocks = SimpleNamespace(design=SimpleNamespace(on_grid=lambda theta: (theta, 1.0, 1)))
+    assert math.exp(-40.0) <= likelihood.at(blocks, theta).steepest <= 50.0 * (1 + 1e-9)
+    metric = Metric.of_moments(counts.LOG, gram, 1.0, theta, safe=True)
+    assert metric.sigma > 1e-20
+    mixed = metric.mixed((metric.matrix + np.eye(2), metric.sigma))
+    assert np.isfinite(mixed.matrix).all()
+    monkeypatch.setattr(counts, "release_clip", lambda *_: (2, None))
+    likelihood.begin(blocks, theta, None, lambda _: None)
+    assert 1e-10 < math.exp(likelihood.steps.base[0]) < 51.0

@@ -56,6 +56,9 @@ _MOST_DISPERSED = 5.0
 _LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
+# Where noise alone leads far down, a mean's slope is taken for that of this score: it stays a
+# number to divide by.
+_LEAST_SCORE = -40.0
 
 # Deviations of its noise by which a mean must be above 0.
 _DETECTED, _TINY = 2.0, 1e-9
@@ -65,7 +68,7 @@ Matrix = NDArray[np.float64]
 
 
 def _slopes(scores: Vector) -> Vector:
-    return np.exp(np.minimum(scores, math.log(LARGEST_MEAN)))
+    return np.exp(np.clip(scores, _LEAST_SCORE, math.log(LARGEST_MEAN)))
 
 
 #: How means grow.
@@ -130,14 +133,14 @@ class CountLikelihood:
     def at(self, blocks: Blocks, theta: Vector) -> CountModel:
         """Round a model to the rows' grid."""
         mean, deviation = score_law(theta, self.gram)
-        steepest = math.exp(min(mean + _STEEP * deviation, math.log(LARGEST_MEAN)))
+        steepest = float(_slopes(np.array(mean + _STEEP * deviation)))
         return CountModel(*blocks.design.on_grid(theta), steepest)
 
     def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
         """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
         if self.most:
             base = np.zeros(theta.size)
-            base[0] = theta[0]
+            base[0] = min(max(theta[0], math.log(_TINY)), math.log(LARGEST_MEAN))
             self.steps = evolve(self.steps, base=base)
         announce("sizes")
         model = self.at(blocks, theta)
