@@ -27,6 +27,7 @@ from nolook.algorithms.glm.inference import Coefficients, coefficients, explaine
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
+from nolook.kernels.row_models import exponentials
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
@@ -68,7 +69,7 @@ Matrix = NDArray[np.float64]
 
 
 def _slopes(scores: Vector) -> Vector:
-    return np.exp(np.minimum(scores, math.log(LARGEST_MEAN)))
+    return np.minimum(exponentials(scores), LARGEST_MEAN)
 
 
 #: How means grow.
@@ -128,7 +129,7 @@ class CountLikelihood:
     def at(self, blocks: Blocks, theta: Vector) -> CountModel:
         """Round a model to the rows' grid."""
         mean, deviation = score_law(theta, self.gram)
-        steepest = math.exp(min(mean + _STEEP * deviation, math.log(LARGEST_MEAN)))
+        (steepest,) = _slopes(np.array([mean + _STEEP * deviation])).tolist()
         return CountModel(*blocks.design.on_grid(theta), steepest)
 
     def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
