@@ -102,7 +102,8 @@ NOT_ESTIMATED = "not estimated by this method"
     [
         ((), [], 0),
         (("coef_interval_",), [], 2),
-        (("r2_",), ["0.812"], 1),
+        # An interval is not shown without its number.
+        (("r2_",), ["0.812", "0.750 to 0.875"], 2),
         (("r2_", "r2_interval_"), ["0.812", "0.750 to 0.875"], 2),
         (("rmse_interval_",), ["2.00 to 2.50"], 1),
     ],
