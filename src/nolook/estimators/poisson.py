@@ -50,8 +50,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     ----------
     exposure_range_ : tuple of float, or None
         Between which two exposures are clipped, in training and in prediction; found privately.
-    exposure_place_ : int
-        Which of the features that is, if there is one.
+    exposure_place_ : int or None
+        Which of the features exposures are in.
     coef_ : ndarray of shape (n_features_in_,)
         Change in the logarithm of the mean, for one unit of each column.
     intercept_ : float
@@ -91,6 +91,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     deviance_explained_interval_: Numbers | None = None
     influence_bound_: float = math.inf
     exposure_range_: tuple[float, float] | None = None
+    exposure_place_: int | None = None
 
     kind = "count model"
     _measured = ("deviance_explained",)
@@ -137,7 +138,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         most = LARGEST_MEAN * float(released.scaling.scale[-1])
         self.target_range_ = (0.0, 1.0 if released.scaling.binary[-1] else most)
         self.influence_bound_ = released.clip
-        self.exposure_range_ = None if self.exposure is None else released.exposures[1:]
+        if self.exposure is not None:
+            self.exposure_range_ = released.exposures[1:]
         self.deviance_explained_ = model.deviance_explained
         self.deviance_explained_interval_ = model.deviance_explained_interval
 
@@ -148,7 +150,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     @property
     def considered(self) -> NDArray[np.bool_]:
         """Which features may have a coefficient: all but that of exposures."""
-        return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
+        return np.arange(len(self.coef_)) != self.exposure_place_
 
     @property
     def rate_ratio_(self) -> Numbers:
