@@ -136,10 +136,10 @@ def test_arrays_have_names_for_exposures_too():
 
 
 def test_a_model_that_noise_hides_keeps_its_slopes_and_says_nothing_of_them():
-    X, y = data(400)
-    models = [PoissonRegression(0.05, random_state=seed).fit(X, y) for seed in range(8)]
+    X, y = data(1000)
+    models = [PoissonRegression(0.3, random_state=seed).fit(X, y) for seed in range(12)]
     hidden = [model for model in models if not model.visible_]
-    assert len(hidden) >= 4
+    assert len(hidden) >= 3
     for model in hidden:
         assert model.coef_interval_ is model.intercept_interval_ is None
         assert model.rate_ratio_interval_ is None

@@ -271,8 +271,9 @@ class PrivatePipeline(PrivateRegressor):
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
-        told = vars(regressor).items()
-        vars(self).update((k, v) for k, v in told if k.endswith("_") and k not in _OWN)
+        for name, value in vars(regressor).items():
+            if name.endswith("_") and name not in _OWN:
+                setattr(self, name, value)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])
