@@ -13,7 +13,7 @@ from typer.main import get_command
 import nolook
 import nolook.cli
 from nolook import PrivateFitFailed
-from nolook.estimators.catalogue import METHODS
+from nolook.estimators.catalogue import METHODS, MODELS
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
 from tests.report.command import BUDGET, columns, write_table
@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch) -> Path:
 def test_an_option_in_the_catalogue_is_one_of_fit():
     options = get_command(nolook.cli.app).commands["fit"].params
     known = {flag for option in options for flag in option.opts}
-    assert {option.flag for entry in METHODS.values() for option in entry.options} <= known
+    assert {option.flag for entry in MODELS.values() for option in entry.options} <= known
 
 
 def names_in(folder: Path) -> set[str]:
@@ -102,7 +102,8 @@ NOT_ESTIMATED = "not estimated by this method"
     [
         ((), [], 0),
         (("coef_interval_",), [], 2),
-        (("r2_",), ["0.812"], 1),
+        # An interval is not shown without its number.
+        (("r2_",), ["0.812", "0.750 to 0.875"], 2),
         (("r2_", "r2_interval_"), ["0.812", "0.750 to 0.875"], 2),
         (("rmse_interval_",), ["2.00 to 2.50"], 1),
     ],

@@ -16,13 +16,14 @@ from nolook.estimators.base import ESTIMATES
 from nolook.report.model_findings import model_findings
 from tests.contracts import estimators
 from tests.contracts.columns import column, with_columns
-from tests.contracts.estimators import ESTIMATORS, FAILURES, REGRESSORS, results
+from tests.contracts.estimators import ESTIMATORS, FAILURES, NUMBERS, REGRESSORS, results
 from tests.contracts.releases import published
 from tests.contracts.releases import regression as data
 
 ROWS = 8000
 every_estimator = pytest.mark.parametrize("row", ESTIMATORS.values(), ids=ESTIMATORS)
 every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRESSORS)
+every_model_of_numbers = pytest.mark.parametrize("row", NUMBERS.values(), ids=NUMBERS)
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
@@ -132,7 +133,7 @@ def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
     assert fitted.score(X, y) > 0.4
 
 
-@with_columns(REGRESSORS)
+@with_columns(NUMBERS)
 def test_a_degenerate_target_gets_an_ordinary_answer(row, name):
     X, _ = data()
     fitted = row.make(random_state=0).fit(X, column(name, ROWS))
@@ -152,7 +153,7 @@ def test_duplicate_columns_share_their_coefficient(row):
     assert abs(fitted.coef_[0] - fitted.coef_[1]) < row.duplicates_apart
 
 
-@every_regressor
+@every_model_of_numbers
 @pytest.mark.parametrize("factor", [1000.0, 2.0**-40])
 def test_units_change_predictions_only_as_in_least_squares(row, factor):
     X, y = data(20_000)
@@ -163,7 +164,7 @@ def test_units_change_predictions_only_as_in_least_squares(row, factor):
     assert max(scores) - min(scores) < 0.02
 
 
-@every_regressor
+@every_model_of_numbers
 def test_predictions_on_far_inputs_stay_in_the_private_range(row):
     fitted = row.make(random_state=0).fit(*data())
     low, high = fitted.target_range_
@@ -171,7 +172,7 @@ def test_predictions_on_far_inputs_stay_in_the_private_range(row):
     assert ((low <= predicted) & (predicted <= high)).all()
 
 
-@every_regressor
+@every_model_of_numbers
 def test_predictions_of_a_target_of_0_and_1_by_type_stay_between_them(row, tmp_path):
     X, y = data()
     public = {"bound_X": 40.0, "bound_y": 2.0}
@@ -189,7 +190,7 @@ def test_predictions_of_a_target_of_0_and_1_by_type_stay_between_them(row, tmp_p
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@every_regressor
+@every_model_of_numbers
 def test_in_a_pipeline_and_a_grid_search(row):
     X, y = data()
     pipeline = make_pipeline(nolook.QuantileScaler(), row.make())

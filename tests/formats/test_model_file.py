@@ -13,6 +13,7 @@ from nolook import LinearRegression, ModelFileError, ParameterError
 from nolook.algorithms.scaling import Scaling
 from tests.formats.edited import put, refusal
 from tests.formats.releases import bits
+from tests.report.golden_pages import counting
 from tests.report.hand_made import (
     OPTIONAL,
     choosing,
@@ -111,6 +112,33 @@ HIDDEN = "no estimates"
 def test_impossible_contents_of_special_models_are_refused(tmp_path, make, change, expected):
     document = saved(make(fitted(NAMES)), tmp_path)
     assert expected in refusal(tmp_path, json.dumps(document | change))
+
+
+@pytest.mark.parametrize(
+    ("visible", "path", "value", "expected"),
+    [
+        (True, ("parameters", "exposure"), None, "exposure_range with an exposure"),
+        (True, ("exposure_range",), None, "exposure_range with an exposure"),
+        (True, ("parameters", "exposure"), "hours", "parameters.exposure to be a feature"),
+        (True, ("parameters", "exposure"), "visits", "parameters.exposure to be a feature"),
+        (True, ("exposure_range",), [-1.0, 5.0], "exposure_range to be above 0"),
+        (True, ("exposure_range",), [0.0, 5.0], "exposure_range to be above 0"),
+        (True, ("exposure_range",), [6.0, 5.0], "exposure_range to be above 0"),
+        (True, ("target_range",), [-1.0, 5.0], "target_range to be above 0"),
+        (True, ("target_range",), [6.0, 5.0], "target_range to be above 0"),
+        (True, ("deviance_explained",), 1.5, "deviance_explained"),
+        (True, ("influence_bound",), 0.0, "influence_bound"),
+        (True, ("influence_bound",), None, "influence_bound"),
+        (False, ("deviance_explained",), 0.5, "no estimates where nothing is visible"),
+        (False, ("intercept_interval",), [0.0, 1.0], "no estimates where nothing is visible"),
+        (False, ("coef_interval",), [[0.0, 1.0]] * 3, "no estimates where nothing is visible"),
+    ],
+)
+def test_impossible_contents_of_a_model_of_counts_are_refused(
+    tmp_path, visible, path, value, expected
+):
+    model = counting(exposure="days", exposures=(3.0, 750.0), visible=visible)
+    assert expected in refusal(tmp_path, json.dumps(put(saved(model, tmp_path), path, value)))
 
 
 def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):

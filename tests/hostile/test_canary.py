@@ -28,7 +28,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from nolook.estimators.catalogue import METHODS, SELECTORS
+from nolook.estimators.catalogue import COUNTS, METHODS, SELECTORS
 from nolook.tables import Table, read_table, table_from_arrays
 from tests.hostile.arbitrary import store
 from tests.hostile.commands import COMMANDS as RELEASES
@@ -161,6 +161,8 @@ COMMANDS = {
     "a constant": "fit T --target y --epsilon 0.01 --delta 1e-6 --features a --method tukey "
     "--on-failure constant",
     "boosted": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b --method boosted-adassp",
+    "counts": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b --method poisson "
+    "--exposure b",
     "chosen": "fit T --target y --epsilon 3 --delta 1e-6 --features a,b,whole --select 1 "
     "--method adassp",
     "select": "select T --target y -k 1 --epsilon 1 --features a,b,whole",
@@ -211,7 +213,8 @@ def test_commands(folder, listening, name, ending):
 
 
 ARRAYS = {
-    **{entry.kind: (entry.load(), False) for entry in METHODS.values()},
+    **{entry.kind: (entry.load(), False) for entry in (METHODS | COUNTS).values()},
+    "exposure": (partial(nolook.PoissonRegression, exposure="x0"), False),
     **{entry.kind: (partial(entry.load(), k=1), False) for entry in SELECTORS.values()},
     "LogisticRegression": (nolook.LogisticRegression, False),
     "classes": (partial(nolook.LogisticRegression, classes=("no", "yes")), False),

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 import nolook
 import nolook.cli
-from nolook.estimators.catalogue import METHODS, SELECTORS
+from nolook.estimators.catalogue import COUNTS, METHODS, SELECTORS
 from tests.hostile.arbitrary import NAMES, odd_values
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import Charged, attempt, inputs, run
@@ -24,7 +24,10 @@ PROBABILITIES = 1.0 / (1.0 + np.exp(-y))
 # Parameters that make a fit cheap, since most inputs change another one.
 CHEAP = {nolook.BoostedAdaSSPRegressor: {"n_rounds": 3}}
 ESTIMATORS = {
-    **{kind: (CHEAP.get(kind, {}), (X, y)) for kind in (one.load() for one in METHODS.values())},
+    **{
+        kind: (CHEAP.get(kind, {}), (X, y))
+        for kind in (one.load() for one in (METHODS | COUNTS).values())
+    },
     **{entry.load(): ({"k": 1}, (X, y)) for entry in SELECTORS.values()},
     nolook.LogisticRegression: ({}, (X, y > 0)),
     nolook.QuantileScaler: ({}, (X,)),

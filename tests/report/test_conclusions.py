@@ -20,6 +20,7 @@ from nolook.report.page import render_page
 from nolook.report.sections import cautions, in_short
 from nolook.report.wording import estimated, number, with_error
 from tests.report import golden_pages as made
+from tests.report.golden_pages import counting
 from tests.report.hand_made import Choosy, choosing, current, dropping, fitted, guarantee, without
 from tests.report.pages import Page, of_table
 
@@ -111,6 +112,52 @@ def test_points_are_those_of_the_average_chance():
     found = re.search(r"that is ([\d.]+) points higher than the average of ([\d.]+) %", said(model))
     assert float(found[1]) == pytest.approx(points, rel=0.05)
     assert float(found[2]) == pytest.approx(100 * base, abs=0.1)
+
+
+def test_per_cents_are_those_of_the_mean():
+    words = said(counting())
+    # A unit of a column whose scale is 10 multiplies the mean by exp(.035).
+    found = re.search(r"age goes with a mean of visits that is ([\d.]+) % higher \((.*?)\)", words)
+    assert float(found[1]) == pytest.approx(100 * math.expm1(0.035), rel=0.01)
+    ends = [float(end) for end in found[2].split(" to ")]
+    assert ends == pytest.approx([100 * math.expm1(0.031), 100 * math.expm1(0.039)], rel=0.01)
+    assert "Nothing can be said of how <b>income</b> goes together with visits." in words
+    assert "accounts for 12.5 % of how visits deviates from its mean (10.0 to 15.0 %)" in words
+
+
+def test_a_falling_mean_is_lower_and_at_most_by_all_of_it():
+    model = counting()
+    model.coef_, model.coef_interval_ = -100.0 * model.coef_, -100.0 * model.coef_interval_[:, ::-1]
+    found = re.search(
+        r"age goes with a mean of visits that is ([\d.]+) % lower \((.*?)\)", said(model)
+    )
+    assert float(found[1]) == pytest.approx(97.0, abs=0.1)
+    assert all(0.0 < float(end) <= 100.0 for end in found[2].split(" to "))
+    model.coef_, model.coef_interval_ = -1e6 * model.coef_, -1e6 * model.coef_interval_[:, ::-1]
+    assert "inf" not in said(model)
+    assert "nan" not in said(model)
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_of_exposures_nothing_is_said_but_that_the_mean_is_in_proportion(visible):
+    model = counting(exposure="days", exposures=(3.0, 750.0), visible=visible)
+    words = said(model)
+    assert "days" not in words
+    assert "Chosen" not in words
+    told = str(model.summary())
+    assert ("in proportion to days, clipped to 3 to 750" in told) == visible
+    assert [one.name for one in model.coefficients][-1] == "intercept"
+    assert "days" not in [one.name for one in model.coefficients]
+
+
+def test_of_a_model_of_counts_that_noise_hides_no_coefficient_is_printed():
+    model = counting(visible=False)
+    assert model.coef_.any()
+    assert "did not stand out from the noise" in said(model)
+    told = " ".join(str(model.summary()).split())
+    assert "Nothing is said of the coefficients; predictions stay near the mean" in told
+    assert "Rate ratio" not in told
+    assert [one.name for one in model.coefficients] == ["intercept"]
 
 
 @given(finite, st.floats(1e-3, 1e6), st.floats(1e-3, 1e6))

@@ -22,7 +22,7 @@ PAPER = (8.5 * 96 - 2 * 15 / 25.4 * 96, 11 * 96 - 2 * 15 / 25.4 * 96)
 SAMPLE = (
     *("clipped", "logistic", "levels", "many-features", "not-visible", "seeded", "selected"),
     *("distribution", "quantiles", "roc", "evaluation", "ledger", "ledger-units", "names"),
-    "cross-validation",
+    *("cross-validation", "counts-exposure"),
 )
 # A picture of coefficients stays as wide as names without a place to break.
 WIDE = {"names", "dropped"}

@@ -22,7 +22,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.wording import estimated
-from tests.report.golden_pages import NASTY, classified_model
+from tests.report.golden_pages import NASTY, classified_model, counting
 from tests.report.hand_made import (
     choosing,
     counted,
@@ -61,6 +61,7 @@ def releases():
     return {
         "linear": counted(current(fitted())),
         "logistic": classified_model(),
+        "counts": counting(exposure="days", exposures=(3.0, 750.0)),
         "selection": nolook.KendallSelector(k=1).fit(X, happened),
         "scaler": nolook.QuantileScaler().fit(X),
         "ecdf": nolook.ECDF(grid=GRID).fit(first),
@@ -77,8 +78,8 @@ def releases():
 
 
 KINDS = [
-    *("linear", "logistic", "selection", "scaler", "ecdf", "quantiles", "roc", "calibration"),
-    *("evaluation", "cross-validation"),
+    *("linear", "logistic", "counts", "selection", "scaler", "ecdf", "quantiles", "roc"),
+    *("calibration", "evaluation", "cross-validation"),
 ]
 DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
 

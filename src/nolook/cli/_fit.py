@@ -21,6 +21,7 @@ from nolook.cli._options import (
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
+    COUNTS,
     DEFAULT_CLASSIFIER,
     DEFAULT_METHOD,
     DEFAULT_SELECTOR,
@@ -113,7 +114,7 @@ def fit(
     if not model.visible_:
         predicts = "the same number for every row"
         if chosen not in METHODS:
-            predicts = "hardly more than the mean"
+            predicts = f"hardly more than the {'mean' if chosen in COUNTS else 'base rate'}"
         raise TargetNotVisible(
             f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
             f"({one_line(release.output)} predicts {predicts}; the budget is spent)"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nolook.algorithms.glm.inference import Coefficients
     from nolook.algorithms.whitening import Spread
 
-__all__ = ["GeneralisedLinearModel", "exponential", "in_ratios"]
-
 Numbers = NDArray[np.float64]
 
 

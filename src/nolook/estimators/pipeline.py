@@ -37,7 +37,7 @@ __all__ = ["PrivatePipeline", "make_private_pipeline"]
 # What the regression says of the columns chosen, or of its own part: not of the whole pipeline.
 _OWN = frozenset({
     "n_features_in_", "feature_names_in_", "coef_", "coef_interval_", "chosen_", "clipped_share_",
-    "privacy_", "recipe_",
+    "weight_norm_", "influence_bound_", "privacy_", "recipe_",
 })  # fmt: skip
 
 
@@ -271,8 +271,9 @@ class PrivatePipeline(PrivateRegressor):
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
-        told = vars(regressor).items()
-        self.__dict__.update((k, v) for k, v in told if k.endswith("_") and k not in _OWN)
+        for name, value in vars(regressor).items():
+            if name.endswith("_") and name not in _OWN:
+                setattr(self, name, value)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])

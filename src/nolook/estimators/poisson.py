@@ -130,9 +130,11 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self._store_scaling(released.scaling)
         self.visible_ = released.visible
         self._keep_coefficients(model.known, released)
-        self.target_range_ = (0.0, LARGEST_MEAN * float(released.scaling.scale[-1]))
+        most = LARGEST_MEAN * float(released.scaling.scale[-1])
+        self.target_range_ = (0.0, 1.0 if released.scaling.binary[-1] else most)
         self.influence_bound_ = released.clip
-        self.exposure_range_ = None if self.exposure is None else released.exposures[1:]
+        if self.exposure is not None:
+            self.exposure_range_ = released.exposures[1:]
         self.deviance_explained_ = model.deviance_explained
         self.deviance_explained_interval_ = model.deviance_explained_interval
 

@@ -180,14 +180,16 @@ class CountModel(_Model, frozen=True, tag="count model"):
         super().__post_init__()
         expect(0.0 <= self.target_range[0] <= self.target_range[1], "target_range to be above 0")
         named = self.parameters["exposure"]
+        least, most = self.exposure_range or (1.0, 1.0)
+        expect(0.0 < least <= most, "exposure_range to be above 0")
         expect((named is None) == (self.exposure_range is None), "exposure_range with an exposure")
         expect(named is None or named in self.features, "parameters.exposure to be a feature")
         if not self.visible:
             self._check_hidden(self.deviance_explained)
 
 
-_MODELS: dict[Any, Any] = {
-    each.__struct_config__.tag: each for each in (LinearModel, LogisticModel, CountModel)
+_MODELS: dict[str, Any] = {
+    str(each.__struct_config__.tag): each for each in (LinearModel, LogisticModel, CountModel)
 }
 
 

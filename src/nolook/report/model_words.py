@@ -459,7 +459,7 @@ class CountWords(LinearWords):
             return f"How well it predicts is {HIDDEN}."
         shown, between = percent(explained.value, explained.ends)
         return (
-            f"The model explains {shown} of how ", self.target,
+            f"The model accounts for {shown} of how ", self.target,
             f" deviates from its mean{_in_brackets(between)}.",
         )  # fmt: skip
 

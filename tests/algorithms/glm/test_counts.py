@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import math
+from itertools import product
 from operator import attrgetter
 
 import numpy as np
@@ -232,6 +233,17 @@ def test_whatever_the_targets_all_is_finite(kind, mu, rows):
     assert not np.isinf(model.known.coef_interval).any()
     assert np.isfinite(found.score_moments).all()
     assert np.isfinite(found.fit).all()
+
+
+@pytest.mark.parametrize("mu", [1e-7, 1e-4, 1e-3, 3e-3])
+def test_with_hardly_any_budget_nothing_raises(mu):
+    """Steps that noise leads far below any mean: exponentials are cut there."""
+    X, y = data(200)
+    for rows, seed in product((0, 1, 200), range(12)):
+        found = run(X[:rows], y[:rows], mu, seed)
+        assert np.isfinite(found.theta).all()
+        assert np.isfinite(found.curvature[0]).all()
+        assert np.isfinite(counts_model(found).known.intercept)
 
 
 @pytest.mark.parametrize("mu", [0.3, 1e5])

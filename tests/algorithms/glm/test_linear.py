@@ -160,6 +160,21 @@ def test_of_an_invisible_target_only_the_scaling_is_returned():
         assert np.isfinite(found.center).all()
 
 
+def test_of_an_invisible_target_only_the_private_centre_is_kept():
+    X, y = data(20)
+    models = [LinearRegression(0.05, random_state=seed).fit(X, y) for seed in range(8)]
+    hidden = [model for model in models if not model.visible_]
+    assert len(hidden) >= 6
+    for model in hidden:
+        assert not model.coef_.any()
+        assert model.intercept_ == model.scaling_.center[-1]
+        assert model.coef_interval_ is model.intercept_interval_ is None
+        assert model.r2_ is model.rmse_ is model.spread_ is None
+        assert model.weight_norm_ == model.influence_bound_ == math.inf
+        assert model.clipped_share_.shape == (5,)
+        assert np.isfinite(model.clipped_share_).all()
+
+
 def skewed(rows):
     """Return a target most of whose values are equal, and the largest."""
     generator = np.random.default_rng(0)

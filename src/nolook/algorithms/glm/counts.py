@@ -26,6 +26,7 @@ from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
+from nolook.kernels.row_models import exponentials
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
@@ -57,8 +58,6 @@ _LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
 # Where noise alone leads far down, a mean's slope is taken for that of this score: it stays a
-# number to divide by.
-_LEAST_SCORE = -40.0
 
 # Deviations of its noise by which a mean must be above 0.
 _DETECTED, _TINY = 2.0, 1e-9
@@ -68,7 +67,7 @@ Matrix = NDArray[np.float64]
 
 
 def _slopes(scores: Vector) -> Vector:
-    return np.exp(np.clip(scores, _LEAST_SCORE, math.log(LARGEST_MEAN)))
+    return np.minimum(exponentials(scores), LARGEST_MEAN)
 
 
 #: How means grow.
@@ -133,7 +132,7 @@ class CountLikelihood:
     def at(self, blocks: Blocks, theta: Vector) -> CountModel:
         """Round a model to the rows' grid."""
         mean, deviation = score_law(theta, self.gram)
-        steepest = float(_slopes(np.array(mean + _STEEP * deviation)))
+        (steepest,) = _slopes(np.array([mean + _STEEP * deviation])).tolist()
         return CountModel(*blocks.design.on_grid(theta), steepest)
 
     def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
