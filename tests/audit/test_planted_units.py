@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from nolook.algorithms import sublasso, tukey
+from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.grids import LinearGrid
@@ -73,9 +76,12 @@ def check(unit, mu=MU, kind=LinearRelease):
     return check_neighbours(*pair, mu, kind=kind)
 
 
+@pytest.mark.parametrize(
+    "kind", [LogisticRelease, CountRelease, partial(CountRelease, exposure="x2")]
+)
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_unit_is_within_every_sensitivity_of_a_row_of_two_classes(unit):
-    assert max(check(unit, kind=LogisticRelease)) <= 1.0
+def test_a_unit_is_within_every_sensitivity_of_a_row_of_other_models(unit, kind):
+    assert max(check(unit, kind=kind)) <= 1.0
 
 
 @pytest.mark.parametrize("unit", UNITS)
