@@ -150,7 +150,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     @property
     def considered(self) -> NDArray[np.bool_]:
         """Which features may have a coefficient: all but that of exposures."""
-        return np.arange(len(self.coef_)) != self.exposure_place_
+        others: NDArray[np.bool_] = np.arange(len(self.coef_)) != self.exposure_place_
+        return others
 
     @property
     def rate_ratio_(self) -> Numbers:
