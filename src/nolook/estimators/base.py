@@ -377,6 +377,35 @@ class PrivateModel(PrivateEstimator):
             for name in part._measured
         )
 
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the target; inputs are clipped as in training, numbers to `target_range_`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Of a classifier the likelier class of each row, an entry of `classes_`.
+
+        Raises
+        ------
+        TableError
+            If X is not a table of numbers, or has a missing or infinite value (unless the model was
+            fitted with ``missing="centre"``).
+        ValueError
+            If its columns are not those of the fit.
+        """
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        with undisturbed():
+            return self._predict(rows)
+
+    def _predict(self, rows: NDArray[np.float64]) -> NDArray[Any]:
+        """Predict for rows of the fit's columns, shape (rows, features); NaN where none is."""
+        raise NotImplementedError
+
     def _columns(self) -> dict[str, Any]:
         found = self.coefficients
         low, high = np.array([one.ends or (np.nan, np.nan) for one in found]).T
@@ -435,30 +464,6 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         """Return R2 on rows. That of private rows is not private; a warning says so if it can."""
         warn_of_score(self, X)
         return float(super().score(X, y, sample_weight))
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the target; inputs are clipped as in training, predictions to `target_range_`.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        Raises
-        ------
-        TableError
-            If X is not a table of numbers, or has a missing or infinite value (unless the model was
-            fitted with ``missing="centre"``).
-        ValueError
-            If its columns are not those of the fit.
-        """
-        check_is_fitted(self)
-        rows = prediction_rows(self, X)
-        with undisturbed():
-            return self._predict(rows)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.

@@ -198,23 +198,6 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         """
         return class_probabilities(self.decision_function(X))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likelier class of each row; see `decision_function`.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
-        check_is_fitted(self)
-        rows = prediction_rows(self, X)
-        with undisturbed():
-            return self._predict(rows)
-
     def _predict(self, rows: Numbers) -> NDArray[Any]:
         """Return the likelier class of rows of the fit's columns, shape (rows, features)."""
         likelier: NDArray[Any] = self.classes_[(self._linear_predictor(rows) > 0.0).astype(np.intp)]

@@ -187,6 +187,8 @@ class PrivatePipeline(PrivateRegressor):
         self.regressor = regressor
         self.split = split
 
+    spread_: Any = None
+
     kind = "pipeline"
     _ledger_label = "feature selection and regression"
 

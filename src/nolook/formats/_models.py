@@ -26,6 +26,11 @@ _Share = Annotated[float, Meta(ge=0, le=1)]
 _Least1 = Annotated[float, Meta(le=1)]
 
 
+# What is null where nothing is visible.
+_ESTIMATES = ("coef", "intercept", "r2", "rmse", "pseudo_r2", "auc", "deviance_explained")
+_HIDDEN = {*_ESTIMATES[2:], *(f"{name}_interval" for name in _ESTIMATES)}
+
+
 class Scales(Content, frozen=True):
     """How columns were standardised, the target last; null stands for no limit."""
 
@@ -77,6 +82,9 @@ class _Model(Fitted, frozen=True):
             found = attrgetter(key)(self)
             expect(found is None or np.shape(found) == shape, f"{key} to have {shape[0]} entries")
         expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
+        if not getattr(self, "visible", self.scaling.visible[-1]):
+            known = self.fields(lambda name: name in _HIDDEN and getattr(self, name) is not None)
+            expect(not known, "no estimates where nothing is visible")
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted model: what is null is as its class says."""
@@ -87,11 +95,6 @@ class _Model(Fitted, frozen=True):
             if value is not None:
                 setattr(model, f"{name}_", np.array(value) if isinstance(value, list) else value)
         return model
-
-    def _check_hidden(self, *estimates: object) -> None:
-        ends = self.coef_interval, self.intercept_interval
-        known = any(one is not None for one in (*ends, *estimates))
-        expect(not known, "no estimates where nothing is visible")
 
 
 class LinearModel(_Model, frozen=True, tag="linear model"):
@@ -116,7 +119,6 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
         if not self.scaling.visible[-1]:
             expect(not self.coef.any(), "coef to hold zeros where nothing is visible")
-            self._check_hidden(self.r2, self.r2_interval, self.rmse, self.rmse_interval)
         if self.chosen is not None:
             places = set(self.chosen.tolist())
             once = len(places) == len(self.chosen) and places <= set(range(len(self.coef)))
@@ -153,8 +155,6 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
         super().__post_init__()
         declared_classes(self.classes)
         expect(self.clipped_share is not None, "clipped_share")
-        if not self.visible:
-            self._check_hidden(self.pseudo_r2, self.auc)
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted classifier."""
@@ -179,13 +179,10 @@ class CountModel(_Model, frozen=True, tag="count model"):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect(0.0 <= self.target_range[0] <= self.target_range[1], "target_range to be above 0")
-        named = self.parameters["exposure"]
-        least, most = self.exposure_range or (1.0, 1.0)
-        expect(0.0 < least <= most, "exposure_range to be above 0")
-        expect((named is None) == (self.exposure_range is None), "exposure_range with an exposure")
+        named, ends = self.parameters["exposure"], self.exposure_range
+        expect(ends is None or 0.0 < ends[0] <= ends[1], "exposure_range to be above 0")
+        expect((named is None) == (ends is None), "exposure_range with an exposure")
         expect(named is None or named in self.features, "parameters.exposure to be a feature")
-        if not self.visible:
-            self._check_hidden(self.deviance_explained)
 
 
 _MODELS: dict[str, Any] = {

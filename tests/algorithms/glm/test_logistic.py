@@ -75,12 +75,17 @@ def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
         np.testing.assert_allclose(found.theta, likeliest(found, X, y), atol=0.03)
 
 
-@pytest.mark.parametrize("mu", [1.0, 1e5])
-def test_steep_odds_are_reached(mu):
+@pytest.mark.parametrize(("mu", "fits"), [(1.0, 6), (1e5, 1)])
+def test_steep_odds_are_reached(mu, fits):
     X, y = data(20_000, steepness=10.0)
-    found = run(X, y, mu)
-    best = loss(found, X, y, likeliest(found, X, y))
-    assert loss(found, X, y, found.theta) <= 1.03 * best
+    ratios = []
+    for seed in range(fits):
+        found = run(X, y, mu, seed)
+        best = loss(found, X, y, likeliest(found, X, y))
+        ratios.append(loss(found, X, y, found.theta) / best)
+    # At mu 1 it is 1.018 on average, with a deviation of .011.
+    assert np.mean(ratios) <= 1.03
+    assert max(ratios) <= 1.08
 
 
 def test_rows_that_lose_weight_keep_their_probabilities():

@@ -57,8 +57,6 @@ _MOST_DISPERSED = 5.0
 _LEAST_EXPOSURE = 1.0 / 64.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
-# Where noise alone leads far down, a mean's slope is taken for that of this score: it stays a
-
 # Deviations of its noise by which a mean must be above 0.
 _DETECTED, _TINY = 2.0, 1e-9
 

@@ -62,9 +62,14 @@ class NoisyLogistic(NoisyLikelihood):
     score_sigma: float
 
 
+def _slopes(scores: Vector) -> Vector:
+    found: Vector = expit(scores) * expit(-scores)
+    return found
+
+
 #: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
 #: most 1/4, and where the scores' law is far from normal its mean is no guide.
-LOGISTIC = Family(lambda scores: expit(scores) * expit(-scores), 1.0 / 8.0)
+LOGISTIC = Family(_slopes, 1.0 / 8.0)
 
 
 @frozen
