@@ -256,7 +256,7 @@ def test_after_an_interruption_the_terminal_says_what_was_charged(here, place, c
 def test_an_interrupted_prediction_costs_nothing(here, cli, monkeypatch):
     assert cli(*FIT, "--quiet").status == 0
 
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("nolook.estimators.adassp.AdaSSPRegressor.predict", stop)

@@ -11,7 +11,8 @@ import pytest
 from scipy.optimize import root
 
 from nolook.algorithms.glm import designs
-from nolook.algorithms.glm.counts import CountRelease, counts_model, exposure_range
+from nolook.algorithms.glm.counts import CountRelease, exposure_range
+from nolook.algorithms.glm.counts_inference import counts_model
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.grid_models import LARGEST_MEAN

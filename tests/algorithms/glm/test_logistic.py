@@ -96,13 +96,13 @@ def test_rows_that_lose_weight_keep_their_probabilities():
     y = generator.random(len(X)) < expit(1.5 * X[:, 0] + X[:, 1:] @ [0.5, -0.5, 0.0] - 0.5)
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
     declared = pd.DataFrame(columns | {"x0": X[:, 0] == 1.0, "y": y})
-    # As where noise is large, but for the noise.
+    # As where noise is large, but for the noise; the deviation of the flag's effect is .1.
     found = recorded(read_table(declared, "y"), 0.1, noise=False, kind=LogisticRelease).result
     rows, factors = standardised(found, X)
     assert factors[X[:, 0] == 1.0].max() < 0.5
     coef, _ = found.scaling.original_units(found.spread.model(found.theta))
     plain = Likelihood(C=np.inf, tol=1e-10).fit(X, y).coef_[0]
-    np.testing.assert_allclose(coef, plain, atol=0.1)
+    np.testing.assert_allclose(coef, plain, atol=0.15)
     # The likeliest model of rows that are shortened inside the mean has three times the effect.
     lengths = np.linalg.norm(rows[:, 1:], axis=1)
     short = rows[:, 1:] * np.minimum(1.0, found.norm / lengths)[:, None]
