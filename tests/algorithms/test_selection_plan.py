@@ -114,9 +114,9 @@ def test_what_permute_and_flip_is_worth():
 def test_planning_takes_no_time(k):
     own = Budget(0.731, 1e-7)
     selection_plan(k, own, bound=True)  # loads what it needs
-    start = time.perf_counter()
+    start = time.thread_time()  # without what other processes take
     selection_plan(k, evolve(own, epsilon=0.732), bound=True)
-    assert time.perf_counter() - start < 1.0  # ten times what it takes
+    assert time.thread_time() - start < 1.0  # ten times what it takes
 
 
 def test_a_budget_too_small_for_any_choice_is_refused():

@@ -34,7 +34,10 @@ def at(value, path):
 
 
 def put(value, path, entry):
-    """Return a copy with another value at a place."""
-    changed = copy.deepcopy(value)
-    at(changed, path[:-1])[path[-1]] = entry
+    """Return a copy with another value at a place, which shares all else."""
+    if not path:
+        return entry
+    changed = copy.copy(value)
+    # The last key may be new.
+    changed[path[0]] = put(value[path[0]], path[1:], entry) if path[1:] else entry
     return changed
