@@ -13,7 +13,7 @@ says that many of the column's values were clipped, so that its slope is about t
 from __future__ import annotations
 
 import numpy as np
-from nolook.report.linear_words import marked
+from nolook.report.model_words import words_of
 from scipy.special import expit
 
 import nolook
@@ -82,7 +82,7 @@ def fits(method, name, rows, runs):
         model.fit(*drawn(name, rows, run, method == "logistic"))
         ends = [np.nan, np.nan] if model.coef_interval_ is None else model.coef_interval_[0]
         slope = float(model.coef_[0])
-        found.append([slope, *map(float, ends), float(slope != 0.0 and marked(model)[0])])
+        found.append([slope, *map(float, ends), float(slope != 0.0 and words_of(model).marked()[0])])
     return found
 
 

@@ -11,8 +11,9 @@ import pytest
 from scipy.optimize import root
 
 from nolook.algorithms.glm import designs
-from nolook.algorithms.glm.counts import CountRelease, exposure_range
+from nolook.algorithms.glm.counts import LOG, CountRelease, exposure_range
 from nolook.algorithms.glm.counts_inference import counts_model
+from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.grid_models import LARGEST_MEAN
@@ -309,7 +310,8 @@ def exact_deviances(found, X, y):
     """Return the sums of the deviances from the mean, and from the model."""
     rows, _, targets = standardised(found, X, y)
     counts, sums = targets.clip(0.0), []
-    base = math.exp(found.steps.base[0])
+    # The mean that the model gives rows with normal scores.
+    base = float(LOG.weights(*score_law(found.theta, found.gram)).sum())
     for mean in (np.full(len(y), base), means_of(rows, found.theta)):
         own = counts * np.log(np.where(counts > 0, counts, 1.0) / mean)
         each = 2.0 * (own - counts + mean)

@@ -44,6 +44,7 @@ from nolook.tables import Table
 from nolook.tables.table import Weights
 
 __all__ = [
+    "LOG",
     "CountRelease",
     "ExposedDesign",
     "NoisyCounts",
@@ -213,7 +214,8 @@ class CountRelease(Frame):
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         announce("fit")
         model = likelihood.at(blocks, found.theta)
-        exact = blocks.fold(ModelDeviances(model, mean, blocks.whole)).value
+        constant = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
+        exact = blocks.fold(ModelDeviances(model, constant, blocks.whole)).value
         fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
         announce("scores")
         moments = release_score_moments(

@@ -102,6 +102,11 @@ class Family:
     #: The curvature that gradients show may be so many times the metric's.
     secants: tuple[float, float] = (0.25, 1.0)
 
+    def weights(self, mean: float, deviation: float) -> Vector:
+        """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
+        weights: Vector = NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES)
+        return weights
+
 
 @frozen(eq=False)
 class Metric:
@@ -120,7 +125,7 @@ class Metric:
         with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
         """
         mean, deviation = score_law(theta, gram)
-        weights = NORMAL_WEIGHTS * family.slopes(mean + deviation * NORMAL_PLACES)
+        weights = family.weights(mean, deviation)
         level, slope, bend = (float(weights @ NORMAL_PLACES**power) for power in range(3))
         factor = max(level, family.least) if safe else level
         matrix = factor * gram
