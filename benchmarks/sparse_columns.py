@@ -13,11 +13,11 @@ says that many of the column's values were clipped, so that its slope is about t
 from __future__ import annotations
 
 import numpy as np
-from nolook.report.model_words import words_of
 from scipy.special import expit
 
 import nolook
 from benchmarks.harness import in_parallel, main
+from nolook.report.model_words import words_of
 
 EPSILON, DELTA = 1.0, 1e-6
 ROWS = (20_000, 5_000)
