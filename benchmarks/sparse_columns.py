@@ -82,7 +82,8 @@ def fits(method, name, rows, runs):
         model.fit(*drawn(name, rows, run, method == "logistic"))
         ends = [np.nan, np.nan] if model.coef_interval_ is None else model.coef_interval_[0]
         slope = float(model.coef_[0])
-        found.append([slope, *map(float, ends), float(slope != 0.0 and words_of(model).marked()[0])])
+        named = slope != 0.0 and words_of(model).marked()[0]
+        found.append([slope, *map(float, ends), float(named)])
     return found
 
 
