@@ -301,13 +301,40 @@ class LinearWords:
 
 
 @frozen
-class LogisticWords(LinearWords):
+class RatioWords(LinearWords):
+    """What is said of a model whose coefficients are logarithms of ratios."""
+
+    not_visible = "what the columns tell of it did not stand out from the noise"
+    #: Where predictions stay if nothing stood out.
+    usual: ClassVar[str]
+
+    def last_cell(self, one: Coefficient) -> str:
+        """Return what a unit of a column multiplies by, and its interval if known."""
+        ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
+        value, between = estimated(_exponential(one.value), ends, "")
+        return f"{value}{_in_brackets(between)}"
+
+    def constant(self, why: str) -> str:  # noqa: ARG002 -- as of others
+        """Say that nothing stood out, and what is predicted then."""
+        return (
+            "What the columns tell of the target did not stand out from the noise. Nothing is said "
+            f"of the coefficients; predictions stay near the {self.usual}. The budget is spent in "
+            "full."
+        )
+
+    def too_few(self) -> str:
+        """Say why there may be too few rows."""
+        return f"there are too few {self.counted} for this budget, or the columns tell little of it"
+
+
+@frozen
+class LogisticWords(RatioWords):
     """What is said of a model of two classes."""
 
     of = "the log-odds of "
     beside = "Odds ratio"
+    usual = "base rate"
     scales_target = False
-    not_visible = "what the columns tell of it did not stand out from the noise"
     cut = ()
     _measured_by = "noisy counts"
 
@@ -331,10 +358,6 @@ class LogisticWords(LinearWords):
             "0."
         )
 
-    def last_cell(self, one: Coefficient) -> str:
-        """Return what a unit of a column multiplies the odds by, and its interval if known."""
-        return _ratio(one)
-
     def about_measures(self) -> str:
         """Say on which rows the measures are."""
         return (
@@ -345,17 +368,6 @@ class LogisticWords(LinearWords):
 
     def _predictions(self) -> tuple[str, ...]:
         return " Predictions are the probability that ", self.target, " is positive."
-
-    def constant(self, why: str) -> str:  # noqa: ARG002 -- as of others
-        """Say that nothing stood out, and what is predicted then."""
-        return (
-            "What the columns tell of the target did not stand out from the noise. Nothing is said "
-            "of the coefficients; predictions stay near the base rate. The budget is spent in full."
-        )
-
-    def too_few(self) -> str:
-        """Say why there may be too few rows."""
-        return f"there are too few {self.counted} for this budget, or the columns tell little of it"
 
     def change(self, value: float, ends: Ends) -> tuple[str, ...]:
         """Say by how much the average chance of the positive class is higher or lower."""
@@ -383,12 +395,12 @@ class LogisticWords(LinearWords):
 
 
 @frozen
-class CountWords(LinearWords):
+class CountWords(RatioWords):
     """What is said of a model of counts."""
 
     of = "the logarithm of the mean of "
     beside = "Rate ratio"
-    not_visible = "what the columns tell of it did not stand out from the noise"
+    usual = "mean"
 
     def purpose(self) -> tuple[str, ...]:
         """Say what the intervals are for, and to which side the coefficients lean."""
@@ -421,10 +433,6 @@ class CountWords(LinearWords):
             exposed = f"{name} did not stand out from the noise: every exposure counts as 1."
         return exposed, *super().clipped()
 
-    def last_cell(self, one: Coefficient) -> str:
-        """Return what a unit of a column multiplies the mean by, and its interval if known."""
-        return _ratio(one)
-
     def about_measures(self) -> str:
         """Say of what the deviance is."""
         return (
@@ -432,17 +440,6 @@ class CountWords(LinearWords):
             f"alone; a deviance above {LARGEST_DEVIANCE} squared scales of the target counts as "
             "that much."
         )
-
-    def constant(self, why: str) -> str:  # noqa: ARG002 -- as of others
-        """Say that nothing stood out, and what is predicted then."""
-        return (
-            "What the columns tell of the target did not stand out from the noise. Nothing is said "
-            "of the coefficients; predictions stay near the mean. The budget is spent in full."
-        )
-
-    def too_few(self) -> str:
-        """Say why there may be too few rows."""
-        return f"there are too few {self.counted} for this budget, or the columns tell little of it"
 
     def change(self, value: float, ends: Ends) -> tuple[str, ...]:
         """Say by how many per cent the mean is higher or lower."""
@@ -483,13 +480,6 @@ def _percent(share: float) -> str:
 
 def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
-
-
-def _ratio(one: Coefficient) -> str:
-    """Return a coefficient's exponential, and its interval if known."""
-    ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
-    value, between = estimated(_exponential(one.value), ends, "")
-    return f"{value}{_in_brackets(between)}"
 
 
 def _exponential(log_odds: float) -> float:
