@@ -50,14 +50,8 @@ class GeneralisedLinearModel(PrivateModel):
         self.weight_norm_, self.spread_ = frame.norm, frame.spread.among(frame.kept)
 
     def _linear_predictor(self, rows: Numbers) -> Numbers:
-        """Return intercept and slopes times rows of the fit's columns, clipped as in training.
-
-        A missing value (NaN) stands for its column's centre.
-        """
-        scaling = self.scaling_
-        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
-        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        found: Numbers = self.intercept_ + row_products(clipped.T, self.coef_)
+        """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
+        found: Numbers = self.intercept_ + row_products(self._clipped(rows).T, self.coef_)
         return found
 
 

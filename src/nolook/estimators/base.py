@@ -406,6 +406,12 @@ class PrivateModel(PrivateEstimator):
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is."""
         raise NotImplementedError
 
+    def _clipped(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Clip rows of the fit's columns as in training; NaN stands for a column's centre."""
+        scaling = self.scaling_
+        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
+        return rows.clip(scaling.low[:-1], scaling.high[:-1])
+
     def _columns(self) -> dict[str, Any]:
         found = self.coefficients
         low, high = np.array([one.ends or (np.nan, np.nan) for one in found]).T
@@ -471,8 +477,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         Only a model whose policy is "centre" is given NaN.
         """
         scaling = self.scaling_
-        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
-        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        clipped = self._clipped(rows)
         target = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:
             standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
