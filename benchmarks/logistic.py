@@ -139,7 +139,7 @@ class PrivateRows:
         held = table_from_arrays(X, y)
         scaling = release._scales().run(held, source, lambda _: None)
         self.scaling = evolve(scaling, limit=limit_for(scaling.rows.value, mu))
-        self.kept = scaling.visible[:-1]
+        self.kept = scaling.detected[:-1]
         held, some = held.select(self.kept), self.scaling.select(self.kept)
         self.spread, spent = Spread.standard(held.n_columns - 1), ["scales", "norms"]
         if whitened:
@@ -214,7 +214,7 @@ def sgd(X, y, epsilon, seed):
     search = ScaleSearch(mu, target=False)
     scaling = search.run(table_from_arrays(X, y), SeededSource(seed), lambda _: None)
     low, high = (end[:-1] for end in scaling.limits)
-    kept = scaling.visible[:-1]
+    kept = scaling.detected[:-1]
 
     def rows_of(X):
         z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low, high)[:, kept]

@@ -62,7 +62,7 @@ def truth(model, X, y):
     They solve ``sum f^2 x (y - p(theta'x)) = 0`` over whole rows x = (1, z), z whitened and
     ``f = min(1, weight_norm_ / |x|)``.
     """
-    scaling, kept = model.scaling_, model.scaling_.visible[:-1]
+    scaling, kept = model.scaling_, model.scaling_.detected[:-1]
     low, high = (end[:-1] for end in scaling.limits)
     z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low, high)
     z = ((z - model.spread_.center) @ model.spread_.map)[:, kept]
@@ -88,7 +88,7 @@ def covered(epsilon, sample, population, runs, law=np.nan):
     for run in range(runs):
         model = nolook.LogisticRegression(epsilon, DELTA, random_state=run).fit(*sample(run))
         slopes += len(model.coef_)
-        if not model.visible_:
+        if not model.detected_:
             continue
         ends, true = model.coef_interval_, truth(model, *population)
         known = ~np.isnan(ends[:, 0])

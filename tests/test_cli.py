@@ -142,7 +142,7 @@ def test_columns_categories_and_the_policy_reach_the_model(people, here, cli):
     assert done.status == 0, done.err
     model = nolook.load(here / "people.income.model.json")
     assert model.feature_names_in_.tolist() == ["height", "city=Chur", "city=...", "age"]
-    assert model.recipe_ == {
+    assert model.read_options_ == {
         "features": ["height", "city", "age"],
         "categories": {"city": ["Bern", "Chur", None]},
         "missing": "drop-row",

@@ -104,7 +104,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     document = read(here / "people.age.distribution.json")
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "distribution"
-    assert document["recipe"]["features"] == ["age"]
+    assert document["read_options"]["features"] == ["age"]
     assert document["grid"] == {"kind": "linear", "low": 0.0, "high": 120.0, "step": 1.0}
     assert spent(here) == (2.0, ["distribution"])
     fitted = nolook.load(here / "people.age.distribution.json")
@@ -132,7 +132,7 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
         "smoothing": None,
         "random_state": None,
     }
-    assert fitted.recipe_ == {"features": ["height"], "categories": {}, "missing": "zero"}
+    assert fitted.read_options_ == {"features": ["height"], "categories": {}, "missing": "zero"}
     assert fitted.n_rows_ == ROWS
     assert "4,000" in done.out
     assert "it is public" in done.out
@@ -169,10 +169,13 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     document = read(here / "people.age+height.quantiles.json")
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "quantiles"
-    assert (document["recipe"]["features"], document["shares"]) == (["age", "height"], [0.1, 0.5])
+    assert (document["read_options"]["features"], document["shares"]) == (
+        ["age", "height"],
+        [0.1, 0.5],
+    )
     assert document["grids"].keys() == {"age"}
     assert document["grids"]["age"]["high"] == 120
-    assert document["recipe"]["features"] == ["age", "height"]
+    assert document["read_options"]["features"] == ["age", "height"]
     np.testing.assert_allclose(document["values"], [[23, 39], [157, 170]], atol=10)
     assert np.shape(document["errors"]) == (2, 2)
     assert spent(here) == (2.0, ["quantiles"])
@@ -184,7 +187,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
         {"format", "version", "nolook_version", "kind", "grids", "shares", "values"}
-        | {"errors", "recipe", "privacy"}
+        | {"errors", "read_options", "privacy"}
     )
 
 
@@ -194,7 +197,7 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     done = cli(*words, "--epsilon", "20", "--delta", "1e-6", "--at", "0.5", "--quiet")
     assert done == (0, "", "")
     document = read(here / "odd.a_b+c_d.quantiles.json")
-    assert document["recipe"]["features"] == ["a,b", "c=d"]
+    assert document["read_options"]["features"] == ["a,b", "c=d"]
     assert document["values"] == [[1.0], [2.0]]
     assert document["privacy"]["delta"] == 1e-6
 
@@ -294,7 +297,7 @@ def test_options_reach_a_curve(here, cli):
     assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
     document = read(here / "one.json")
     assert document["smoothing"] is None
-    assert document["recipe"]["missing"] == "zero"
+    assert document["read_options"]["missing"] == "zero"
     assert document["privacy"]["relation"] == "replace"
 
 

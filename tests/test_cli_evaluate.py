@@ -32,10 +32,10 @@ def columns(rows=ROWS):
     }
 
 
-def made(*, target="died", recipe=None, kind=None, **privacy):
+def made(*, target="died", read_options=None, kind=None, **privacy):
     """A model whose prediction is the risk."""
-    own = recipe or {"features": ["risk", "age"], "categories": {}, "missing": "error"}
-    model = unlimited(fitted(("risk", "age", target), made_by=kind, recipe=own))
+    own = read_options or {"features": ["risk", "age"], "categories": {}, "missing": "error"}
+    model = unlimited(fitted(("risk", "age", target), made_by=kind, read_options=own))
     model.coef_, model.intercept_ = np.array([1.0, 0.0]), 0.0
     model.coef_interval_ = model.intercept_interval_ = None
     model.privacy_ = guarantee(model.privacy_.mechanisms, **privacy)
@@ -143,8 +143,8 @@ def test_missing_values_are_treated_as_in_the_fit(here, cli):
         ("drop-row", ("--missing", "zero"), ROWS),
         ("zero", (), ROWS),
     ):
-        recipe = {"features": ["risk", "age"], "categories": {}, "missing": missing}
-        nolook.save(made(recipe=recipe), MODEL)
+        read_options = {"features": ["risk", "age"], "categories": {}, "missing": missing}
+        nolook.save(made(read_options=read_options), MODEL)
         done = cli(*evaluate("--quiet", "--force", "--epsilon", "20", *given))
         assert done == (0, "", "")
         assert abs(nolook.load("people.died.evaluation.json").n_rows - rows) < 60

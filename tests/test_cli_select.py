@@ -82,7 +82,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert (document["target"], document["features"]) == ("income", list(NAMES))
     assert set(document["chosen"]) == {"age", "height"}
     assert chosen(done.out) == document["chosen"]
-    assert document["recipe"]["features"] == list(NAMES)
+    assert document["read_options"]["features"] == list(NAMES)
     assert not {"epsilon", "delta", "random_state"} & set(document["parameters"])
     guarantee = PrivacyGuarantee.from_dict(document["privacy"])
     delta = 1e-6 if selector == "moments" else 0.0
@@ -137,7 +137,7 @@ def test_columns_categories_and_the_policy_reach_a_selection(here, cli):
     assert done == (0, "", "")
     document = json.loads((here / "s.json").read_text(encoding="utf-8"))
     assert document["features"] == ["age", "city=Bern", "height"]
-    assert document["recipe"]["missing"] == "zero"
+    assert document["read_options"]["missing"] == "zero"
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
@@ -199,7 +199,7 @@ def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     done = cli("predict", "people.income.model.json", "new.parquet", "--output", "p.parquet")
     assert done == (0, "", "")
     shown = pq.read_table(here / "p.parquet")["prediction"].to_pylist()
-    # The recipe is the whole table's: a row lacks what any column that was offered lacks.
+    # The read_options is the whole table's: a row lacks what any column that was offered lacks.
     assert [place for place, value in enumerate(shown) if value is None] == [3, 7]
     levels = [new["city"] == "Bern", new["city"] == "Basel"]
     rows = [new["noise"], *levels, new["age"], new["luck"], new["height"]]

@@ -64,7 +64,7 @@ def _here(tables, tmp_path, monkeypatch):
 def released(name: str) -> dict:
     """What a file says, but for names of its table and target, and how it was read."""
     content = json.loads(Path(name).read_text(encoding="utf-8"))
-    for key in ("recipe", "scored"):
+    for key in ("read_options", "scored"):
         content.pop(key, None)
     content["privacy"].pop("table")
     return content

@@ -92,7 +92,7 @@ def test_a_fit_of_units_runs(folder):
     model = nolook.load(folder / "out.json")
     assert model.privacy_.unit == Unit("who")
     # It predicts for rows, whoever's they are: other tables need no such column.
-    assert "who" not in json.dumps(model.recipe_)
+    assert "who" not in json.dumps(model.read_options_)
     pq.write_table(
         pq.read_table(folder / "visits.parquet").drop_columns(["who"]), folder / "new.parquet"
     )

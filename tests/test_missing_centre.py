@@ -41,7 +41,7 @@ def test_the_scale_is_that_of_the_values_that_are_there(share):
     scaling = ScaleSearch(1.0).run(centred(found), SeededSource(0), lambda _: None)
     income = found.income.dropna()
     low, high = np.quantile(income, [0.16, 0.84])
-    assert scaling.visible.all()
+    assert scaling.detected.all()
     assert low < scaling.center[1] < high
     assert 0.5 < scaling.scale[1] / income.std() < 2.0
 
@@ -96,7 +96,7 @@ def test_a_model_with_centres_is_saved_and_loaded(tmp_path):
     model = nolook.LinearRegression(epsilon=1.0).fit(centred(rows))
     nolook.save(model, tmp_path / "m.json")
     loaded = nolook.load(tmp_path / "m.json")
-    assert loaded.recipe_["missing"] == "centre"
+    assert loaded.read_options_["missing"] == "centre"
     features = rows.drop(columns="y")
     np.testing.assert_array_equal(loaded.predict(features), model.predict(features))
 
@@ -171,7 +171,7 @@ class TestIndicators:
         model = nolook.LinearRegression(epsilon=1.0).fit(table)
         nolook.save(model, tmp_path / "m.json")
         loaded = nolook.load(tmp_path / "m.json")
-        again = read_table(rows, **loaded.recipe_)
+        again = read_table(rows, **loaded.read_options_)
         assert again.feature_names == table.feature_names
         features = pd.DataFrame(next(again.batches()).T, columns=list(again.feature_names))
         np.testing.assert_array_equal(loaded.predict(features), model.predict(features))

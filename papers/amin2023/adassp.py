@@ -12,7 +12,7 @@ from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import check_budget, whole_mu
 from nolook.privacy.guarantee import Event
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from papers import not_private
 
@@ -31,7 +31,7 @@ class OracleAdaSSP:
     mu: float
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
         return 2
 
@@ -39,10 +39,10 @@ class OracleAdaSSP:
         """State what AdaSSP releases with public bounds; it is the same for all of them."""
         return AdaSSP(self.mu, (1.0, 1.0)).events()
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
-        announce("norms")
-        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, announce)
+        progress("norms")
+        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, progress)
 
 
 def _largest_norms(table: Table) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from nolook.privacy.budgets import too_small
 from nolook.privacy.guarantee import DEFAULT_DELTA, ApproximateEvent, Budget, Event
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.statistics.residual_products import grid_model
 from nolook.tables import Table
 from papers.amin2023.clipped_gradients import (
@@ -164,9 +164,9 @@ class DPSGD:
     gradients: int
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces."""
-        return _scales(self.budget).stages + 1 + self.gradients
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`."""
+        return _scales(self.budget).progress_steps + 1 + self.gradients
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, as one; an error if no noise keeps the budget."""
@@ -175,19 +175,19 @@ class DPSGD:
         return (ApproximateEvent("scales and gradients of samples", epsilon, delta),)
 
     def run(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
-        scaling = _scales(self.budget).run(table, source, announce)
+        scaling = _scales(self.budget).run(table, source, progress)
         table = table.filled(scaling.center)
-        # Features that are not visible are left out.
-        visible = scaling.visible[:-1]
-        table = table.select(visible)
+        # Features that are not detected are left out.
+        detected = scaling.detected[:-1]
+        table = table.select(detected)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
-        announce("rows")
-        kept = _read(table, scaling.select(visible), size, radius)
+        progress("rows")
+        kept = _read(table, scaling.select(detected), size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / scaling.rows.value / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
@@ -195,7 +195,7 @@ class DPSGD:
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
         last = max(1, round(_AVERAGED * self.gradients))
         for number in range(1, self.gradients + 1):
-            announce(f"gradient {number}")
+            progress(f"gradient {number}")
             chosen = _poisson_sample(kept.rows, source)
             on_grid, grid_step = grid_model(theta, _largest_square(size))
             exact = kept.value(chosen, on_grid, grid_step)

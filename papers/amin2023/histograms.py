@@ -82,8 +82,8 @@ def _raw(X: Vector) -> Predict:
 def _whitened(X: Vector, basis: Basis) -> Predict:
     """Return how a model in the basis predicts, with rows clipped as those it was fitted to."""
     scaling = basis.scaling
-    visible = scaling.visible[:-1]
-    units = (X[:, visible] - scaling.center[:-1][visible]) / scaling.scale[:-1][visible]
+    detected = scaling.detected[:-1]
+    units = (X[:, detected] - scaling.center[:-1][detected]) / scaling.scale[:-1][detected]
     design = np.column_stack([np.ones(len(X)), units.clip(-scaling.limit, scaling.limit)])
     design = design @ basis.matrix
     center, scale = scaling.center[-1], scaling.scale[-1]

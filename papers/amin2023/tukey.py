@@ -26,7 +26,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import ApproximateEvent, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from papers import not_private
 from papers.amin2023.block_models import least_squares_models
@@ -45,26 +45,26 @@ class _RawTukey(TukeyPlan):
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         return bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
         rows = (PureEvent("number of rows", self.epsilon_rows),) if self.epsilon_rows else ()
         return (*rows, ApproximateEvent("Tukey mechanism", self.epsilon, self.delta))
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> TukeyResult:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> TukeyResult:
         d = table.n_columns
         basis = Basis(Scaling.public(table.column_names, 1.0, math.inf), np.eye(d), None)
         m = self.models
         if m is None:
-            m = self.choose(rows_bound(table, self.epsilon_rows, source, announce), d)
+            m = self.choose(rows_bound(table, self.epsilon_rows, source, progress), d)
         if m is None:
             return TukeyResult(basis, None, None)
-        announce("models")
+        progress("models")
         batches = [np.empty((table.n_columns, 0)), *table.batches()]
         rows = np.concatenate(batches, axis=1)
         models = least_squares_models(rows, self.deal(rows.shape[1], m, source), m)
-        announce("Tukey mechanism")
+        progress("Tukey mechanism")
         point = self.release(RAW_GRID.round(models), source)
         return TukeyResult(basis, m, None if point is None else RAW_GRID.values(point))
 

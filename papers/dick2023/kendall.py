@@ -18,7 +18,7 @@ from nolook.estimators.kendall import KendallSelector
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
 from nolook.tables import Table
 
@@ -56,10 +56,10 @@ class PublishedKendallSelection(KendallSelection):
         table: Table,
         drawing: Drawing,
         source: ByteSource,
-        announce: Announce,
+        progress: OnStep,
     ) -> Selected:
         """Choose k features."""
-        announce("features")
+        progress("features")
         k = drawing.k
         share = with_room(drawing.features.epsilon / k)
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)

@@ -72,7 +72,7 @@ class TooFewRows(PrivateFitFailed):
 class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
     """A model is a constant or hardly more: nothing stood out from the noise of its target.
 
-    The command line ends with it after writing the model; in Python it is `visible_`.
+    The command line ends with it after writing the model; in Python it is `detected_`.
     """
 
     exit_status = 5

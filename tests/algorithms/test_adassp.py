@@ -60,10 +60,10 @@ def test_the_products_have_the_noise_that_is_claimed():
 
 def test_a_private_run_announces_its_stages_and_fits():
     X, y = data(20_000)
-    stages = []
+    progress_steps = []
     release = AdaSSP(1.0)
-    model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), stages.append)
-    assert len(stages) == release.stages
+    model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), progress_steps.append)
+    assert len(progress_steps) == release.progress_steps
     scale = model.design.scaling.scale
     slopes = model.theta[1:] * scale[-1] / scale[:-1]
     np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)

@@ -32,7 +32,7 @@ def test_the_events_add_up_to_the_budget(epsilon, groups):
     release = evaluation_release(epsilon, groups)
     spent = sum(event.epsilon for event in release.events())
     assert epsilon * (1 - 1e-9) < spent <= epsilon
-    assert len(release.events()) == release.stages == 3 + (groups is not None)
+    assert len(release.events()) == release.progress_steps == 3 + (groups is not None)
 
 
 def once(function):

@@ -22,9 +22,9 @@ def moments(x, y, sigma=1e-6, seed=None):
     )
 
 
-def chosen(x, y, k, sigma=1e-6, seed=None, visible=None):
-    visible = np.ones(x.shape[1], dtype=bool) if visible is None else visible
-    found = select_features(moments(x, y, sigma, seed), k, visible)
+def chosen(x, y, k, sigma=1e-6, seed=None, detected=None):
+    detected = np.ones(x.shape[1], dtype=bool) if detected is None else detected
+    found = select_features(moments(x, y, sigma, seed), k, detected)
     assert len(set(found)) == len(found)
     return found
 
@@ -107,13 +107,13 @@ def test_noise_does_not_make_near_copies_look_informative(seed):
 def test_columns_without_a_scale_come_last():
     x, y = mixed(1)
     best = chosen(x, y, 3)
-    visible = np.ones(7, dtype=bool)
-    visible[list(best)] = False
-    assert not set(chosen(x, y, 4, visible=visible)) & set(best)
-    some = chosen(x, y, 5, visible=visible)
+    detected = np.ones(7, dtype=bool)
+    detected[list(best)] = False
+    assert not set(chosen(x, y, 4, detected=detected)) & set(best)
+    some = chosen(x, y, 5, detected=detected)
     assert set(some[:4]) == set(range(7)) - set(best)
-    assert len(chosen(x, y, 3, visible=np.zeros(7, dtype=bool))) == 3
-    assert not set(chosen(x, y, None, visible=visible)) & set(best)
+    assert len(chosen(x, y, 3, detected=np.zeros(7, dtype=bool))) == 3
+    assert not set(chosen(x, y, None, detected=detected)) & set(best)
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 30.0, 200.0])

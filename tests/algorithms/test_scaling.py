@@ -43,7 +43,7 @@ def test_the_scale_is_near_that_of_the_bulk(name):
     low, high = np.quantile(values, [0.16, 0.84])
     assert (high - low) / 4 < scaling.scale[0] < (high - low)
     assert low < scaling.center[0] < high
-    assert scaling.visible.all()
+    assert scaling.detected.all()
 
 
 def test_normal_columns_get_their_mean_and_standard_deviation():
@@ -70,7 +70,7 @@ def test_powers_of_two_and_signs_change_units_only(factor):
 def test_a_table_of_hardly_any_rows_gets_an_ordinary_answer(rows):
     scaling = scaling_of(np.ones((rows, 3)))
     assert np.isfinite([scaling.center, scaling.scale, scaling.low, scaling.high]).all()
-    assert not scaling.visible.any()
+    assert not scaling.detected.any()
     assert np.isfinite(scaling.rows.value)
     assert scaling.rows.value >= 1
 
@@ -150,7 +150,7 @@ def test_the_target_is_released_by_itself_and_columns_of_0_and_1_are_not(drawn):
     assert counted[5] == 1
     for values, sensitivity, _ in drawn:
         assert sensitivity == pytest.approx(np.sqrt(max(1, len(values))))
-    assert scaling.visible.tolist() == [True, True, False, True, True, True]
+    assert scaling.detected.tolist() == [True, True, False, True, True, True]
     assert scaling.binary.tolist() == [False, True, False, False, False, False]
     assert (scaling.center[1], scaling.scale[1], scaling.histograms[1]) == (0.0, 0.5, None)
 
@@ -160,7 +160,7 @@ def test_where_every_column_is_0_or_1_only_rows_are_counted(drawn):
     frame = pd.DataFrame({name: generator.random(500) < 0.3 for name in "aby"})
     scaling = ScaleSearch(1.0).run(read_table(frame, target="y"), SeededSource(0), lambda _: None)
     assert sum(values.size for values, _, _ in drawn) == 1
-    assert scaling.visible.all()
+    assert scaling.detected.all()
     np.testing.assert_array_equal(scaling.center, [0.0, 0.0, 0.5])
     np.testing.assert_array_equal(scaling.scale, 0.5)
     np.testing.assert_array_equal(scaling.low, 0.0)
@@ -176,7 +176,7 @@ def test_without_a_target_all_columns_share_its_budget():
 @pytest.mark.parametrize("value", [0.0, 7.3, -1e300, 1.7e308, 2.0**53])
 def test_a_target_without_spread_is_not_visible(value):
     seen = [
-        with_target(np.zeros((ROWS, 1)), np.full(ROWS, value), seed=seed).visible[-1]
+        with_target(np.zeros((ROWS, 1)), np.full(ROWS, value), seed=seed).detected[-1]
         for seed in range(12)
     ]
     # Noise shows one in 50: chance to fail below 1e-7.
@@ -198,7 +198,7 @@ def test_an_ordinary_target_is_visible_and_its_scale_right(make):
     values = make(np.random.default_rng(0))
     for seed in range(5):
         scaling = with_target(np.zeros((ROWS, 1)), values, seed=seed)
-        assert scaling.visible[-1]
+        assert scaling.detected[-1]
         unit = np.abs(values).max()
         spread = (values / unit).std() * unit
         assert abs(scaling.center[-1] - (values / unit).mean() * unit) < 0.3 * spread
@@ -227,18 +227,18 @@ def test_a_target_of_few_values_gets_its_own_spread_at_a_small_budget(make, mu):
     found = [with_target(np.zeros((values.size, 1)), values, mu, seed) for seed in range(12)]
     ratios = np.array([each.scale[-1] for each in found]) / values.std()
     assert abs(math.log(np.median(ratios))) < math.log(1.6)
-    assert sum(each.visible[-1] for each in found) >= 10
+    assert sum(each.detected[-1] for each in found) >= 10
 
 
 def test_a_mean_far_from_zero_hides_the_spread():
     values = 1e4 + np.random.default_rng(0).normal(size=ROWS)
-    assert not with_target(np.zeros((ROWS, 1)), values).visible[-1]
+    assert not with_target(np.zeros((ROWS, 1)), values).detected[-1]
 
 
 def test_zeros_are_rows_and_no_evidence():
     generator = np.random.default_rng(0)
     columns = np.stack([np.zeros(ROWS), generator.normal(size=ROWS)], axis=1)
-    assert with_target(columns, generator.normal(size=ROWS)).visible.tolist() == [0, 1, 1]
+    assert with_target(columns, generator.normal(size=ROWS)).detected.tolist() == [0, 1, 1]
 
 
 def test_years_get_their_own_spread():
@@ -293,7 +293,7 @@ def test_of_mostly_one_value_no_other_is_clipped(share, others, common):
     columns, rest = few(share, others, common)
     for seed in range(3):
         scaling = with_target(columns, columns[:, 1], mu=0.2, seed=seed)
-        assert scaling.visible[0]
+        assert scaling.detected[0]
         assert scaling.low[0] <= rest.min()
         assert rest.max() <= scaling.high[0]
         reach = np.abs(rest - common).max()
@@ -307,7 +307,7 @@ def test_values_too_few_to_be_found_leave_nothing_or_the_right_scale(share):
     columns, _ = few(share, lambda _: 1.0)
     for seed in range(10):
         scaling = with_target(columns, columns[:, 1], mu=0.07, seed=seed)
-        assert not scaling.visible[0] or 0.15 < scaling.scale[0] < 1.0
+        assert not scaling.detected[0] or 0.15 < scaling.scale[0] < 1.0
 
 
 def test_the_clipped_rest_is_a_share_of_the_few_other_values():
@@ -361,4 +361,4 @@ def test_the_scaler_tells_which_columns_it_guessed():
     values[:, 1] = np.random.default_rng(0).normal(size=ROWS)
     values[0, 2] = 1e6
     scaler = nolook.QuantileScaler(random_state=0).fit(values)
-    assert scaler.visible_.tolist() == [False, True, False]
+    assert scaler.detected_.tolist() == [False, True, False]

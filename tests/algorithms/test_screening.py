@@ -83,8 +83,8 @@ class Found(ScaleSearch):
     """A search that finds the same whatever the table."""
 
     def run(self, table, *_):
-        visible = np.array([False, True, False, True, False, True, True])
-        return evolve(Scaling.public(table.column_names, 1.0, 5.0), visible=visible)
+        detected = np.array([False, True, False, True, False, True, True])
+        return evolve(Scaling.public(table.column_names, 1.0, 5.0), detected=detected)
 
 
 @pytest.mark.parametrize("top_k", ["canonical-lipschitz", "peeling"])
@@ -100,7 +100,7 @@ class Found(ScaleSearch):
 def test_columns_without_evidence_come_last_whatever_goes_with_the_target(top_k, k, chosen):
     y = np.random.default_rng(0).normal(size=3000)
     X = np.ones((3000, 6))
-    X[:, 0] = y  # not visible, and yet it would be chosen first
+    X[:, 0] = y  # not detected, and yet it would be chosen first
     release = nolook.SISSelector(k, 1.0, 1e-6, "covariance", top_k).plan().release
     release = evolve(release, plan=evolve(release.plan, scales=Found(1.0)))
     found = [

@@ -205,10 +205,10 @@ def test_a_column_without_evidence_is_left_out(basis):
     )
     error = max(1.0 - model.score(X, y) for model in less)
     # Noise shows such a column in one fit of 50: in all six, one in 10^10.
-    hidden = [pair for pair in zip(with_it, less, strict=True) if not pair[0].scaling_.visible[1]]
+    hidden = [pair for pair in zip(with_it, less, strict=True) if not pair[0].scaling_.detected[1]]
     assert hidden
     for fitted, other in hidden:
-        assert fitted.scaling_.visible.tolist() == [True, False, True, True, True]
+        assert fitted.scaling_.detected.tolist() == [True, False, True, True, True]
         assert fitted.coef_[1] == 0.0
         assert fitted.coef_[[0, 2, 3]].all()
         # As if it were not there, also in the number of models, which grows with the columns.
@@ -232,8 +232,8 @@ def test_what_a_column_without_evidence_holds_moves_no_model(basis):
         release_basis(table_from_arrays(more, y), plan, SeededSource(seed), quiet)
         for seed in range(6)
     )
-    found = next(each for each in bases if not each.scaling.visible[1])
-    assert found.scaling.visible.tolist() == [True, False, True, True, True]
+    found = next(each for each in bases if not each.scaling.detected[1])
+    assert found.scaling.detected.tolist() == [True, False, True, True, True]
     one, two = (
         fit_models(table_from_arrays(rows, y), found, 20, SeededSource(1), quiet)
         for rows in (more, other)
@@ -249,7 +249,7 @@ def test_where_no_feature_shows_the_middle_is_predicted(basis):
     fitted.fit(np.zeros((y.size, 3)), y)
     assert not fitted.failed_
     # Noise shows one column in 50, whose coefficient nobody sees where it is 0.
-    assert not fitted.coef_[~fitted.scaling_.visible[:-1]].any()
+    assert not fitted.coef_[~fitted.scaling_.detected[:-1]].any()
     # It is off by .0064 deviations: 15 times that.
     assert fitted.predict(np.zeros((1, 3))) == pytest.approx(y.mean(), abs=0.1 * y.std())
 
@@ -342,7 +342,7 @@ def test_as_many_stages_are_announced_as_the_plan_states():
 
         nolook.TukeyRegressor(2.0, 1e-5, basis=basis).fit(*data(), progress=note)
         plan = tukey_plan(Budget(2.0, 1e-5), basis, None)
-        assert len(seen) == plan.stages + 2 == seen[0][2]
+        assert len(seen) == plan.progress_steps + 2 == seen[0][2]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 400])

@@ -214,9 +214,9 @@ def rows_of(table):
 def count_rows_truly(patch):
     search = ScaleSearch.run
 
-    def run(self, table, source, announce):
+    def run(self, table, source, progress):
         return evolve(
-            search(self, table, source, announce), rows=NoisyCount(float(rows_of(table)), 1.0)
+            search(self, table, source, progress), rows=NoisyCount(float(rows_of(table)), 1.0)
         )
 
     patch.setattr(ScaleSearch, "run", run)

@@ -103,14 +103,14 @@ def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, 
 
 
 def see_all(monkeypatch, features=True):
-    """Make every column visible, or the target alone."""
+    """Make every column detected, or the target alone."""
     search = ScaleSearch.run
 
     def run(*arguments):
         scaling = search(*arguments)
-        visible = np.full(len(scaling.names), features)
-        visible[-1] = True
-        return evolve(scaling, visible=visible)
+        detected = np.full(len(scaling.names), features)
+        detected[-1] = True
+        return evolve(scaling, detected=detected)
 
     monkeypatch.setattr(ScaleSearch, "run", run)
 

@@ -92,12 +92,12 @@ def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
 def test_a_target_lost_in_the_noise_gets_its_private_centre(row):
     X, y = data(20)
     fitted = row.make(epsilon=0.1).fit(X, y)
-    assert fitted.visible_ == fitted.scaling_.visible[-1]
-    assert not fitted.visible_
+    assert fitted.detected_ == fitted.scaling_.detected[-1]
+    assert not fitted.detected_
     assert not fitted.coef_.any()
     assert [name for name in ESTIMATES if getattr(fitted, name) is not None] == []
     assert (fitted.predict(X) == fitted.scaling_.center[-1]).all()
-    assert row.make().fit(*data()).visible_
+    assert row.make().fit(*data()).detected_
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
@@ -109,8 +109,8 @@ def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path
     frame = pd.DataFrame({"one": X[:, 0], "rare": rare, "two": X[:, 1], "three": X[:, 2]})
     # Noise shows such a column in one fit of 50: in six, one in 10^10.
     fits = (row.make(epsilon=2.0, random_state=seed).fit(frame, y) for seed in range(6))
-    fitted = next(each for each in fits if not each.scaling_.visible[1])
-    assert fitted.scaling_.visible.tolist() == [True, False, True, True, True]
+    fitted = next(each for each in fits if not each.scaling_.detected[1])
+    assert fitted.scaling_.detected.tolist() == [True, False, True, True, True]
     assert fitted.coef_[1] == 0.0
     assert fitted.coef_[[0, 2, 3]].all()
     assert fitted.score(frame, y) > 0.6

@@ -189,7 +189,7 @@ def test_a_release_answers_in_numbers_names_and_kinds(kind):
     found = made(kind)
     before = list(bits(found))
     assert found.kind == kind
-    assert found.recipe["missing"] == "error"
+    assert found.read_options["missing"] == "error"
     assert {*found.parts[-1][1].mechanisms} <= {*found.privacy.mechanisms}
     is_model = kind in {"linear model", "logistic model", "count model", "pipeline"}
     names = [one.name for one in found.coefficients]
@@ -209,8 +209,8 @@ def test_a_release_answers_in_numbers_names_and_kinds(kind):
 def test_what_is_shown_and_written_of_a_release_is_what_it_answers(kind, tmp_path):
     found = made(kind)
     content = found.content()
-    assert content.origin.guarantee == found.privacy
-    assert content.origin.parts == found.parts
+    assert content.provenance.guarantee == found.privacy
+    assert content.provenance.parts == found.parts
     assert content.headline[0].endswith(f"{content.what} ") or not found.privacy.private
     if kind == "scales":
         with pytest.raises(ParameterError, match="release of nolook"):

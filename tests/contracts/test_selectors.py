@@ -106,7 +106,7 @@ def test_files_and_arrays_give_the_same_selection(row, demo_table):
     file = row.make(3, random_state=0).fit(table)
     array = row.make(3, random_state=0).fit(block[:, :-1], block[:, -1])
     np.testing.assert_array_equal(file.support_, array.support_)
-    assert file.recipe_ == table.recipe()
+    assert file.read_options_ == table.read_options()
 
 
 @every_selector

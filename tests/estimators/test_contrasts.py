@@ -100,7 +100,9 @@ def test_predictions_of_a_file_are_those_of_columns_made_by_hand(tmp_path, store
     model = nolook.load(tmp_path / "m.json")
     new = columns(rows=500, seed=1)
     place = table_of(new, tmp_path, store)
-    write_predictions(model, nolook.read_table(place, **model.recipe_), tmp_path / "p.parquet")
+    write_predictions(
+        model, nolook.read_table(place, **model.read_options_), tmp_path / "p.parquet"
+    )
     predicted = pq.read_table(tmp_path / "p.parquet")["prediction"].to_numpy()
     np.testing.assert_array_equal(predicted, model.predict(by_hand(new)))
     # Null and undeclared cells are predicted like the first level.

@@ -38,7 +38,7 @@ def stored(folder, gap=False, rows=3_000):
 class Reading:
     """Counts rows as often as asked, and notes what the ledger held after each."""
 
-    stages = 0
+    progress_steps = 0
 
     def __init__(self, ledger, passes, views=True):
         self.ledger, self.passes, self.views, self.spent = ledger, passes, views, []
@@ -46,7 +46,7 @@ class Reading:
     def events(self):
         return (PureEvent("rows", 1.0),)
 
-    def run(self, table, source, announce):  # noqa: ARG002
+    def run(self, table, source, progress):  # noqa: ARG002
         counted = 0
         for _ in range(self.passes):
             view = table.filled(np.zeros(4)).select(np.array([True, False, True]))

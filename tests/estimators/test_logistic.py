@@ -163,7 +163,7 @@ def test_where_noise_drowns_the_slopes_they_are_pulled_and_nothing_else_is_said(
     hidden = []
     for seed in range(12):
         model = nolook.LogisticRegression(0.05, 1e-6, random_state=seed).fit(X, y)
-        if model.visible_:
+        if model.detected_:
             continue
         assert model.coef_interval_ is model.intercept_interval_ is None
         assert model.auc_ is model.pseudo_r2_ is model.odds_ratio_interval_ is None
@@ -178,14 +178,14 @@ def test_where_noise_drowns_the_slopes_they_are_pulled_and_nothing_else_is_said(
 def test_a_model_without_evidence_keeps_what_it_has_for_predictions(tmp_path):
     X, y = data(600)
     models = (nolook.LogisticRegression(0.5, random_state=seed).fit(X, y) for seed in range(20))
-    hidden = [model for model in models if not model.visible_]
+    hidden = [model for model in models if not model.detected_]
     assert hidden
     fresh, truth = data(5_000, seed=1)
     scores = [model.decision_function(fresh) for model in hidden]
     assert np.mean([roc_auc_score(truth, each) for each in scores]) > 0.6
     nolook.save(hidden[0], tmp_path / "m.json")
     loaded = nolook.load(tmp_path / "m.json")
-    assert not loaded.visible_
+    assert not loaded.detected_
     assert loaded.decision_function(fresh).tobytes() == scores[0].tobytes()
 
 
@@ -216,7 +216,7 @@ def test_a_pipeline_chooses_columns_and_classifies():
 def test_a_pipeline_that_sees_nothing_says_so():
     X, y = data(300)
     model = pipeline(epsilon=0.05).fit(X, y)
-    assert not model.visible_
+    assert not model.detected_
     assert model.intercept_ == model.regressor_.intercept_
     assert model.coef_[model.support_].tolist() == model.regressor_.coef_.tolist()
     near = model.intercept_ + X[:20] @ model.coef_

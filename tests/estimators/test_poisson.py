@@ -112,9 +112,9 @@ def test_the_only_feature_may_be_the_exposure():
     assert model.coef_.tolist() == [0.0]
     assert [one.name for one in model.coefficients] == ["intercept"]
     rate = frame["y"].sum() / frame["days"].sum()
-    if model.visible_:
+    if model.detected_:
         assert np.exp(model.intercept_) == pytest.approx(rate, rel=0.2)
-    assert "in proportion to days" in str(model.summary()) or not model.visible_
+    assert "in proportion to days" in str(model.summary()) or not model.detected_
 
 
 @pytest.mark.parametrize("wrong", ["y", "hours", ""])
@@ -137,7 +137,7 @@ def test_arrays_have_names_for_exposures_too():
 def test_a_model_that_noise_hides_keeps_its_slopes_and_says_nothing_of_them():
     X, y = data(1000)
     models = [PoissonRegression(0.3, random_state=seed).fit(X, y) for seed in range(12)]
-    hidden = [model for model in models if not model.visible_]
+    hidden = [model for model in models if not model.detected_]
     assert len(hidden) >= 3
     for model in hidden:
         assert model.coef_interval_ is model.intercept_interval_ is None
@@ -184,7 +184,7 @@ def test_where_rows_of_a_unit_count_in_full_there_are_no_intervals():
     )
     model = PoissonRegression(8.0, exposure="days", random_state=0).fit(table)
     assert model.coef_interval_ is model.intercept_interval_ is None
-    assert model.visible_
+    assert model.detected_
     assert "in proportion to days" in str(model.summary())
 
 

@@ -171,7 +171,7 @@ def test_a_table_of_score_and_target_will_do(tmp_path):
     curve = nolook.ROCCurve(1.0, GRID, 3, random_state=0).fit(table)
     expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, labels)
     np.testing.assert_array_equal(curve.tpr_, expected.tpr_)
-    assert curve.recipe_["features"] == ["score"]
+    assert curve.read_options_["features"] == ["score"]
 
 
 @pytest.mark.parametrize(("relation", "grid"), [("add-remove", None), ("replace", GRID)])

@@ -177,7 +177,7 @@ def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
     found = distribution(batch_of(), *answered(batch_of(), VALUES))
     before = dict(vars(found))
     with pytest.raises(ValueError, match="unpack"):
-        found.keep_release((), privacy=found.privacy_, recipe={})
+        found.keep_release((), privacy=found.privacy_, read_options={})
     assert vars(found) == before
 
 

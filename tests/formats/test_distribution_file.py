@@ -46,7 +46,7 @@ def test_a_distribution_that_was_not_fitted_is_not_saved(tmp_path):
 
 def test_nothing_of_a_table_but_what_was_released_is_in_the_file(valid):
     assert set(valid) == {
-        *("format", "version", "nolook_version", "kind", "privacy", "recipe"),
+        *("format", "version", "nolook_version", "kind", "privacy", "read_options"),
         *("grid", "smoothing", "counts"),
     }
     own = {"thresholds", "counts", "lengths", "block_variance", "rows_variance"}
@@ -80,7 +80,7 @@ def test_edited_counts_are_refused_in_one_line(tmp_path, document, key, value):
         ("grid", {"kind": "other", "low": 0, "high": 100, "step": 1}),
         ("grid", {"kind": "linear", "low": 0, "high": 100, "step": -1}),
         ("privacy", {"epsilon": 2.0}),
-        ("recipe", {"features": ["a", "b"], "categories": {}, "missing": "error"}),
+        ("read_options", {"features": ["a", "b"], "categories": {}, "missing": "error"}),
     ],
 )
 def test_other_edits_are_refused_in_one_line(tmp_path, document, key, value):

@@ -96,7 +96,7 @@ def test_units_come_back(tmp_path):
     kept = nolook.HosmerLemeshow(groups=4).keep_release(
         (test.distribution_, test.table_),
         privacy=evolve(test.privacy_, unit=Unit("id", 3)),
-        recipe=test.recipe_,
+        read_options=test.read_options_,
     )
     kept.scored_ = test.scored_
     assert kept.p_value_ is None

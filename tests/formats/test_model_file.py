@@ -21,12 +21,12 @@ from tests.report.hand_made import (
     current,
     fitted,
     make_constant,
-    not_visible,
+    not_detected,
     unlimited,
     without,
 )
 
-RECIPE = {
+READ_OPTIONS = {
     "features": ["city", "age"],
     "categories": {"city": ["Aarau", "Bern", "Zürich"]},
     "missing": "drop-row",
@@ -42,7 +42,7 @@ def saved(model, folder):
 @pytest.fixture
 def document(tmp_path):
     """A valid file as Python objects."""
-    return saved(fitted(NAMES, recipe=RECIPE), tmp_path)
+    return saved(fitted(NAMES, read_options=READ_OPTIONS), tmp_path)
 
 
 def assert_same(loaded, model):
@@ -92,10 +92,10 @@ HIDDEN = "no estimates"
     ("make", "change", "expected"),
     [
         (make_constant, {"coef": [0.0, 1.0, 0.0]}, "zeros"),
-        (not_visible, {"coef": [0.0, 1.0, 0.0]}, "zeros where nothing is visible"),
-        (not_visible, {"coef_interval": [[0.0, 1.0]] * 3}, HIDDEN),
-        (not_visible, {"intercept_interval": [1.0, 2.0]}, HIDDEN),
-        (not_visible, {"r2": 0.5}, HIDDEN),
+        (not_detected, {"coef": [0.0, 1.0, 0.0]}, "zeros where nothing is detected"),
+        (not_detected, {"coef_interval": [[0.0, 1.0]] * 3}, HIDDEN),
+        (not_detected, {"intercept_interval": [1.0, 2.0]}, HIDDEN),
+        (not_detected, {"r2": 0.5}, HIDDEN),
         (counted, {"n_rows": -0.5}, "n_rows"),
         (counted, {"n_rows_error": -0.5}, "n_rows_error"),
         (counted, {"n_rows": None}, "or neither"),
@@ -115,7 +115,7 @@ def test_impossible_contents_of_special_models_are_refused(tmp_path, make, chang
 
 
 @pytest.mark.parametrize(
-    ("visible", "path", "value", "expected"),
+    ("detected", "path", "value", "expected"),
     [
         (True, ("parameters", "exposure"), None, "exposure_range with an exposure"),
         (True, ("exposure_range",), None, "exposure_range with an exposure"),
@@ -129,15 +129,15 @@ def test_impossible_contents_of_special_models_are_refused(tmp_path, make, chang
         (True, ("deviance_explained",), 1.5, "deviance_explained"),
         (True, ("influence_bound",), 0.0, "influence_bound"),
         (True, ("influence_bound",), None, "influence_bound"),
-        (False, ("deviance_explained",), 0.5, "no estimates where nothing is visible"),
-        (False, ("intercept_interval",), [0.0, 1.0], "no estimates where nothing is visible"),
-        (False, ("coef_interval",), [[0.0, 1.0]] * 3, "no estimates where nothing is visible"),
+        (False, ("deviance_explained",), 0.5, "no estimates where nothing is detected"),
+        (False, ("intercept_interval",), [0.0, 1.0], "no estimates where nothing is detected"),
+        (False, ("coef_interval",), [[0.0, 1.0]] * 3, "no estimates where nothing is detected"),
     ],
 )
 def test_impossible_contents_of_a_model_of_counts_are_refused(
-    tmp_path, visible, path, value, expected
+    tmp_path, detected, path, value, expected
 ):
-    model = counting(exposure="days", exposures=(3.0, 750.0), visible=visible)
+    model = counting(exposure="days", exposures=(3.0, 750.0), detected=detected)
     assert expected in refusal(tmp_path, json.dumps(put(saved(model, tmp_path), path, value)))
 
 
@@ -223,9 +223,9 @@ def test_a_huge_file_is_refused_without_being_read_whole(tmp_path):
 
 
 def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
-    recipe = RECIPE | {"schema": {"file": {"multiline": True}}}
-    nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
-    assert nolook.load(tmp_path / "m.json").recipe_ == recipe
+    read_options = READ_OPTIONS | {"schema": {"file": {"multiline": True}}}
+    nolook.save(fitted(NAMES, read_options=read_options), tmp_path / "m.json")
+    assert nolook.load(tmp_path / "m.json").read_options_ == read_options
 
 
 @pytest.mark.parametrize(
@@ -241,17 +241,29 @@ def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
         (("scaling", "scale", 0), 0.0, "scaling.scale to be above 0"),
         (("features",), ["city=Bern", "age", "age"], "each column once"),
         (("method",), "magic", "one of 'linear'"),
-        (("recipe", "missing"), "guess", "invalid value - at `$.recipe.missing`"),
+        (("read_options", "missing"), "guess", "invalid value - at `$.read_options.missing`"),
         (
-            ("recipe", "categories"),
+            ("read_options", "categories"),
             {"town": ["A"]},
-            "categories of some of features - at `$.recipe`",
+            "categories of some of features - at `$.read_options`",
         ),
-        (("recipe", "categories", "city"), ["Aarau", "Bern"], "features that recipe names"),
-        (("recipe", "categories", "city"), ["Bern", None], "features that recipe names"),
-        (("recipe", "categories", "city"), ["Bern", "Bern"], "expected each name once"),
-        (("recipe", "categories", "city"), [], "length >= 1 - at `$.recipe.categories[...]`"),
-        (("recipe", "features"), ["age", "city"], "features to be those of recipe"),
+        (
+            ("read_options", "categories", "city"),
+            ["Aarau", "Bern"],
+            "features of read_options",
+        ),
+        (
+            ("read_options", "categories", "city"),
+            ["Bern", None],
+            "features of read_options",
+        ),
+        (("read_options", "categories", "city"), ["Bern", "Bern"], "expected each name once"),
+        (
+            ("read_options", "categories", "city"),
+            [],
+            "length >= 1 - at `$.read_options.categories[...]`",
+        ),
+        (("read_options", "features"), ["age", "city"], "features to be those of read_options"),
     ],
 )
 def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):

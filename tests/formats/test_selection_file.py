@@ -46,7 +46,7 @@ def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
     pipeline = fitted()
     pipeline.selector_ = nolook.SISSelector(ranges=(0.0, entry))
     for attribute in (
-        *("support_", "feature_names_in_", "recipe_", "privacy_", "order_", "target_name_"),
+        *("support_", "feature_names_in_", "read_options_", "privacy_", "order_", "target_name_"),
     ):
         setattr(pipeline.selector_, attribute, getattr(fitted().selector_, attribute))
     with pytest.raises(ParameterError, match=r"SISSelector, .* parameters\.ranges has"):
@@ -91,12 +91,12 @@ def test_the_guarantee_outside_is_that_of_the_whole(document):
         (("selection", "chosen"), NAMES, "not all"),
         (("selection", "chosen"), ["x3"], "as many columns as parameters.k"),
         (("selection", "chosen"), ["x3", "x4"], "model.features to be the columns chosen"),
-        (("selection", "features"), NAMES[:4], "features to be those of recipe"),
+        (("selection", "features"), NAMES[:4], "features to be those of read_options"),
         (("selection", "parameters", "k"), 2.0, "parameters.k has a value of the wrong type"),
         (("selection", "in_order_of_choice"), 0, "`bool`, got `int` - at `$.selection"),
         (("model", "method"), "magic", "(give one of them) - at `$.model`"),
-        (("model", "recipe"), {"features": ["x1"]}, "at `$.model.recipe`"),
-        (("model", "target"), "other", "the same recipe and target"),
+        (("model", "read_options"), {"features": ["x1"]}, "at `$.model.read_options`"),
+        (("model", "target"), "other", "the same read_options and target"),
         (("model", "kind"), "selection", "invalid value - at `$.model.kind`"),
         (("privacy", "private"), False, "selection and model together"),
         (("privacy", "mechanisms"), "first only", "selection and model together"),

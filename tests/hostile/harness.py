@@ -128,7 +128,7 @@ def run(folder: Path, *words: object) -> Result:
     if status == 0:
         assert done.err == "", done
     else:
-        # Where the target is not visible, what was released is there, and an error follows.
+        # Where the target is not detected, what was released is there, and an error follows.
         assert (done.out == "") == (status != 5), done
         assert done.err.startswith("nolook: error: "), done
         check_message(done.err.removesuffix("\n"))

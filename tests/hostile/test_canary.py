@@ -330,7 +330,7 @@ def test_declared_tables(folder, listening, name, ending, missing):
     schema = nolook.Schema({**DECLARED[name], "y": {"type": "number", "use": "target"}})
     try:
         opened = read_table(path, schema=schema, missing=missing)
-        check(repr(opened) + repr(opened.recipe()), "table")
+        check(repr(opened) + repr(opened.read_options()), "table")
         model = nolook.AdaSSPRegressor(1.0, 1e-6, random_state=0).fit(opened)
     except nolook.NolookError as error:
         search_error(error)

@@ -187,7 +187,7 @@ def test_any_schema_of_any_table(folder, content, table, stored, data):
 def test_a_models_schema_is_a_schema_or_one_line(folder, model, content):
     """Whatever a file says; `json.dumps` writes numbers that are no JSON too."""
     document = json.loads(model)
-    document["recipe"]["schema"] = content
+    document["read_options"]["schema"] = content
     path = folder / "m.json"
     path.write_text(json.dumps(document, default=str), "utf-8")
     found = attempt(lambda: nolook.load(path))
@@ -197,8 +197,8 @@ def test_a_models_schema_is_a_schema_or_one_line(folder, model, content):
     again = folder / "again.json"
     nolook.save(found, again)
     assert (
-        json.loads(again.read_text("utf-8"))["recipe"]
-        == json.loads(path.read_text("utf-8"))["recipe"]
+        json.loads(again.read_text("utf-8"))["read_options"]
+        == json.loads(path.read_text("utf-8"))["read_options"]
     )
     pq.write_table(pa.table({"a": [1.0], "b": [CANARY]}), folder / "t.parquet")
     run(folder, "predict", "m.json", "t.parquet", "--output", "p.parquet")

@@ -172,7 +172,7 @@ def run_and_check(folder, words):
     for path in outputs:
         assert path.exists() == (done.status in {0, 5})
     if done.status == 5:
-        assert not nolook.load(outputs[0]).visible_
+        assert not nolook.load(outputs[0]).detected_
     return done
 
 

@@ -116,7 +116,7 @@ def test_every_stage_is_announced(kind, n_models):
     seen = []
     model = kind(3.0, 1e-5, n_models)
     model.fit(*data(), progress=lambda *stage: seen.append(stage))
-    assert len(seen) == seen[0][2] == model.plan().release.stages + 2
+    assert len(seen) == seen[0][2] == model.plan().release.progress_steps + 2
 
 
 def test_too_few_rows_and_a_failed_test_are_outcomes():

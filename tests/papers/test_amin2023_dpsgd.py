@@ -170,7 +170,7 @@ def test_it_takes_the_steps_of_a_plain_loop(monkeypatch):
 
 
 def test_a_gradient_gets_noise_of_the_size_that_is_stated(monkeypatch):
-    # An empty table's gradients are noise alone; it has no visible feature, just the constant.
+    # An empty table's gradients are noise alone; it has no detected feature, just the constant.
     released = []
     original = module.gaussian_release
 

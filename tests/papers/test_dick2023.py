@@ -58,7 +58,7 @@ def test_every_stage_and_round_is_announced():
     seen = []
     release = UnscaledBoostedAdaSSP(1.0, 5)
     release.run(table_from_arrays(X, y), SeededSource(0), seen.append)
-    assert len(seen) == release.stages
+    assert len(seen) == release.progress_steps
     assert seen[-1] == "round 5"
 
 

@@ -52,7 +52,7 @@ from tests.report.hand_made import (
     dropping,
     fitted,
     make_constant,
-    not_visible,
+    not_detected,
     probable,
     unlimited,
     withheld,
@@ -90,13 +90,13 @@ def many_features():
 
 def levels():
     """Contrasts with a level, and with all values that have no level of their own."""
-    recipe = {
+    read_options = {
         "features": ["city", "sex", "age"],
         "categories": {"city": ["Bern", "Basel", "<b>", None], "sex": ["F"]},
         "missing": "error",
     }
     names = ("city=Basel", "city=<b>", "city=...", "sex=F", "age", "income")
-    return fitted(names, recipe=recipe)
+    return fitted(names, read_options=read_options)
 
 
 def current_levels(*places):
@@ -120,7 +120,7 @@ def hidden_fit():
 def guesses():
     """A coefficient on a scale that is a guess; rows are shrunk."""
     model = fitted()
-    model.scaling_.visible[1] = False
+    model.scaling_.detected[1] = False
     model.row_norm_ = 2.75
     return model
 
@@ -179,11 +179,11 @@ def folds(*, hidden=False):
         found[1:3] = None, Estimate(0.5, 0.25)
     fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
     counts = (None, None) if hidden else (20_012.0, 31.5)
-    recipe = {"features": ["age"], "categories": {}, "missing": "error"}
+    read_options = {"features": ["age"], "categories": {}, "missing": "error"}
     fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
     events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
-    kept = (*counts, (), (), cost, "linear", NASTY[0], recipe)
+    kept = (*counts, (), (), cost, "linear", NASTY[0], read_options)
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 
@@ -212,7 +212,7 @@ def of_distribution(column="age", seen=called_private, **options):
 
 def of_column(ecdf, column):
     """A distribution of a column of this name."""
-    ecdf.recipe_ = {"features": [column], "categories": {}, "missing": "error"}
+    ecdf.read_options_ = {"features": [column], "categories": {}, "missing": "error"}
     return ecdf
 
 
@@ -226,11 +226,11 @@ def selected(selector, model):
     return nolook.make_private_pipeline(selector, model, epsilon=8.0, delta=1e-6)
 
 
-def classified(*withheld_places, visible=True):
-    return lambda: model_findings(classified_model(*withheld_places, visible=visible))
+def classified(*withheld_places, detected=True):
+    return lambda: model_findings(classified_model(*withheld_places, detected=detected))
 
 
-def classified_model(*withheld_places, visible=True):
+def classified_model(*withheld_places, detected=True):
     """A logistic model with numbers of its own, the same each time."""
     model = nolook.LogisticRegression()
     model.keep_rows(NoisyCount(101_712.0, 58.2))
@@ -247,15 +247,15 @@ def classified_model(*withheld_places, visible=True):
     model.auc_, model.auc_interval_ = 0.78125, np.array([0.77, 0.7925])
     if withheld_places:
         model.auc_ = model.auc_interval_ = None
-    model.weight_norm_, model.visible_ = 3.75, visible
+    model.weight_norm_, model.detected_ = 3.75, detected
     model.spread_ = Spread.standard(3)
     model.clipped_share_ = np.array([0.0, 0.032, 0.01, 0.0])
     events = LogisticRelease(0.2).events()
     model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     model.classes_, model.n_features_in_ = np.array([0, 1]), 3
     model.feature_names_in_ = np.array(features, dtype=object)
-    model.recipe_ = {"features": features, "categories": {}, "missing": "error"}
-    if not visible:
+    model.read_options_ = {"features": features, "categories": {}, "missing": "error"}
+    if not detected:
         model.coef_ *= 0.01
         without(
             model,
@@ -269,7 +269,7 @@ def classified_model(*withheld_places, visible=True):
     return model
 
 
-def counting(*, exposure=None, exposures=None, visible=True):
+def counting(*, exposure=None, exposures=None, detected=True):
     """A model of counts with numbers of its own, the same each time."""
     model = nolook.PoissonRegression(exposure=exposure)
     model.keep_rows(NoisyCount(20_190.0, 31.5))
@@ -286,14 +286,14 @@ def counting(*, exposure=None, exposures=None, visible=True):
     model.deviance_explained_ = 0.125
     model.deviance_explained_interval_ = np.array([0.1, 0.15])
     model.target_range_, model.influence_bound_ = (0.0, 125.0), 4.5
-    model.weight_norm_, model.visible_ = 3.75, visible
+    model.weight_norm_, model.detected_ = 3.75, detected
     model.spread_ = Spread.standard(3)
     model.clipped_share_ = np.array([0.0, 0.01, 0.032, 0.04])
     events = CountRelease(0.2).events()
     model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     model.n_features_in_, model.feature_names_in_ = 3, np.array(features, dtype=object)
-    model.recipe_ = {"features": features, "categories": {}, "missing": "error"}
-    if not visible:
+    model.read_options_ = {"features": features, "categories": {}, "missing": "error"}
+    if not detected:
         model.coef_ *= 0.01
         ends = ("coef_interval_", "intercept_interval_", "deviance_explained_interval_")
         without(model, *ends, "deviance_explained_")
@@ -382,9 +382,9 @@ PAGES = {
     "dropped": lambda: model_findings(counted(dropping(fitted(NASTY), 0, 2))),
     "dropped-many": lambda: model_findings(dropping(many_features(), *range(1, 25, 2))),
     "dropped-all": lambda: model_findings(dropping(fitted(), 0, 1)),
-    "not-visible": lambda: model_findings(not_visible(dropping(fitted(), 1))),
-    "not-visible-at-all": lambda: model_findings(
-        counted(not_visible(dropping(fitted(), 0, 1)), 1.0, 42.0)
+    "not-detected": lambda: model_findings(not_detected(dropping(fitted(), 1))),
+    "not-detected-at-all": lambda: model_findings(
+        counted(not_detected(dropping(fitted(), 0, 1)), 1.0, 42.0)
     ),
     "guessed-scales": lambda: model_findings(guesses()),
     "current": lambda: model_findings(five()),
@@ -393,7 +393,7 @@ PAGES = {
     "withheld-all": lambda: model_findings(withheld(five(), *range(-1, 5))),
     "hidden-fit": lambda: model_findings(hidden_fit()),
     "chosen-levels": lambda: model_findings(current_levels(4, 1)),
-    "not-visible-current": lambda: model_findings(not_visible(dropping(clipped(), 1))),
+    "not-detected-current": lambda: model_findings(not_detected(dropping(clipped(), 1))),
     "units": lambda: model_findings(some_units("weights")),
     "units-limited": lambda: model_findings(some_units(5)),
     "unlimited": lambda: model_findings(
@@ -401,11 +401,11 @@ PAGES = {
     ),
     "logistic": classified(),
     "logistic-withheld": classified(1),
-    "logistic-base-rate": classified(visible=False),
+    "logistic-base-rate": classified(detected=False),
     "counts": lambda: model_findings(counting()),
     "counts-exposure": lambda: model_findings(counting(exposure="days", exposures=(3.0, 750.0))),
     "counts-no-exposure": lambda: model_findings(counting(exposure="days", exposures=(1.0, 1.0))),
-    "counts-not-visible": lambda: model_findings(counting(visible=False)),
+    "counts-not-detected": lambda: model_findings(counting(detected=False)),
     "selection": of_selection(nolook.KendallSelector(k=1, random_state=1)),
     "selection-seeded": of_selection(nolook.KendallSelector(k=1, random_state=1), as_it_is),
     "selection-unordered": of_selection(nolook.LassoSelector(k=1, random_state=1)),
@@ -421,7 +421,7 @@ PAGES = {
     "calibration": calibration,
     "evaluation": lambda: evaluation(probable(1.0)),
     "evaluation-scores": lambda: evaluation(
-        not_visible(fitted(("a", "b", "deposit"), private=False)), other_rows=True
+        not_detected(fitted(("a", "b", "deposit"), private=False)), other_rows=True
     ),
     "cross-validation": folds,
     "cross-validation-hidden": lambda: folds(hidden=True),

@@ -53,7 +53,9 @@ def guarantee(events=EVENTS, *, epsilon=1.0, delta=1e-6, relation="add-remove", 
     )
 
 
-def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, made_by=None, **privacy):
+def fitted(
+    names=("age", "height", "income"), *, seed=0, read_options=None, made_by=None, **privacy
+):
     """A model of the last of `names` from all others; numbers are arbitrary."""
     generator = np.random.default_rng(seed)
     features = len(names) - 1
@@ -69,13 +71,17 @@ def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, made_by=No
     model.r2_, model.r2_interval_ = 0.8125, np.array([0.75, 0.875])
     model.rmse_, model.rmse_interval_ = 2.25, np.array([2.0, 2.5])
     center = generator.normal(size=features + 1)
-    visible = np.ones(features + 1, dtype=bool)
-    model.scaling_ = Scaling(tuple(names), center, scale, visible)
+    detected = np.ones(features + 1, dtype=bool)
+    model.scaling_ = Scaling(tuple(names), center, scale, detected)
     model.target_range_ = (float(model.scaling_.low[-1]), float(model.scaling_.high[-1]))
     model.privacy_ = guarantee(**privacy)
     model.n_features_in_ = features
     model.feature_names_in_ = np.array(names[:-1], dtype=object)
-    model.recipe_ = recipe or {"features": list(names[:-1]), "categories": {}, "missing": "error"}
+    model.read_options_ = read_options or {
+        "features": list(names[:-1]),
+        "categories": {},
+        "missing": "error",
+    }
     return model
 
 
@@ -132,9 +138,9 @@ def choosing(model, *places):
     return withheld(model, *range(-1, len(model.coef_)))
 
 
-def not_visible(model):
+def not_detected(model):
     """What is left of a model whose target did not stand out from the noise."""
-    model.scaling_.visible[-1] = model.visible_ = False
+    model.scaling_.detected[-1] = model.detected_ = False
     model.coef_, model.intercept_ = np.zeros_like(model.coef_), float(model.scaling_.center[-1])
     return without(counted(model))
 
@@ -142,7 +148,7 @@ def not_visible(model):
 def dropping(model, *places):
     """A model that left out the columns at these places: nothing in them stood out."""
     for place in places:
-        model.scaling_.visible[place] = False
+        model.scaling_.detected[place] = False
         model.coef_[place] = 0.0
     return model
 

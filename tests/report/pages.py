@@ -18,8 +18,8 @@ _VOID = {"meta", "br", "hr", "img", "link", "input", "base", "embed"}
 
 def of_table(found, table):
     """What was found, of a table of this name."""
-    guarantee = evolve(found.origin.guarantee, table=table)
-    return evolve(found, origin=evolve(found.origin, guarantee=guarantee))
+    guarantee = evolve(found.provenance.guarantee, table=table)
+    return evolve(found, provenance=evolve(found.provenance, guarantee=guarantee))
 
 
 def render(model, *, table):

@@ -19,7 +19,7 @@ from tests.report.hand_made import (
     current,
     dropping,
     fitted,
-    not_visible,
+    not_detected,
     withheld,
 )
 
@@ -91,7 +91,7 @@ def test_columns_of_one_model_alone_have_no_difference():
         withheld(current(fitted(NAMES)), 0, -1),
         choosing(current(fitted(NAMES)), 1),
         dropping(current(fitted(NAMES)), 0),
-        not_visible(current(fitted(NAMES))),
+        not_detected(current(fitted(NAMES))),
     ],
 )
 def test_without_an_interval_nothing_is_known_of_a_difference(other):
@@ -103,11 +103,11 @@ def test_without_an_interval_nothing_is_known_of_a_difference(other):
 
 def test_levels_compared_with_other_levels_are_other_coefficients():
     one = levels()
-    recipe = one.recipe_ | {
+    read_options = one.read_options_ | {
         "categories": {"city": ["Basel", "Bern", "<b>", None], "sex": ["F"]},
     }
     names = ("city=Bern", "city=<b>", "city=...", "sex=F", "age", "income")
-    found = nolook.compare(one, fitted(names, recipe=recipe))
+    found = nolook.compare(one, fitted(names, read_options=read_options))
     both = dict(zip(found.columns, ~np.isnan(found.difference[:, 0]), strict=True))
     assert both["age"]
     assert not any(known for name, known in both.items() if name.startswith("city = <b>"))

@@ -47,11 +47,11 @@ def a_model(effects, margins, names=("a", "b", "c", "y"), scale=1.0):
 @pytest.mark.parametrize("name", made.PAGES)
 def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     found = made.PAGES[name]()
-    private = found.origin.guarantee.private
-    standing = LedgerStatus(date(2026, 11, 2), "l", (("1", "2"),) * 2)
-    section = in_short(of_table(found, "people.parquet"), standing)
+    private = found.provenance.guarantee.private
+    ledger_status = LedgerStatus(date(2026, 11, 2), "l", (("1", "2"),) * 2)
+    section = in_short(of_table(found, "people.parquet"), ledger_status)
     answers = {question: " ".join(map(plain, texts)) for question, texts in section.answers}
-    one = found.origin.guarantee.unit.protected
+    one = found.provenance.guarantee.unit.protected
     assert list(answers) == [
         "What was asked",
         "What came out",
@@ -138,20 +138,20 @@ def test_a_falling_mean_is_lower_and_at_most_by_all_of_it():
     assert "nan" not in said(model)
 
 
-@pytest.mark.parametrize("visible", [True, False])
-def test_of_exposures_nothing_is_said_but_that_the_mean_is_in_proportion(visible):
-    model = counting(exposure="days", exposures=(3.0, 750.0), visible=visible)
+@pytest.mark.parametrize("detected", [True, False])
+def test_of_exposures_nothing_is_said_but_that_the_mean_is_in_proportion(detected):
+    model = counting(exposure="days", exposures=(3.0, 750.0), detected=detected)
     words = said(model)
     assert "days" not in words
     assert "Chosen" not in words
     told = str(model.summary())
-    assert ("in proportion to days, clipped to 3 to 750" in told) == visible
+    assert ("in proportion to days, clipped to 3 to 750" in told) == detected
     assert [one.name for one in model.coefficients][-1] == "intercept"
     assert "days" not in [one.name for one in model.coefficients]
 
 
 def test_of_a_model_of_counts_that_noise_hides_no_coefficient_is_printed():
-    model = counting(visible=False)
+    model = counting(detected=False)
     assert model.coef_.any()
     assert "did not stand out from the noise" in said(model)
     told = " ".join(str(model.summary()).split())

@@ -27,7 +27,7 @@ def scores() -> tuple:
 
 def distribution():
     ecdf = nolook.ECDF(0.1).fit(scores()[0])
-    ecdf.recipe_ = {**ecdf.recipe_, "features": [LONG]}
+    ecdf.read_options_ = {**ecdf.read_options_, "features": [LONG]}
     return ecdf.content()
 
 

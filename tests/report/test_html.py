@@ -148,7 +148,7 @@ def test_a_constant_is_called_one(monkeypatch):
 def test_the_page_says_when_a_scale_is_a_guess():
     model = fitted()
     assert "stand out" not in page(model).text
-    model.scaling_.visible[1] = False
+    model.scaling_.detected[1] = False
     text = page(model).text
     assert "stand out" in text
     assert "height *" in text

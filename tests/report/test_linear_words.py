@@ -23,7 +23,7 @@ from tests.report.hand_made import (
     current,
     dropping,
     fitted,
-    not_visible,
+    not_detected,
     withheld,
     without,
 )
@@ -41,7 +41,7 @@ CHANGES = {
     "chosen": lambda model: choosing(model, 2, 0),
     "none chosen": choosing,
     "hidden fit": lambda model: without(model, *FIT),
-    "not visible": not_visible,
+    "not detected": not_detected,
 }
 
 

@@ -20,7 +20,7 @@ DARK = {"light": (), "dark": ("--blink-settings=preferredColorScheme=0",)}
 PAPER = (8.5 * 96 - 2 * 15 / 25.4 * 96, 11 * 96 - 2 * 15 / 25.4 * 96)
 # Looked at in every width and theme; all others on a telephone.
 SAMPLE = (
-    *("clipped", "logistic", "levels", "many-features", "not-visible", "seeded", "selected"),
+    *("clipped", "logistic", "levels", "many-features", "not-detected", "seeded", "selected"),
     *("distribution", "quantiles", "roc", "evaluation", "ledger", "ledger-units", "names"),
     *("cross-validation", "counts-exposure"),
 )

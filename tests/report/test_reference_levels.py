@@ -15,8 +15,8 @@ from tests.report.pages import Page
 
 def model_of(levels, *features):
     """A model of some of the numbers that a category gives, and of "age"."""
-    recipe = {"features": ["sex", "age"], "categories": {"sex": levels}, "missing": "error"}
-    return fitted((*features, "age", "income"), recipe=recipe)
+    read_options = {"features": ["sex", "age"], "categories": {"sex": levels}, "missing": "error"}
+    return fitted((*features, "age", "income"), read_options=read_options)
 
 
 def told(model):

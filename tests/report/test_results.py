@@ -30,7 +30,7 @@ from tests.report.hand_made import (
     dropping,
     fitted,
     make_constant,
-    not_visible,
+    not_detected,
     withheld,
     without,
 )
@@ -104,8 +104,8 @@ def test_text_and_html_say_the_same_as_the_report(name):
     summary = release.summary()
     found = release.content()
     shown, told = texts(summary.html), " ".join(str(summary).split())
-    assert found.origin.guarantee.in_words() in shown
-    assert found.origin.guarantee.in_words() in told
+    assert found.provenance.guarantee.in_words() in shown
+    assert found.provenance.guarantee.in_words() in told
     for section in sections(found):
         for part in section.printed:
             words = [part] if isinstance(part, str) else [part.caption, *part.heads]
@@ -175,7 +175,7 @@ def test_odds_ratios_are_exponentials():
     [
         (choosing(current(fitted()), 1), ["height", "intercept"]),
         (dropping(current(fitted()), 0), ["height", "intercept"]),
-        (not_visible(fitted()), ["intercept"]),
+        (not_detected(fitted()), ["intercept"]),
         (without(fitted()), ["age", "height", "intercept"]),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_dollar_in_a_name_is_no_formula():
     "make",
     [
         lambda: make_constant(fitted()),
-        lambda: not_visible(fitted()),
+        lambda: not_detected(fitted()),
         lambda: releases()["selection"],
         lambda: releases()["scaler"],
     ],
@@ -303,7 +303,7 @@ def test_an_evaluation_keeps_no_model_that_is_not_private():
 
 @pytest.mark.parametrize(
     ("model", "said"),
-    [(not_visible(fitted()), "There is no regression"), (fitted(private=False), "NOT PRIVATE")],
+    [(not_detected(fitted()), "There is no regression"), (fitted(private=False), "NOT PRIVATE")],
 )
 def test_what_must_not_be_overlooked_stands_out(model, said):
     assert f'<p class="caution"><strong>{said}' in model.summary().html

@@ -49,7 +49,7 @@ def test_the_page_blames_the_seed_that_took_the_guarantee():
     expected = "a known seed"
     pipeline = fitted(nolook.SISSelector(2, random_state=1), names=NAMES)
     assert not pipeline.privacy_.private
-    assert model_findings(pipeline).origin.why_not_private()[0] == expected
+    assert model_findings(pipeline).provenance.why_not_private()[0] == expected
     page = Page(render(pipeline, table="t"))
     assert "NOT PRIVATE" in page.text
     assert f"Not private because of {expected}" in page.text

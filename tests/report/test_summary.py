@@ -29,7 +29,7 @@ from tests.report.hand_made import (
     dropping,
     fitted,
     make_constant,
-    not_visible,
+    not_detected,
     unlimited,
     without,
 )
@@ -140,7 +140,7 @@ def test_each_entry_is_described_in_a_sentence_or_two(entry):
 
 def test_a_seed_is_the_reason_why_a_result_is_not_private():
     seeded = fitted(made_by=Choosy(random_state=1))
-    short, sentence = model_findings(seeded).origin.why_not_private()
+    short, sentence = model_findings(seeded).provenance.why_not_private()
     assert short == "a known seed"
     assert "random_state" in sentence
 
@@ -172,7 +172,7 @@ CAUSES = (
     ],
 )
 def test_why_a_target_was_not_visible_follows_from_the_number_of_rows(rows, error, expected):
-    model = counted(not_visible(fitted()), rows, error)
+    model = counted(not_detected(fitted()), rows, error)
     assert why_not_visible(model).startswith(expected)
     (words,) = model_findings(model).cautions
     assert expected[1:] in words
@@ -180,7 +180,7 @@ def test_why_a_target_was_not_visible_follows_from_the_number_of_rows(rows, erro
 
 
 def test_a_failed_test_and_a_target_in_the_noise_are_told_apart():
-    failed, unseen = make_constant(fitted()), not_visible(fitted())
+    failed, unseen = make_constant(fitted()), not_detected(fitted())
     (of_the_test,), (of_the_target,) = (model_findings(m).cautions for m in (failed, unseen))
     assert "private test" in of_the_test
     assert "did not stand out" not in of_the_test
@@ -190,12 +190,12 @@ def test_a_failed_test_and_a_target_in_the_noise_are_told_apart():
 
 
 def test_nothing_of_a_model_is_said_where_the_target_is_in_the_noise():
-    found = model_findings(not_visible(dropping(fitted(("a", "b", "c", "y")), 1)))
+    found = model_findings(not_detected(dropping(fitted(("a", "b", "c", "y")), 1)))
     assert found.cards == ()
     (scales,) = (one for one in found.sections if one.name == "scales")
     assert [row[0] for row in scales.tables[0].rows] == ["a", "c"]
     assert not {"coefficients", "fit"} & {one.name for one in found.sections}
-    found = model_findings(not_visible(dropping(fitted(), 0, 1)))
+    found = model_findings(not_detected(dropping(fitted(), 0, 1)))
     assert [one.name for one in found.sections] == ["method"]
 
 

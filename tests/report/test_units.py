@@ -14,7 +14,7 @@ from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.sections import rows_used
 from tests.report import golden_pages as made
-from tests.report.hand_made import counted, make_constant, not_visible
+from tests.report.hand_made import counted, make_constant, not_detected
 from tests.report.pages import Page
 
 # What is true of rows, whatever is protected.
@@ -60,8 +60,8 @@ def kinds():
         "clipped": made.clipped(),
         "hidden": made.hidden_fit(),
         "guesses": made.guesses(),
-        "not visible": not_visible(made.five()),
-        "nearly empty": counted(not_visible(made.five()), 1.0, 42.0),
+        "not detected": not_detected(made.five()),
+        "nearly empty": counted(not_detected(made.five()), 1.0, 42.0),
         "failed": make_constant(made.fitted()),
         "tukey": tukey.fit(made.people()),
         "roc": curve,
@@ -76,7 +76,7 @@ def releases():
     return kinds()
 
 
-NAMES = ("clipped", "hidden", "guesses", "not visible", "nearly empty", "failed", "tukey", "roc")
+NAMES = ("clipped", "hidden", "guesses", "not detected", "nearly empty", "failed", "tukey", "roc")
 NAMES = (*NAMES, "logistic", "calibration", "selection", "ecdf")
 
 

@@ -166,9 +166,9 @@ def test_the_first_level_is_the_one_compared_with(levels, names, numbers_of):
         for name in names
     ]
     np.testing.assert_array_equal(numbers_of(opened), wanted)
-    recipe = json.loads(json.dumps(opened.recipe()))
-    again = read_table(pa.table({"c": cells[::-1]}), **recipe)
-    assert again.recipe() == opened.recipe()
+    read_options = json.loads(json.dumps(opened.read_options()))
+    again = read_table(pa.table({"c": cells[::-1]}), **read_options)
+    assert again.read_options() == opened.read_options()
     np.testing.assert_array_equal(numbers_of(again), numbers_of(opened)[:, ::-1])
 
 
@@ -319,22 +319,22 @@ class TestMissing:
 def test_another_table_is_read_in_the_same_way(tmp_path, numbers_of):
     train = pa.table({"n": [1, 2, 3], "city": ["A", "B", "C"], "flag": [True] * 3, "y": Y})
     opened = read_table(train, "y", categories={"city": [None, "A", "C"]}, missing="zero")
-    recipe = json.loads(json.dumps(opened.recipe()))
+    read_options = json.loads(json.dumps(opened.read_options()))
     new = pa.table({"flag": [False], "extra": ["?"], "city": ["C"], "n": [7.5]})
     pq.write_table(new, tmp_path / "new.parquet")
-    read = read_table(tmp_path / "new.parquet", **recipe)
+    read = read_table(tmp_path / "new.parquet", **read_options)
     assert read.feature_names == opened.feature_names == ("n", "city=A", "city=C", "flag")
     assert read.target_name is None
     np.testing.assert_array_equal(numbers_of(read), [[7.5], [0], [1], [0]])
-    assert read.recipe() == opened.recipe()
+    assert read.read_options() == opened.read_options()
 
 
 def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
     (tmp_path / "t.csv").write_text('n,note\n1,"two\nlines"\n2,x\n')
     for source in (tmp_path / "t.csv", pa.table({"n": [1, 2]})):
         schema = {"file": {"multiline": True}}
-        recipe = read_table(source, features=["n"], schema=schema).recipe()
-        again = read_table(tmp_path / "t.csv", **json.loads(json.dumps(recipe)))
+        read_options = read_table(source, features=["n"], schema=schema).read_options()
+        again = read_table(tmp_path / "t.csv", **json.loads(json.dumps(read_options)))
         np.testing.assert_array_equal(numbers_of(again), [[1, 2]])
 
 

@@ -360,4 +360,4 @@ def test_targets_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
         schema = Schema(multiline=multiline)
         read = read_scores(path, "score", "label", positive, "drop-row", schema=schema)
         assert numbers_of(read).tolist() == expected
-        assert ("multiline" in str(read.recipe())) == multiline
+        assert ("multiline" in str(read.read_options())) == multiline

@@ -206,8 +206,8 @@ def test_features_name_the_date_or_its_parts(tmp_path):
     assert whole.n_columns == 1 + 11 + 6 + 1
     part = read_table(table, features=["x", "day.weekday"], schema=schema)
     assert part.n_columns == 1 + 6
-    assert list(part.recipe()["schema"]["columns"]) == ["day", "x"]
-    again = read_table(table, **part.recipe())
+    assert list(part.read_options()["schema"]["columns"]) == ["day", "x"]
+    again = read_table(table, **part.read_options())
     assert again.feature_names == part.feature_names
     np.testing.assert_array_equal(next(again.batches()), next(part.batches()))
 
@@ -226,7 +226,7 @@ def test_a_column_of_another_use_is_no_feature(tmp_path, use, kind):
         opened = read_table(source, schema=some)
         assert opened.feature_names == ("x", "z")
         assert opened.target_name == "y"
-        assert "who" not in repr(opened.recipe())
+        assert "who" not in repr(opened.read_options())
 
 
 def test_booleans_and_levels_are_known_to_be_0_or_1(tmp_path):

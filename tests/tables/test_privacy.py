@@ -230,7 +230,7 @@ def test_nothing_public_counts_the_rows():
         "n_columns",
         "with_source",
         "charging",
-        "recipe",
+        "read_options",
         "select",
         "finish_first_pass",
         "filled",
@@ -260,7 +260,7 @@ def test_a_selection_has_the_same_rows_and_fewer_columns():
     ((in_place, complete, _),) = part.batches_in_place()
     assert in_place.shape == (3, 3)
     assert complete.tolist() == [True, False, True]
-    assert part.recipe() == whole.recipe()
+    assert part.read_options() == whole.read_options()
     assert [batch.shape for batch in whole.batches()] == [(5, 2)]
 
 

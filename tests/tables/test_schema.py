@@ -106,7 +106,7 @@ def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
     path.write_text(("k,a,y,b\n" if header else "") + "u,1,2,true\nv,3,4,true\n", "utf-8")
     opened = read_table(path, schema=nolook.Schema(columns, header=header))
     assert opened.column_names == ("a", "y")
-    again = read_table(path, **json.loads(json.dumps(opened.recipe())))
+    again = read_table(path, **json.loads(json.dumps(opened.read_options())))
     (read,) = again.batches()
     assert again.column_names == ("a",)
     assert read.tolist() == [[1, 3]]
@@ -197,7 +197,7 @@ def test_a_schema_may_be_given_by_its_path(tmp_path, kind):
     place = tmp_path / "t.toml"
     opened = read_table(tmp_path / "t.csv", schema=kind(place))
     same = read_table(tmp_path / "t.csv", schema=nolook.Schema.read(place))
-    assert opened.recipe() == same.recipe()
+    assert opened.read_options() == same.read_options()
     assert next(opened.batches()).ravel().tolist() == [1.5, 2.0]
     with pytest.raises(ParameterError, match=r"none\.toml"):
         read_table(tmp_path / "t.csv", schema=kind(tmp_path / "none.toml"))

@@ -52,7 +52,7 @@ def test_a_unit_stays_one_in_a_schema_of_some_columns(kind):
     assert schema.only(["pid", "score"]).used_as("unit") == ("pid",)
     assert schema.only(["score"]).used_as("unit") == ()
     assert read_scores(table, "score", "died", "1", schema=schema).unit.column == "pid"
-    assert read_table(table, "score", schema=schema).recipe()["schema"]["columns"].keys() == {
+    assert read_table(table, "score", schema=schema).read_options()["schema"]["columns"].keys() == {
         "died"
     }
 

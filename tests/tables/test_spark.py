@@ -322,7 +322,9 @@ def test_predictions_are_those_of_the_command_line(people, frame, session, tmp_p
     beside = predict_on_spark(classes, predict_on_spark(model, frame), column="chance")
     assert beside.columns == [*frame.columns, "prediction", "chance"]
     for fitted, column in ((model, "prediction"), (classes, "chance")):
-        write_predictions(fitted, read_table(people, **fitted.recipe_), tmp_path / "p.parquet")
+        write_predictions(
+            fitted, read_table(people, **fitted.read_options_), tmp_path / "p.parquet"
+        )
         expected = pq.read_table(tmp_path / "p.parquet")["prediction"]
         # By a column that tells rows apart.
         here = dict(zip(people["score"].to_pylist(), expected.to_pylist(), strict=True))

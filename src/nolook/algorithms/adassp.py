@@ -37,7 +37,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, GaussianRelease, Release
+from nolook.privacy.release import GaussianRelease, OnStep, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
@@ -74,9 +74,9 @@ class AdaSSP(GaussianRelease):
     bounds: tuple[float, float] | None = None
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
-        return self._design().stages + 1
+        return self._design().progress_steps + 1
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -93,11 +93,11 @@ class AdaSSP(GaussianRelease):
             return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
         return DesignSearch(self.mu, self._each / _NORM_WEIGHT, UNIT)
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
-        design = self._design().run(table, source, announce)
+        design = self._design().run(table, source, progress)
         bound = Y_BOUND if self.bounds is None else 1
-        announce("moments")
+        progress("moments")
         largest = bound * UNIT
         size, whole = design.size, table.unit.weight_scale
         moments = DesignMoments(size, design.squared_radius, largest, whole)

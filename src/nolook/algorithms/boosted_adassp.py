@@ -37,7 +37,7 @@ from nolook.algorithms.bounded_design import (
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, GaussianRelease, Release
+from nolook.privacy.release import GaussianRelease, OnStep, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import Table
@@ -74,9 +74,9 @@ class BoostedAdaSSP(GaussianRelease):
     share: ClassVar[float] = SHARES["mechanism"]
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces."""
-        return self.design().stages + 1 + self.rounds
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`."""
+        return self.design().progress_steps + 1 + self.rounds
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released; T gradients of mu each are one of sqrt(T) mu."""
@@ -93,11 +93,11 @@ class BoostedAdaSSP(GaussianRelease):
         """How the rows are scaled and bounded."""
         return DesignSearch(self.mu, self._each, _UNIT)
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
-        design = self.design().run(table, source, announce)
+        design = self.design().run(table, source, progress)
         largest = self.residual * RESIDUAL_UNIT
-        announce("moments")
+        progress("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
         whole = table.unit.weight_scale
@@ -106,7 +106,7 @@ class BoostedAdaSSP(GaussianRelease):
         theta = np.zeros(design.size)
         thetas = []
         for number in range(1, self.rounds + 1):
-            announce(f"round {number}")
+            progress(f"round {number}")
             # The residuals are those of the model on the grid, so the next step starts from it.
             on_grid, grid_step = grid_model(theta, design.squared_radius)
             exact = kept.value(on_grid, grid_step)

@@ -22,7 +22,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.design_moments import (
     eigenvalue_sensitivity,
     gram_sensitivity,
@@ -61,14 +61,14 @@ Matrix = NDArray[np.float64]
 class BoundedDesign:
     """How a table becomes rows of bounded norm: public, or released before."""
 
-    scaling: Scaling  # of all columns, the target last; features not visible are left out
+    scaling: Scaling  # of all columns, the target last; features not detected are left out
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
     unit: int  # grid units in one scale, a power of two
 
     @property
     def size(self) -> int:
         """Length of a row: the features in use and a constant."""
-        return 1 + int(self.scaling.visible[:-1].sum())
+        return 1 + int(self.scaling.detected[:-1].sum())
 
     @property
     def norm(self) -> float:
@@ -80,7 +80,7 @@ class BoundedDesign:
 
         Targets are standardised.
         """
-        kept = self.scaling.visible[:-1]
+        kept = self.scaling.detected[:-1]
         turn = partial(self._rows, self.scaling.select(kept))
         table.filled(self.scaling.center).select(kept).fold(Mapped(statistic, turn))
 
@@ -109,7 +109,7 @@ class PublicDesign:
     unit: int  # grid of the rows, a power of two up to UNIT
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """0: it announces none."""
         return 0
 
@@ -117,7 +117,7 @@ class PublicDesign:
         """Releases nothing."""
         return ()
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:  # noqa: ARG002
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:  # noqa: ARG002
         """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
@@ -146,9 +146,9 @@ class DesignSearch:
     unit: int
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
-        return self._scales().stages + 1
+        return self._scales().progress_steps + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
@@ -160,12 +160,12 @@ class DesignSearch:
     def _norms(self) -> GaussianEvent:
         return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:
         """Find the design of a table with a target."""
-        scaling = self._scales().run(table, source, announce)
+        scaling = self._scales().run(table, source, progress)
         table = table.filled(scaling.center)
-        announce("norms")
-        kept = scaling.visible[:-1]
+        progress("norms")
+        kept = scaling.detected[:-1]
         features = int(kept.sum())
         counts, squares = norm_counts(
             table.select(kept), scaling.select(kept), features, self._norms().mu, source

@@ -20,7 +20,7 @@ from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Announce, GaussianRelease
+from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.statistics.held_out import (
     COUNT_STEPS,
     DEVIATION_STEPS,
@@ -185,7 +185,7 @@ class FoldsInSequence(Generic[_Model, _Found]):
     fitting: Fitting[_Model, _Found]
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """One to draw folds, then two for each."""
         return 1 + 2 * self.folds
 
@@ -206,17 +206,17 @@ class FoldsInSequence(Generic[_Model, _Found]):
         return evolve(self, fitting=self.fitting.for_rows_per_unit(most))
 
     def run(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> list[tuple[_Model, _Found] | None]:
         """Return the model of each fold with what was found of it; None where a fit failed."""
-        announce("folds")
+        progress("folds")
         released: list[tuple[_Model, _Found] | None] = []
         # Drawn once: another draw for another pass would put a row into several evaluations.
         pairs = folds_of(table, self.folds, partial(draw_folds, self.folds, source))
         for number, (rest, part) in enumerate(pairs, 1):
-            announce(f"fit {number}")
+            progress(f"fit {number}")
             model = self.fitting.fit(rest, number)
-            announce(f"evaluation {number}")
+            progress(f"evaluation {number}")
             found = None if model is None else (model, self.fitting.judge(model, part, source))
             released.append(found)
         return released

@@ -30,7 +30,7 @@ from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
 from nolook.tables import Table
 
@@ -77,7 +77,7 @@ class EcdfRelease:
     smoothing: Smoothing
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
         return 1
 
@@ -90,10 +90,10 @@ class EcdfRelease:
         return evolve(self, event=event_for_rows(self.event, most, self.relation))
 
     def run(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[PrivateDistribution, ...]:
         """Release the distributions of a table's columns."""
-        announce("counts")
+        progress("counts")
         weighing = Weighing.of(table, self.relation)
         cells = table.fold(ColumnCells([grid.points() for grid in self.grids])).value
         return release_counts(cells, self, source, weighing)

@@ -24,7 +24,7 @@ from nolook.algorithms.scaling import NoisyCount
 from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.tables import Table
 from nolook.tables.read import ByClass
 
@@ -97,9 +97,9 @@ class EvaluationRelease:
     groups: Groups | None
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
-        return self.curve.stages + (self.groups is not None)
+        return self.curve.progress_steps + (self.groups is not None)
 
     def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released, in this order."""
@@ -112,15 +112,15 @@ class EvaluationRelease:
             groups = groups[0], event_for_rows(groups[1], most, "add-remove")
         return EvaluationRelease(self.curve.for_rows_per_unit(most), groups)
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> Judged:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
-        curve = self.curve.run(table, source, announce)
+        curve = self.curve.run(table, source, progress)
         judged = Judged(curve, None)
         if self.groups is None:
             return judged
         groups, event = self.groups
         borders = quantile_borders(judged.scores, groups)
-        announce("groups")
+        progress("groups")
         weighing = Weighing.of(table, "add-remove")
         sums = release_sums(ByClass(table), borders, event.epsilon, source, weighing)
         return evolve(judged, table=sums)

@@ -31,7 +31,7 @@ from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
@@ -91,7 +91,7 @@ class HosmerLemeshowPlan:
         return (*self.borders.events(), self.sums)
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
         return 2
 
@@ -101,11 +101,11 @@ class HosmerLemeshowPlan:
         return evolve(self, borders=self.borders.for_rows_per_unit(most), sums=sums)
 
     def run(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
         return release_groups(
-            ByClass(table), self, source, announce, Weighing.of(table, self.borders.relation)
+            ByClass(table), self, source, progress, Weighing.of(table, self.borders.relation)
         )
 
 
@@ -146,7 +146,7 @@ def release_groups(
     rows: Rows,
     plan: HosmerLemeshowPlan,
     source: ByteSource,
-    announce: Announce,
+    progress: OnStep,
     weighing: Weighing = IN_FULL,
 ) -> tuple[PrivateDistribution, CalibrationTable]:
     """Lay groups between private quantiles, and release the sums of each.
@@ -154,11 +154,11 @@ def release_groups(
     Guarantee: costs the plan's events under its relation, one score and class a row, the rows of a
     unit weighing ``weighing.weight_scale`` together at most.
     """
-    announce("borders")
+    progress("borders")
     cells = OnlyScores(rows).fold(CellCounts(PROBABILITIES.points())).value
     (distribution,) = release_counts([cells], plan.borders, source, weighing)
     borders = quantile_borders(distribution, plan.groups)
-    announce("groups")
+    progress("groups")
     # A replaced row leaves one group and enters the same or another one.
     each = plan.sums.epsilon / cell_counts_sensitivity(plan.borders.relation)
     return distribution, release_sums(rows, borders, each, source, weighing)

@@ -26,7 +26,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
@@ -41,10 +41,10 @@ class KendallSelection(Selection):
     """
 
     def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
+        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
     ) -> Selected:
         """Choose k features."""
-        announce("features")
+        progress("features")
         rows = sampled_rows(table, drawing.chances, source)
         return Selected(tuple(kendall_selection(rows, drawing.k, drawing.features, source)))
 

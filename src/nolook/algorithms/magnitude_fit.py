@@ -63,7 +63,7 @@ class MagnitudeFit:
     high: Vector
     gain: Vector
     evidence: Vector  # gain less that of "all rows are zero, or out of range"; see `rare`
-    narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
+    narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is detected
     rare: Flags  # few rows are not zero; evidence is for where these are, not that there are any
     present: Vector  # rows with a value, at least 1; all of them without gaps
 

@@ -62,7 +62,7 @@ def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
     # Noise is at most its largest eigenvalue, about sigma sqrt(2 p), times that length. Beyond two
     # thirds of the target's sum of squares intervals of R2 were seen to fail.
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * length
-    if not moments.scaling.visible[-1] or largest >= 2 / 3 * total:
+    if not moments.scaling.detected[-1] or largest >= 2 / 3 * total:
         point[0], low[0], high[0] = 0.0, -1.0, 1.0
     scale = float(moments.scaling.scale[-1])
     error = np.sqrt(np.maximum([low[1], point[1], high[1]], 0.0)) * scale

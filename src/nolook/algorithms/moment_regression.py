@@ -32,7 +32,7 @@ from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, GaussianRelease
+from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
@@ -74,9 +74,9 @@ class MomentRelease(GaussianRelease):
     """
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
-        return self._scales().stages + 2
+        return self._scales().progress_steps + 2
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
@@ -91,17 +91,17 @@ class MomentRelease(GaussianRelease):
             GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
         )
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyMoments:
         """Release the moments of a table with a target."""
         norms, products = self._own_events()
-        scaling = self._scales().run(table, source, announce)
+        scaling = self._scales().run(table, source, progress)
         table = table.filled(scaling.center)
-        announce("norms")
+        progress("norms")
         counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
         squared_radius = choose_squared_radius(
             counts, squares, scaling.rows.value, table.n_columns + 1, products.mu
         )
-        announce("moments")
+        progress("moments")
         whole = table.unit.weight_scale
         moments = MomentMatrix(table.n_columns, squared_radius, whole)
         table.fold(Mapped(moments, partial(_whole_rows, scaling)))

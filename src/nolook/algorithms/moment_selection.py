@@ -61,11 +61,11 @@ class _Left(NamedTuple):
     inverse: Matrix
 
 
-def select_features(moments: NoisyProducts, k: int | None, visible: Flags) -> tuple[int, ...]:
+def select_features(moments: NoisyProducts, k: int | None, detected: Flags) -> tuple[int, ...]:
     """Choose k of p features, each followed by the one that adds most to those before it.
 
-    Features that are not `visible`, shape (p,), are chosen only when all others are. If `k` is
-    None, features are added while any of the visible ones that are left stands out: noise and
+    Features that are not `detected`, shape (p,), are chosen only when all others are. If `k` is
+    None, features are added while any of the detected ones that are left stands out: noise and
     sampling alone would be likelier than not to leave every one of them a smaller product with the
     residuals. That gives at least one feature and at most p - 1.
     """
@@ -73,7 +73,7 @@ def select_features(moments: NoisyProducts, k: int | None, visible: Flags) -> tu
     gram = nearest_moments(moments.gram)
     ridge = max(moments.gram_noise * math.sqrt(size), _ROUNDING * float(np.trace(gram)))
     shrunk = gram + ridge * np.eye(size)
-    wanted = np.append(False, visible)
+    wanted = np.append(False, detected)
     fewest, most = (1, size - 2) if k is None else (k, k)
     chosen: list[int] = []
     while len(chosen) < most:

@@ -61,7 +61,7 @@ def find_range(
     events: tuple[PureEvent, ...],
     relation: Relation,
     source: ByteSource,
-    announce: Callable[[str], None],
+    progress: Callable[[str], None],
     whole: int = 1,
 ) -> FoundRange:
     """Find the range of a column without its outermost values.
@@ -85,9 +85,9 @@ def find_range(
         deviation = math.sqrt(laplace_variance(sensitivity, epsilon)) / whole
         return noisy, BinNoise(max(0.5, deviation), laplace=True)
 
-    announce("magnitudes")
+    progress("magnitudes")
     fit, number = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
-    announce("range")
+    progress("range")
     # One of the bins is left free at either end.
     width = (fit.high - fit.low) / (_BINS - 2)
     low = fit.low - width

@@ -38,7 +38,7 @@ from nolook.algorithms.roc_curve import ClassScores
 from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Rows
@@ -76,7 +76,7 @@ class RocRelease:
     smoothing: Smoothing = "isotonic"
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
         return 1 + len(self.search)
 
@@ -90,13 +90,13 @@ class RocRelease:
         return evolve(self, search=tuple(search), counts=counts)
 
     def run(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Release the grid, and the distributions of positive and negative scores."""
         rows, grid = ByClass(table), self.grid
         if grid is None:
-            grid = search_grid(rows, self, source, announce, table.unit.weight_scale)
-        announce("counts")
+            grid = search_grid(rows, self, source, progress, table.unit.weight_scale)
+        progress("counts")
         weighing = Weighing.of(table, self.relation)
         found = release_roc(rows, grid.points(), self, self.smoothing, source, weighing)
         return grid, *found
@@ -118,14 +118,14 @@ def roc_plan(
 
 
 def search_grid(
-    rows: Rows, plan: RocRelease, source: ByteSource, announce: Announce, whole: int = 1
+    rows: Rows, plan: RocRelease, source: ByteSource, progress: OnStep, whole: int = 1
 ) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
     The error of cells too wide falls with the square of their number, that of the noise with
     epsilon times the number of rows: that many squared is about right for both.
     """
-    found = find_range(OnlyScores(rows), plan.search, plan.relation, source, announce, whole)
+    found = find_range(OnlyScores(rows), plan.search, plan.relation, source, progress, whole)
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
     return LinearGrid(found.low, found.high, (found.high - found.low) / (points - 1))

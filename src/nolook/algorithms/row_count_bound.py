@@ -29,14 +29,14 @@ def rows_margin(epsilon: float) -> int:
 
 
 def rows_bound(
-    table: Table, epsilon: float, source: ByteSource, announce: Callable[[str], None]
+    table: Table, epsilon: float, source: ByteSource, progress: Callable[[str], None]
 ) -> int:
     """Release a lower bound on the number of rows, or of units where their rows have weights.
 
     Guarantee: pure epsilon when a row, or a unit with weights, is added or removed. It exceeds the
     number with probability at most 1e-4, and may be below 0.
     """
-    announce("rows")
+    progress("rows")
     if table.unit.weight_scale > 1:
         count = np.array([table.count_units()])
     else:

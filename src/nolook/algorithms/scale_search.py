@@ -71,7 +71,7 @@ class ColumnGroup:
         self.columns = columns
         self.center, self.scale, self.median = np.zeros(size), np.ones(size), np.zeros(size)
         #: Whether values stood out from the noise, and whether the last round showed their spread.
-        self.visible, self.resolved = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        self.detected, self.resolved = np.zeros((2, size), dtype=np.bool_)
         self.histograms: list[ColumnHistogram | None] = [None] * size
         self._alone, self._gaps, self._may_be_rare = alone, gaps, rare
         self._present: Vector = np.zeros(size)  # rows with a value, as far as the counts tell
@@ -137,18 +137,18 @@ class ColumnGroup:
         fit = fit_magnitudes(counts, noise, rows, gaps=self._gaps)
         self._present = fit.present
         self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
-        self.visible, self._evidence = fit.evidence >= _EVIDENCE, fit.evidence
+        self.detected, self._evidence = fit.evidence >= _EVIDENCE, fit.evidence
         if self._alone:
-            self.visible = fit.gain >= _TARGET_GAIN
+            self.detected = fit.gain >= _TARGET_GAIN
         if self._may_be_rare:
-            self._rare = fit.rare & self.visible
+            self._rare = fit.rare & self.detected
             reach = np.maximum(fit.high, -fit.low) / _INSIDE
             self.center = np.where(self._rare, 0.0, self.center)
             self.scale = np.where(self._rare, np.maximum(self.scale, reach), self.scale)
         self._error = _FIRST_ERROR * self.scale
         self._weight = np.where(fit.narrow, _NARROW_WEIGHT, _FIRST_WEIGHT)
-        everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
-        closer = self.visible & (fit.narrow | (rows > _ENOUGH * everything))
+        everything = _sigma(int(self.detected.sum()), next_mu or 1.0)
+        closer = self.detected & (fit.narrow | (rows > _ENOUGH * everything))
         return fit.low, fit.high, closer
 
     def _read_linear(
@@ -186,7 +186,7 @@ class ColumnGroup:
 
         Few values that are not zero keep the scale of the first look, `known`, if both looks
         together show where they are. Where none shows where such values are, nothing of the column
-        is visible.
+        is detected.
         """
         low, width, places = self._low, self._width, self._next
         found = read_rest(counts, noise, self._present[places])
@@ -196,7 +196,7 @@ class ColumnGroup:
         told = mostly & (found.evidence >= _EVIDENCE) & (found.reach > _FAR * self._bins)
         if last:
             hidden |= mostly & ~told & (found.beyond >= _EVIDENCE)
-        self.visible[places] &= ~hidden
+        self.detected[places] &= ~hidden
         center = np.where(told, low + found.middle * width, self.center[places])
         scale = np.where(told, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
         self.center[places] = np.where(rare, known[0], center)

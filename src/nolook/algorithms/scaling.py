@@ -30,7 +30,7 @@ from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.histograms import Count, Histograms, histograms_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Together
@@ -79,7 +79,7 @@ class Scaling:
     center: Vector  # finite, below 2**1002 in size
     scale: Vector  # positive, finite, below 2**1002
     #: Whether values stood out from the noise; if not, centre and scale are guesses.
-    visible: NDArray[np.bool_]
+    detected: NDArray[np.bool_]
     limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
     median: Vector | None = None  # middle of the bin that holds the median, where it is known
     rows: NoisyCount = NoisyCount(1.0, math.inf)  # of the table it was found in, if any
@@ -105,16 +105,16 @@ class Scaling:
             names=tuple(self.names[place] for place in places),
             center=self.center[places],
             scale=self.scale[places],
-            visible=self.visible[places],
+            detected=self.detected[places],
             median=None if self.median is None else self.median[places],
             binary=self.binary[places],
             histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
         )
 
     def all_features(self, theta: Vector) -> Vector:
-        """Return a standardised model of the visible features as one of all: the others have 0."""
+        """Return a standardised model of the detected features as one of all: the others have 0."""
         whole = np.zeros(len(self.names))
-        whole[np.append(True, self.visible[:-1])] = theta
+        whole[np.append(True, self.detected[:-1])] = theta
         return whole
 
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
@@ -171,7 +171,7 @@ class ScaleSearch:
     rare_target: bool = False
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """How often the table is read."""
         return len(_STAGES)
 
@@ -201,7 +201,7 @@ class ScaleSearch:
         """Return the search that costs a unit of so many rows as much; `mu` adds up over rows."""
         return evolve(self, mu=row_share(self.mu, most))
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> Scaling:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> Scaling:
         """Find all columns' scaling, and count the rows."""
         searched = np.flatnonzero(~table.binary)
         last = table.n_columns - 1
@@ -217,7 +217,7 @@ class ScaleSearch:
         rounds = self._rounds()
         rows = NoisyCount(1.0, math.inf)
         for number, stage in enumerate(_STAGES):
-            announce(stage)
+            progress(stage)
             counters = (row_counts, *(groups[name].count for name in rounds))
             histograms = [Histograms(count) for count in counters]
             table.fold(Together(*histograms))
@@ -243,20 +243,20 @@ def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: Nois
     center, scale = np.zeros(columns), np.full(columns, 0.5)
     if table.target_name is not None and table.binary[-1]:
         center[-1] = 0.5
-    median, visible = center.copy(), np.ones(columns, dtype=np.bool_)
+    median, detected = center.copy(), np.ones(columns, dtype=np.bool_)
     histograms: list[ColumnHistogram | None] = [None] * columns
     for group in (target, features):
         places = group.columns
         center[places], scale[places] = group.center, group.scale
-        median[places], visible[places] = group.median, group.visible
+        median[places], detected[places] = group.median, group.detected
         for place, histogram in zip(places, group.histograms, strict=True):
             histograms[place] = histogram
-    visible[target.columns] &= target.resolved
+    detected[target.columns] &= target.resolved
     return Scaling(
         table.column_names,
         center,
         scale,
-        visible,
+        detected,
         median=median,
         rows=rows,
         binary=table.binary,

@@ -20,7 +20,7 @@ from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -88,16 +88,16 @@ class Screening(Selection):
     ranges: tuple[ArrayLike, ArrayLike] | None = field(converter=_copied)
 
     def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
+        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
     ) -> Selected:
         """Choose k features."""
         scales, k, features = self.plan.scales, drawing.k, drawing.features
-        scaling = None if scales is None else scales.run(table, source, announce)
-        announce("features")
-        visible = np.ones(table.n_columns - 1, dtype=np.bool_)
+        scaling = None if scales is None else scales.run(table, source, progress)
+        progress("features")
+        detected = np.ones(table.n_columns - 1, dtype=np.bool_)
         if scaling is not None:
-            visible = scaling.visible[:-1]
-        places, others = np.flatnonzero(visible), np.flatnonzero(~visible)
+            detected = scaling.detected[:-1]
+        places, others = np.flatnonzero(detected), np.flatnonzero(~detected)
         if k < places.size:
             scores = self.scores(table, scaling, source, drawing.chances)
             scored = Scores(scores.values[places], scores.sensitivity)

@@ -22,7 +22,7 @@ from nolook.privacy.budgets import row_share, with_room
 from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.privacy.sampling import SAMPLING_UNIT, sampled_epsilon
 from nolook.tables import Table
 
@@ -148,9 +148,9 @@ class Selection(ABC):
     in_blocks: ClassVar[bool] = False
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces."""
-        scales = 0 if self.plan.scales is None else self.plan.scales.stages
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`."""
+        scales = 0 if self.plan.scales is None else self.plan.scales.progress_steps
         return (self.plan.rows is not None) + scales + 1
 
     def events(self) -> tuple[Event, ...]:
@@ -161,15 +161,15 @@ class Selection(ABC):
         """Return the selection that costs a unit of so many rows as much."""
         return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=self.in_blocks))
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> Selected:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> Selected:
         """Choose features of a table with a target and more than k features."""
         rows, bound = self.plan.rows, 0
         if rows is not None:
-            bound = rows_bound(table, rows.epsilon, source, announce)
+            bound = rows_bound(table, rows.epsilon, source, progress)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
         chances = self.chances or choose_chances(bound)
         drawing = Drawing(k, on_sample(self.plan.features, chances), chances, bound)
-        chosen = self.choose(table, drawing, source, announce)
+        chosen = self.choose(table, drawing, source, progress)
         if rows is None:
             return chosen
         count = noisy_rows(bound, rows.epsilon)
@@ -179,7 +179,7 @@ class Selection(ABC):
 
     @abstractmethod
     def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, announce: Announce
+        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
     ) -> Selected:
         """Choose features; `drawing` is what it costs."""
 

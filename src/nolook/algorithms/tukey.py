@@ -11,7 +11,7 @@ Features in which nothing stood out from the noise of the scales are left out. T
 name here          the paper's letter, or what it means
 =================  =========================================================================
 ``m``              m: number of models, one for each block
-``d``              d: numbers per model, the intercept and a coefficient for each visible feature
+``d``              d: numbers per model, the intercept and a coefficient for each detected feature
 ``depth``          t: only models at least so deep are released
 ``basis``          maps rows (1, u), u standardised, to the coordinates of the models
 =================  =========================================================================
@@ -41,7 +41,7 @@ from nolook.privacy.budgets import SMALLEST_MU, row_share, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
@@ -116,9 +116,9 @@ class TukeyPlan:
     delta: float
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces, if there are rows for any models."""
-        return self.basis_release().stages + bool(self.epsilon_rows) + 2
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`, if there are rows for any models."""
+        return self.basis_release().progress_steps + bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -145,17 +145,17 @@ class TukeyPlan:
         test = min(with_room((1.0 - SAMPLE_SHARE) * self.epsilon), _LARGEST_SHARE)
         return TukeyRule(tukey_depth(m), test, sample, self.delta)
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> TukeyResult:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> TukeyResult:
         """Fit a table with a target."""
-        basis = release_basis(table, self, source, announce)
+        basis = release_basis(table, self, source, progress)
         m = self.models
         if m is None:
-            bound = rows_bound(table, self.epsilon_rows, source, announce)
+            bound = rows_bound(table, self.epsilon_rows, source, progress)
             m = choose_models(bound, len(basis.matrix), self)
         if m is None:
             return TukeyResult(basis, None, None)
-        models = fit_models(table, basis, m, source, announce)
-        announce("Tukey mechanism")
+        models = fit_models(table, basis, m, source, progress)
+        progress("Tukey mechanism")
         point = tukey_release(MODEL_GRID.round(models), self.rule(m), source)
         return TukeyResult(basis, m, None if point is None else MODEL_GRID.values(point))
 
@@ -213,7 +213,7 @@ def _models_wanted(d: int, plan: TukeyPlan) -> int:
 class Basis:
     """The coordinates the models are fitted in, all of it private."""
 
-    scaling: Scaling  # of all columns, the target last; features not visible are left out
+    scaling: Scaling  # of all columns, the target last; features not detected are left out
     matrix: Matrix  # design rows (1, u), u standardised, become (1, u) matrix
     moments: NoisyMoments | None  # of the columns in use, if second moments were released
 
@@ -239,16 +239,16 @@ class TukeyResult:
     point: Vector | None
 
 
-def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, announce: Announce) -> Basis:
+def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, progress: OnStep) -> Basis:
     """Release scales and, for whitening, second moments.
 
     Guarantee: ``plan.mu``-GDP when a row is added or removed.
     """
-    found = plan.basis_release().run(table, source, announce)
+    found = plan.basis_release().run(table, source, progress)
     if isinstance(found, NoisyMoments):
-        moments = found.select(found.scaling.visible[:-1])
+        moments = found.select(found.scaling.detected[:-1])
         return Basis(evolve(found.scaling, limit=LIMIT), whitening(moments), moments)
-    return Basis(evolve(found, limit=LIMIT), np.eye(1 + int(found.visible[:-1].sum())), None)
+    return Basis(evolve(found, limit=LIMIT), np.eye(1 + int(found.detected[:-1].sum())), None)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:
@@ -264,18 +264,16 @@ def whitening(moments: NoisyMoments) -> Matrix:
     return matrix
 
 
-def fit_models(
-    table: Table, basis: Basis, m: int, source: ByteSource, announce: Announce
-) -> Matrix:
+def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress: OnStep) -> Matrix:
     """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
 
     Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
     are; an empty block's is zero. Each row, or each unit for all its rows, draws its block from
     `source`.
     """
-    announce("models")
-    visible = basis.scaling.visible[:-1]
-    table, scaling = table.select(visible), basis.scaling.select(visible)
+    progress("models")
+    detected = basis.scaling.detected[:-1]
+    table, scaling = table.select(detected), basis.scaling.select(detected)
     sums = BlockMoments(
         m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.weight_scale
     )

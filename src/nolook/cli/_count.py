@@ -20,8 +20,8 @@ _STOPPED = "the count may have been charged; see nolook ledger history"
 
 def number_in(table: Table) -> str:
     """Return the first feature that is a column of numbers: counting rows reads one."""
-    recipe = table.recipe()
-    names = [name for name in recipe["features"] if name not in recipe["categories"]]
+    read_options = table.read_options()
+    names = [name for name in read_options["features"] if name not in read_options["categories"]]
     if not names:
         raise ParameterError(
             "--features names no column of numbers, and --count-epsilon counts in one; expected "

@@ -40,7 +40,7 @@ def _target(given: Mapping[str, Any], schema: Schema | None) -> str:
     if not given["target"] and not (schema and schema.used_as("target")):
         model = model_of(given["model"])
         name = model.scaling_.names[-1]
-        if name not in model.recipe_["features"]:
+        if name not in model.read_options_["features"]:
             return str(name)
     return target_of(given["target"], schema)
 
@@ -81,7 +81,7 @@ def evaluate(
     with release.running() as ledger_and_progress:
         found = evaluation.evaluate(
             fitted,
-            release.read_for(fitted.recipe_, target, positive),
+            release.read_for(fitted.read_options_, target, positive),
             epsilon=release.epsilon,
             groups=groups,
             other_rows=other_rows,

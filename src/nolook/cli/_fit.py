@@ -111,7 +111,7 @@ def fit(
     with option_names({} if first is None else {"k": "--select"}):
         release.fit(model, columns)
     release.keep(model)
-    if not model.visible_:
+    if not model.detected_:
         predicts = "the same number for every row"
         if chosen not in METHODS:
             predicts = f"hardly more than the {'mean' if chosen in COUNTS else 'base rate'}"

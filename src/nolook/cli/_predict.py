@@ -67,8 +67,8 @@ def predict(
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
         check_prediction_file(output, kept)
         fitted = model_of(model)
-        recipe = fitted.recipe_
-        options = recipe | {"schema": schema or recipe.get("schema"), "where": rows}
+        read_options = fitted.read_options_
+        options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}
         opened = read_table(place, False, unit=False, **options)
         write_predictions(fitted, opened, output, kept)
         for words in constant_in_words(fitted):

@@ -23,7 +23,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
-        def show(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
+        def show(step: str, done: int, total: int) -> None:
+            bar.update(task, description=step, completed=done, total=total)
 
         yield show

@@ -175,12 +175,12 @@ class Release:
             **self._rows,
         )
 
-    def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
+    def read_for(self, read_options: Mapping[str, Any], target: str, positive: str | None) -> Table:
         """Open the table as a model's fit did, with a target of its own."""
         from nolook.tables import read_table
 
-        declared = self.schema or recipe.get("schema")
-        options = {**recipe, **self._rows, "schema": declared, "positive": positive}
+        declared = self.schema or read_options.get("schema")
+        options = {**read_options, **self._rows, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
         return read_table(self.place, target, **options)
@@ -282,7 +282,7 @@ class Release:
             quiet=self.quiet,
             ledger=self.ledger,
         )
-        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
+        if self.ledger is None and findings.provenance.guarantee.private and not self.quiet:
             from nolook.report._console import say
 
             say(console(), _UNCHARGED)
@@ -392,7 +392,7 @@ def show(
     if report is not None:
         write_page(findings, report, now)
     if not quiet:
-        print_findings(console(), findings, output=output, report_file=report, standing=now)
+        print_findings(console(), findings, output=output, report_file=report, ledger_status=now)
 
 
 def console() -> Console:

@@ -15,7 +15,7 @@ class PrivateFinding(PrivateEstimator):
     """What is found about values or scores: unlike models and selectors, it has no features."""
 
     def keep_release(
-        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
+        self, released: object, *, privacy: PrivacyGuarantee, read_options: dict[str, Any]
     ) -> Self:
         """Become what a fit would have made of a release that was made and charged elsewhere.
 
@@ -27,14 +27,14 @@ class PrivateFinding(PrivateEstimator):
             What the release of :meth:`plan` returns.
         privacy : PrivacyGuarantee
             Under which it was made.
-        recipe : dict
-            How the data were read, as in `recipe_`.
+        read_options : dict
+            How the data were read, as in `read_options_`.
 
         Returns
         -------
         self
         """
         with self._all_or_nothing(), undisturbed():
-            self.recipe_ = recipe
+            self.read_options_ = read_options
             self._keep(released, privacy)
         return self

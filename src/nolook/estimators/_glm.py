@@ -28,11 +28,11 @@ class GeneralisedLinearModel(PrivateModel):
         one standard deviation up. Classes are never clipped.
     weight_norm_ : float
         Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
-        visible.
+        detected.
     spread_ : Spread or None
         Where the rows lie and how they vary, found privately: a row x of standardised columns
         becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. None if the target was not visible.
+        noise does not hide. None if the target was not detected.
     """
 
     spread_: Spread | None = None

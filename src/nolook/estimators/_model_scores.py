@@ -83,7 +83,7 @@ class ModelScores:
         if known is not None and named and list(known) != list(names):
             raise ParameterError(
                 "X has other features than the model, or in another order; expected those of "
-                "model.feature_names_in_ (read_table(..., **model.recipe_) reads them)"
+                "model.feature_names_in_ (read_table(..., **model.read_options_) reads them)"
             )
         wanted = getattr(self._model, "n_features_in_", len(names))
         if wanted != len(names):

@@ -91,7 +91,7 @@ class ScoredEstimator(PrivateFinding):
 
     def _rows(self, X: object, y: object) -> Table:
         rows = scored_table(X, y, self.pos_label)
-        self.recipe_ = rows.recipe()
+        self.read_options_ = rows.read_options()
         score, about = rows.column_names
         self.scored_ = Scored(score, about, str(self.pos_label))
         return rows

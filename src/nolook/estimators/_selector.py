@@ -139,7 +139,7 @@ def check_selected(k: int | str, features: int) -> None:
 def offered_columns(selector: Any) -> list[str]:  # noqa: ANN401
     """Return the names of the columns to choose from: those of arrays are x0, x1 and so on."""
     known = getattr(selector, "feature_names_in_", None)
-    return list(selector.recipe_["features"] if known is None else known)
+    return list(selector.read_options_["features"] if known is None else known)
 
 
 def chosen_columns(selector: PrivateSelector) -> tuple[tuple[str, ...], bool]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
-    """Return the table to fit; store its recipe and its features' number and names."""
+    """Return the table to fit; store its read options and its features' number and names."""
     if isinstance(X, Table):
         if y is not None:
             raise ParameterError("y is given with a Table; expected None (use read_table's target)")
@@ -60,7 +60,7 @@ def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
             "(read_table(..., features=[NAME]))"
         )
     refuse_gaps(table, type(estimator).__name__)
-    estimator.recipe_ = table.recipe()
+    estimator.read_options_ = table.read_options()
     return table.keeping_infinite()
 
 
@@ -83,12 +83,12 @@ def _users_level() -> int:
 
 def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
     estimator.n_features_in_ = len(table.feature_names)
-    estimator.recipe_ = table.recipe()
+    estimator.read_options_ = table.read_options()
 
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    missing = estimator.recipe_["missing"]
+    missing = estimator.read_options_["missing"]
     table = table_from_arrays(X, missing="centre" if missing == "centre" else "error")
     validate_data(estimator, X, reset=False, skip_check_array=True)
     rows = [np.empty((table.n_columns, 0))]

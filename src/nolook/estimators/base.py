@@ -76,14 +76,14 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     ----------
     privacy_ : PrivacyGuarantee
         Its `unit` says what is protected: a row or, where the table names one, a unit of several.
-    recipe_ : dict
+    read_options_ : dict
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_rows_, n_rows_error_ : float or None
         The private number of rows used (of units, where their rows have weights), at least 1, and
         the standard deviation of its noise; None if the budget paid for no count of them all.
     """
 
-    recipe_: dict[str, Any]
+    read_options_: dict[str, Any]
     n_rows_: float | None = None
     n_rows_error_: float | None = None
 
@@ -108,9 +108,9 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         return self.privacy_
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """That of the fit."""
-        return self.recipe_
+        return self.read_options_
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -160,7 +160,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         ledger : Ledger, optional
             Charged before the data are read.
         progress : callable, optional
-            Called with a stage's name, the number of stages done and how many there are at most.
+            Called with a step's name, the number of steps done and how many there are at most.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class PrivateModel(PrivateEstimator):
     row_norm_: float = math.inf
     weight_norm_: float = math.inf
     failed_: bool = False
-    visible_: bool = True
+    detected_: bool = True
 
     @property
     def selection(self) -> PrivateEstimator | None:
@@ -342,7 +342,7 @@ class PrivateModel(PrivateEstimator):
     @property
     def dropped(self) -> NDArray[np.bool_]:
         """Which features the model leaves out, because nothing in them stood out."""
-        left_out: NDArray[np.bool_] = ~self.scaling_.visible[:-1] & (self.coef_ == 0.0)
+        left_out: NDArray[np.bool_] = ~self.scaling_.detected[:-1] & (self.coef_ == 0.0)
         return left_out
 
     @property
@@ -356,7 +356,7 @@ class PrivateModel(PrivateEstimator):
             numbers[:, 1:] = ends
         with np.errstate(over="ignore"):
             effects = np.nan_to_num(numbers * scale)
-        used = part.visible_ & part.considered & ~part.dropped
+        used = part.detected_ & part.considered & ~part.dropped
         columns = zip(part.scaling_.names[:-1], numbers.tolist(), effects.tolist(), strict=True)
         found = [
             Coefficient(name, value, None, effect, None)
@@ -438,7 +438,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         they are not.
     target_range_ : tuple of float
         Predictions are clipped to this range.
-    visible_ : bool
+    detected_ : bool
         Whether the target stood out from the noise. If not, the model is a constant, the target's
         private centre, and nothing else is estimated; the budget is spent in full.
     """
@@ -455,7 +455,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        if not self.visible_:
+        if not self.detected_:
             self._hide()
         return self
 
@@ -482,7 +482,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         if self.row_norm_ < math.inf:
             standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
             # Features that the model leaves out are in no row's norm.
-            standard = standard[:, scaling.visible[:-1] | (self.coef_ != 0.0)]
+            standard = standard[:, scaling.detected[:-1] | (self.coef_ != 0.0)]
             norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
@@ -496,7 +496,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
-        self.visible_ = bool(scaling.visible[-1])
+        self.detected_ = bool(scaling.detected[-1])
         self.keep_rows(scaling.rows)
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 

@@ -60,7 +60,7 @@ class JudgedModel:
     privacy: PrivacyGuarantee | None
 
     # Nothing else is known of it.
-    visible_: ClassVar[bool] = True
+    detected_: ClassVar[bool] = True
     failed_: ClassVar[bool] = False
 
     @classmethod
@@ -111,9 +111,9 @@ class Evaluation(Result):
     model: Any = field(repr=False)
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """How the columns were read."""
-        return self.roc.recipe
+        return self.roc.read_options
 
     @property
     def _all(self) -> tuple[ROCCurve | HosmerLemeshow, ...]:
@@ -191,8 +191,8 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         given one row at a time. A model that is not private (fitted elsewhere, with a
         `random_state`, or with a setting without proof) is refused unless `other_rows` is True.
     X : Table with a target, array or frame of shape (n_samples, n_features)
-        With the model's features: ``nolook.read_table(path, target, **model.recipe_)``. Read up to
-        four times.
+        With the model's features:
+        ``nolook.read_table(path, target, **model.read_options_)``. Read up to four times.
     y : array or series of shape (n_samples,)
         What happened: numbers, booleans or texts; None if X is a Table.
     epsilon : float, default=1.0
@@ -252,7 +252,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     scored = Scored(called(model), rows.column_names[-1], str(label))
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
-        return evaluation_of(model, released, guarantee, rows.recipe(), scored, asked)
+        return evaluation_of(model, released, guarantee, rows.read_options(), scored, asked)
 
     return make_release(
         plan,
@@ -268,12 +268,12 @@ def evaluation_of(
     model: Any,  # noqa: ANN401
     released: Judged,
     guarantee: PrivacyGuarantee,
-    recipe: dict[str, Any],
+    read_options: dict[str, Any],
     scored: Scored,
     asked: Asked,
 ) -> Evaluation:
     """Return what a release says of a model: post-processing."""
-    kept: dict[str, Any] = {"privacy": guarantee, "recipe": recipe}
+    kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
     curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
     test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, asked.random_state)
     counted = released.rows
@@ -332,7 +332,7 @@ def _scored(
     label: float | str,
 ) -> Table:
     """Return the rows' scores and targets; checks declared columns and the model only."""
-    knows_centres = getattr(model, "recipe_", {}).get("missing") == "centre"
+    knows_centres = getattr(model, "read_options_", {}).get("missing") == "centre"
     if isinstance(X, Table):
         table, positive = X, _positive_number(X, y, label)
         if not knows_centres:

@@ -64,7 +64,7 @@ class CrossValidation(Result):
         Of everything here together.
     method, target : str
         What the model and the column explained are called.
-    recipe : dict
+    read_options : dict
         How the table was read.
     """
 
@@ -80,7 +80,7 @@ class CrossValidation(Result):
     privacy: PrivacyGuarantee
     method: str
     target: str
-    recipe: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any] = field(repr=False)
 
     @property
     def scores(self) -> tuple[Estimate | None, ...]:
@@ -155,7 +155,7 @@ def cross_validated(
         guarantee,
         called(model),
         str(table.target_name),
-        table.recipe(),
+        table.read_options(),
     )
 
 
@@ -173,7 +173,7 @@ def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Ta
     label = model.classes_[-1].item()
     asked = Asked(guarantee.epsilon, label, GROUPS, other_rows=True)
     scored = Scored(called(model), str(table.target_name), str(label))
-    return evaluation_of(model, released, guarantee, table.recipe(), scored, asked)
+    return evaluation_of(model, released, guarantee, table.read_options(), scored, asked)
 
 
 def _area(found: Evaluation) -> Estimate | None:

@@ -65,7 +65,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     influence_bound_ : float
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
-        Infinite if the target was not visible.
+        Infinite if the target was not detected.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 
@@ -110,7 +110,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         return table
 
     def _store(self, released: NoisyRegression | Scaling) -> None:
-        if isinstance(released, Scaling):  # of a target that is not visible
+        if isinstance(released, Scaling):  # of a target that is not detected
             self._store_scaling(released)
             self.clipped_share_ = clipped_shares(released)[0]
             return

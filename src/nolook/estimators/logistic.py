@@ -81,7 +81,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     scaling_ : Scaling
         Centre, scale, low and high of each column, found privately; the target, last, stands for
         log-odds.
-    visible_ : bool
+    detected_ : bool
         Whether the model stood out from the noise. If not, it still predicts, pulled towards the
         base rate, but nothing is said of its coefficients; the budget is spent in full.
     n_features_in_ : int
@@ -130,14 +130,14 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     def _store(self, released: NoisyLogistic) -> None:
         model = logistic_model(released)
-        self.visible_, self.scaling_ = released.visible, released.scaling
+        self.detected_, self.scaling_ = released.detected, released.scaling
         self.keep_rows(released.scaling.rows)
         self._keep_coefficients(model.known, released)
         for name in ("base_rate", "pseudo_r2", "auc"):
             found = getattr(model, name)
             setattr(self, f"{name}_", None if found is None else found.value)
             setattr(self, f"{name}_interval_", None if found is None else found.interval)
-        if not self.visible_:
+        if not self.detected_:
             self.coef_interval_ = self.intercept_interval_ = None
 
     @property

@@ -89,6 +89,6 @@ class MomentSelector(PrivateSelector):
             products_noise=sigma / math.sqrt(2),
             rows=released.scaling.rows.value,
         )
-        chosen = select_features(moments, self._known_k(), released.scaling.visible[:-1])
+        chosen = select_features(moments, self._known_k(), released.scaling.detected[:-1])
         super()._store(Selected(chosen, rows=released.scaling.rows))
         self.order_ = np.array(chosen)

@@ -25,7 +25,7 @@ from nolook.estimators.linear import LinearRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, GaussianEvent, PrivacyGuarantee
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ __all__ = ["PrivatePipeline", "make_private_pipeline"]
 # What the regression says of the columns chosen, or of its own part: not of the whole pipeline.
 _OWN = frozenset({
     "n_features_in_", "feature_names_in_", "coef_", "coef_interval_", "chosen_", "clipped_share_",
-    "weight_norm_", "influence_bound_", "privacy_", "recipe_",
+    "weight_norm_", "influence_bound_", "privacy_", "read_options_",
 })  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class _InSequence:
     regressor: PrivateRegressor
 
     @property
-    def stages(self) -> int:
+    def progress_steps(self) -> int:
         """The parts."""
         return 2
 
@@ -74,12 +74,12 @@ class _InSequence:
         self,
         table: Table,
         source: ByteSource,  # noqa: ARG002 -- the parts have their own
-        announce: Announce,
+        progress: OnStep,
     ) -> tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]:
         """Fit both parts; a failed test of the regressor is an outcome too."""
-        announce("selection")
+        progress("selection")
         self.selector.fit(table)
-        announce("regression")
+        progress("regression")
         try:
             self.regressor.fit(table.select(self.selector.support_))
         except PrivateFitFailed as failure:

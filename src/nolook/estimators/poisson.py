@@ -72,7 +72,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     influence_bound_ : float
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
-    visible_ : bool
+    detected_ : bool
         Whether the model stood out from the noise. If not, it still predicts, pulled towards the
         mean, but nothing is said of its coefficients; the budget is spent in full.
 
@@ -128,7 +128,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     def _store(self, released: NoisyCounts) -> None:
         model = counts_model(released)
         self._store_scaling(released.scaling)
-        self.visible_ = released.visible
+        self.detected_ = released.detected
         self._keep_coefficients(model.known, released)
         most = LARGEST_MEAN * float(released.scaling.scale[-1])
         self.target_range_ = (0.0, 1.0 if released.scaling.binary[-1] else most)

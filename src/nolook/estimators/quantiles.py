@@ -45,7 +45,7 @@ class Quantiles(Result):
         The quantiles, and half the distance between the quantiles a standard error below and above.
     privacy : PrivacyGuarantee
         Of the whole result.
-    recipe : dict
+    read_options : dict
         How the columns were read.
     grids : dict
         The public grids that were given, by column.
@@ -59,7 +59,7 @@ class Quantiles(Result):
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     privacy: PrivacyGuarantee
-    recipe: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any] = field(repr=False)
     grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
 
     @property
@@ -155,8 +155,8 @@ def quantiles(
         values = np.array([one.ppf(shares) for one in found])
         errors = np.array([one.ppf_error(shares) for one in found])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
-        names, recipe = table.column_names, table.recipe()
-        return Quantiles(names, shares, values, errors, guarantee, recipe, given)
+        names, read_options = table.column_names, table.read_options()
+        return Quantiles(names, shares, values, errors, guarantee, read_options, given)
 
     return make_release(
         plan,

@@ -18,7 +18,7 @@ from nolook._strength import too_weak
 from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
-from nolook.privacy.release import Announce, Plan, for_unit
+from nolook.privacy.release import OnStep, Plan, for_unit
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn"]
 
-#: Called with a stage's name, how many stages are done and how many there are.
+#: Called with a step's name, how many are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 # Whether a release is being made: its parts do not warn of what the whole warns of.
@@ -35,7 +35,7 @@ _RUNNING = ContextVar("running", default=False)
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
-_REHEARSING: ContextVar[bool] = ContextVar("dry_running", default=False)
+_DRY_RUNNING: ContextVar[bool] = ContextVar("dry_running", default=False)
 
 
 @define
@@ -49,11 +49,11 @@ class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
 @contextmanager
 def dry_running() -> Iterator[None]:
     """Let every release of the block end, as `DryRun`, before it reads a row or is charged."""
-    before = _REHEARSING.set(True)
+    before = _DRY_RUNNING.set(True)
     try:
         yield
     finally:
-        _REHEARSING.reset(before)
+        _DRY_RUNNING.reset(before)
 
 
 def make_release(
@@ -75,7 +75,7 @@ def make_release(
     """
     require(ledger, plan.guarantee)
     worker_threads()  # raises if the environment's setting is none
-    announce = _counted_stages(progress, plan.release.stages + 2)
+    step = _counted_steps(progress, plan.release.progress_steps + 2)
     with undisturbed():
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
@@ -90,9 +90,9 @@ def make_release(
         require(ledger, guarantee, rows.unit)
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
-        if _REHEARSING.get():
+        if _DRY_RUNNING.get():
             raise DryRun(purpose, guarantee)
-        announce("missing values")
+        step("missing values")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)
         source = byte_source(plan.random_state)
@@ -104,23 +104,23 @@ def make_release(
                 # From a source of its own, so that noise does not depend on how many there are.
                 keys = byte_source(plan.random_state).words
                 rows = rows.sample_rows(rows.unit.max_rows, keys)
-            released = release.run(rows, source, announce)
+            released = release.run(rows, source, step)
             rows.finish_first_pass()
-        announce("results")
+        step("results")
         return store(released, guarantee)
 
 
-def _counted_stages(progress: Progress | None, total: int) -> Announce:
-    """Return a function that tells `progress` of each stage as it starts."""
+def _counted_steps(progress: Progress | None, total: int) -> OnStep:
+    """Return a function that reports each step to `progress` as it starts."""
     done = 0
 
-    def announce(name: str) -> None:
+    def step(name: str) -> None:
         nonlocal done
         if progress is not None:
             progress(name, done, total)
         done += 1
 
-    return announce
+    return step
 
 
 def warn(messages: Iterable[str]) -> None:

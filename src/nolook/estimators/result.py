@@ -118,10 +118,10 @@ class Result(Drawn):
 
     An implementer owes `kind`, by which `report` and `formats` find how a release is shown (a row
     in ``report/results.py``) and written (a record in ``formats/model_file.py``); `privacy`, an
-    error before there is a release, and `recipe`; `coefficients`, the intercept last, none unless
-    it is a model; `measures` of how good it is; `_columns`, its main table; and `questions`, the
-    methods that read more off it. These are numbers, names and kinds: sentences and pictures are
-    for `report`. All answers are post-processing. None reads the table again, draws noise that
+    error before there is a release, and `read_options`; `coefficients`, the intercept last, none
+    unless it is a model; `measures` of how good it is; `_columns`, its main table; and `questions`,
+    the methods that read more off it. These are numbers, names and kinds: sentences and pictures
+    are for `report`. All answers are post-processing. None reads the table again, draws noise that
     protects it, costs anything or changes the release, and the same question has the same answer.
     """
 
@@ -136,7 +136,7 @@ class Result(Drawn):
         raise NotImplementedError
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """How the columns were read."""
         raise NotImplementedError
 

@@ -37,7 +37,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         Scales are positive.
     low_, high_ : ndarray of shape (n_features_in_,)
         Values are clipped to them: five scales on either side of the centre.
-    visible_ : ndarray of bool, shape (n_features_in_,)
+    detected_ : ndarray of bool, shape (n_features_in_,)
         Whether a column's values stood out from the noise. If not, its centre and scale are
         guesses, and it is better left out.
     n_features_in_ : int
@@ -58,7 +58,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     questions = ("transform",)
 
     def _columns(self) -> dict[str, Any]:
-        names = ("center", "scale", "low", "high", "visible")
+        names = ("center", "scale", "low", "high", "detected")
         found = {name: getattr(self, f"{name}_") for name in names}
         return {"column": offered_columns(self), "centre": found.pop("center"), **found}
 
@@ -77,7 +77,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     def _store(self, released: Scaling) -> None:
         self.center_, self.scale_ = released.center, released.scale
         self.low_, self.high_ = released.low, released.high
-        self.visible_ = released.visible
+        self.detected_ = released.detected
         self.keep_rows(released.rows)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:

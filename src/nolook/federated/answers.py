@@ -62,14 +62,14 @@ def distribution(
         raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf or a roc")
     n, forests = _forests(batch, first, second)
     points = batch.points()
-    privacy, recipe = batch.guarantee(), batch.recipe()
+    privacy, read_options = batch.guarantee(), batch.read_options()
     if batch.kind == "ecdf":
         found = forests["count"].distribution(points, float(n), 0.0, smoothing)
         ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace", smoothing)
-        return ecdf.keep_release((found,), privacy=privacy, recipe=recipe)
+        return ecdf.keep_release((found,), privacy=privacy, read_options=read_options)
     curves = class_scores(points, forests["positive"], forests["negative"], float(n), smoothing)
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    curve.keep_release((batch.grid, *curves), privacy=privacy, recipe=recipe)
+    curve.keep_release((batch.grid, *curves), privacy=privacy, read_options=read_options)
     curve.scored_ = _scored(batch)
     return curve
 
@@ -91,7 +91,9 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     probabilities = both.distribution(batch.points(), float(n), 0.0, "isotonic")
     scores = class_scores(batch.points(), positive, negative, float(n), None)
     table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
-    test.keep_release((probabilities, table), privacy=batch.guarantee(), recipe=batch.recipe())
+    test.keep_release(
+        (probabilities, table), privacy=batch.guarantee(), read_options=batch.read_options()
+    )
     test.scored_ = _scored(batch)
     return test
 

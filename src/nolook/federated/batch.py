@@ -234,8 +234,8 @@ class Batch:
             "lengths": list(self.forest.lengths),
         }
 
-    def recipe(self) -> dict[str, Any]:
-        """Return how the reports were read, as a table's recipe: one column of the batch's name."""
+    def read_options(self) -> dict[str, Any]:
+        """Return how the reports were read, as a table's: one column of the batch's name."""
         return {"features": [self.name], "categories": {}, "missing": "error"}
 
 

@@ -26,7 +26,7 @@ _Share = Annotated[float, Meta(ge=0, le=1)]
 _Least1 = Annotated[float, Meta(le=1)]
 
 
-# What is null where nothing is visible.
+# What is null where nothing is detected.
 _ESTIMATES = ("coef", "intercept", "r2", "rmse", "pseudo_r2", "auc", "deviance_explained")
 _HIDDEN = {*_ESTIMATES[2:], *(f"{name}_interval" for name in _ESTIMATES)}
 
@@ -36,7 +36,7 @@ class Scales(Content, frozen=True):
 
     center: Vector
     scale: Vector
-    visible: NDArray[np.bool_]
+    detected: NDArray[np.bool_]
     limit: Annotated[float, Meta(gt=0)] | None
     binary: NDArray[np.bool_]
 
@@ -74,7 +74,7 @@ class _Model(Fitted, frozen=True):
         super().__post_init__()
         size = len(self.features)
         shapes = {"coef": (size,), "coef_interval": (size, 2), "clipped_share": (size + 1,)}
-        for key in ("center", "scale", "visible", "binary"):
+        for key in ("center", "scale", "detected", "binary"):
             shapes[f"scaling.{key}"] = (size + 1,)
         if self.spread is not None:
             shapes |= {"spread.center": (size,), "spread.map": (size, size)}
@@ -82,9 +82,9 @@ class _Model(Fitted, frozen=True):
             found = attrgetter(key)(self)
             expect(found is None or np.shape(found) == shape, f"{key} to have {shape[0]} entries")
         expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
-        if not getattr(self, "visible", self.scaling.visible[-1]):
+        if not getattr(self, "detected", self.scaling.detected[-1]):
             known = self.fields(lambda name: name in _HIDDEN and getattr(self, name) is not None)
-            expect(not known, "no estimates where nothing is visible")
+            expect(not known, "no estimates where nothing is detected")
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted model: what is null is as its class says."""
@@ -117,8 +117,8 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         low, high = self._range()
         expect(low <= high, "the lower end of target_range before the upper end")
         expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
-        if not self.scaling.visible[-1]:
-            expect(not self.coef.any(), "coef to hold zeros where nothing is visible")
+        if not self.scaling.detected[-1]:
+            expect(not self.coef.any(), "coef to hold zeros where nothing is detected")
         if self.chosen is not None:
             places = set(self.chosen.tolist())
             once = len(places) == len(self.chosen) and places <= set(range(len(self.coef)))
@@ -133,7 +133,7 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted regression."""
         model = super().estimator()
-        model.target_range_, model.visible_ = self._range(), bool(self.scaling.visible[-1])
+        model.target_range_, model.detected_ = self._range(), bool(self.scaling.detected[-1])
         return model
 
 
@@ -143,7 +143,7 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
     entries: ClassVar = CLASSIFIERS
 
     classes: list[str | bool | int | float]
-    visible: bool
+    detected: bool
     base_rate: _Share
     base_rate_interval: Interval | None
     pseudo_r2: _Least1 | None
@@ -169,7 +169,7 @@ class CountModel(_Model, frozen=True, tag="count model"):
 
     entries: ClassVar = COUNTS
 
-    visible: bool
+    detected: bool
     target_range: tuple[float, float]
     influence_bound: Annotated[float, Meta(gt=0)]
     exposure_range: tuple[float, float] | None
@@ -254,8 +254,8 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
         selection, model = self.selection, self.model
         chosen = [name for name in selection.features if name in selection.chosen]
         expect(model.features == chosen, "model.features to be the columns chosen, in order")
-        alike = (model.recipe, model.target) == (selection.recipe, selection.target)
-        expect(alike, "selection and model to have the same recipe and target")
+        alike = (model.read_options, model.target) == (selection.read_options, selection.target)
+        expect(alike, "selection and model to have the same read_options and target")
         whole, parts = self.guarantee(), (selection.guarantee(), model.guarantee())
         try:
             together = accounting.in_sequence(parts, whole.budget)
@@ -271,7 +271,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
             clone(selector), clone(model), privacy.epsilon, privacy.delta, self.split
         )
         pipeline.keep_parts(selector, model)
-        pipeline.privacy_, pipeline.recipe_ = privacy, selector.recipe_
+        pipeline.privacy_, pipeline.read_options_ = privacy, selector.read_options_
         pipeline.n_features_in_ = selector.n_features_in_
         if self.named:
             pipeline.feature_names_in_ = selector.feature_names_in_

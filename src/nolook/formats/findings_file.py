@@ -140,7 +140,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
     def release(self) -> ECDF:
         """Return the distribution."""
-        expect(len(self.recipe.names) == 1, "recipe to name one column")
+        expect(len(self.read_options.names) == 1, "read_options to name one column")
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
         released = self.counts.distribution(grid, self.smoothing)
@@ -165,15 +165,15 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = self.recipe.names
-        expect(self.grids.keys() <= set(names), "grids of some of the columns that recipe names")
+        names = self.read_options.names
+        expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
         shapes = {self.values.shape, self.errors.shape}
         expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
 
     def release(self) -> Quantiles:
         """Return the quantiles."""
         own: dict[str, Any] = {
-            "names": tuple(self.recipe.names),
+            "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
@@ -327,7 +327,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
             JudgedModel(self.method, None if own is None else guaranteed(own)),
             Judged(released, table),
             privacy,
-            self.recipe.options(),
+            self.read_options.options(),
             self.scored,
             asked,
         )

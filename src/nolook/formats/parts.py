@@ -18,7 +18,7 @@ from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
 from nolook.tables.schema import Schema, check_categories
 
-__all__ = ["Counted", "Finding", "Fitted", "Names", "Recipe", "Release", "guaranteed"]
+__all__ = ["Counted", "Finding", "Fitted", "Names", "ReadOptions", "Release", "guaranteed"]
 
 Names = Annotated[list[str], Meta(min_length=1)]
 
@@ -26,7 +26,7 @@ Names = Annotated[list[str], Meta(min_length=1)]
 _PAIR = tuple[float | list[float], float | list[float]] | None
 
 
-class Recipe(Content, frozen=True, omit_defaults=True):
+class ReadOptions(Content, frozen=True, omit_defaults=True):
     """How a table is read: options of :func:`nolook.read_table`."""
 
     features: Names
@@ -78,17 +78,20 @@ def guaranteed(content: dict[str, Any]) -> PrivacyGuarantee:
 class Finding(Release, frozen=True):
     """What was found in a table, and how it was read."""
 
-    recipe: Recipe
+    read_options: ReadOptions
 
     @classmethod
     def holding(cls, source: Any, end: str = "", **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of what was found, among it privacy and recipe."""
-        own = {"privacy": source.privacy.to_dict(), "recipe": Recipe(**source.recipe)}
+        """Return what a file says of what was found, among it privacy and read_options."""
+        own = {
+            "privacy": source.privacy.to_dict(),
+            "read_options": ReadOptions(**source.read_options),
+        }
         return super().holding(source, end, **own, **others)
 
     def about(self) -> dict[str, Any]:
         """Return both for `keep_release`."""
-        return {"privacy": self.guarantee(), "recipe": self.recipe.options()}
+        return {"privacy": self.guarantee(), "read_options": self.read_options.options()}
 
 
 class Counted(Finding, frozen=True):
@@ -138,19 +141,19 @@ class Fitted(Counted, frozen=True):
         check_choice("method", self.method, tuple(self.entries))
         once = len({*self.features, self.target}) > len(self.features)
         expect(once, "features and target to name each column once")
-        expect(set(self.features) <= set(self.recipe.names), "features that recipe names")
+        expect(set(self.features) <= set(self.read_options.names), "features of read_options")
         self.unfitted()
 
     def release(self) -> Any:  # noqa: ANN401
         """Return the estimator of a file that holds nothing else."""
-        expect(self.features == self.recipe.names, "features to be those of recipe")
+        expect(self.features == self.read_options.names, "features to be those of read_options")
         return self.estimator()
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted estimator."""
         estimator = self.unfitted()
         estimator.privacy_ = self.guarantee()
-        estimator.recipe_ = self.recipe.options()
+        estimator.read_options_ = self.read_options.options()
         estimator.keep_rows(self.rows())
         estimator.n_features_in_ = len(self.features)
         if self.named:

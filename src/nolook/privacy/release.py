@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["Announce", "GaussianRelease", "Plan", "Release", "for_unit"]
+__all__ = ["GaussianRelease", "OnStep", "Plan", "Release", "for_unit"]
 
-#: Is told the name of each stage before it starts.
-Announce: TypeAlias = Callable[[str], None]
+#: Called with the name of each step before it starts.
+OnStep: TypeAlias = Callable[[str], None]
 
 _Released_co = TypeVar("_Released_co", covariant=True)
 
@@ -30,9 +30,9 @@ class Release(Protocol[_Released_co]):
     """What is released of a table: its cost and the code that makes it, which cannot drift apart.
 
     An implementer owes: `events` states every draw of `run`, with the very numbers `run` draws
-    with, and neither it nor `stages` depends on a table. No table makes `run` raise. What `run`
-    returns, and whether it ends before its last stage, depends on the table through these draws
-    only. All checks are made when the release is made.
+    with, and neither it nor `progress_steps` depends on a table. No table makes `run` raise. What
+    `run` returns, and whether it ends before its last step, depends on the table through these
+    draws only. All checks are made when the release is made.
 
     One that can protect a unit with several rows also has a method ``for_rows_per_unit(most)``: it
     returns the release that costs a unit of at most that number of rows what this one costs a row;
@@ -40,13 +40,13 @@ class Release(Protocol[_Released_co]):
     """
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces."""
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`."""
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
 
-    def run(self, table: Any, source: ByteSource, announce: Announce) -> _Released_co:  # noqa: ANN401
+    def run(self, table: Any, source: ByteSource, progress: OnStep) -> _Released_co:  # noqa: ANN401
         """Read the table, draw the noise, return what is released."""
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table, Text, listed
+from nolook.report.findings import Figure, Findings, Name, Provenance, Section, Table, Text, listed
 from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import grid_in_words, number, with_error
 
@@ -63,7 +63,7 @@ def what_was_found(
 
 def ecdf_findings(ecdf: ECDF) -> Findings:
     """Say what the distribution of a column is."""
-    unit, (column,) = ecdf.privacy.unit, ecdf.recipe["features"]
+    unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
@@ -82,7 +82,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         kind="distribution",
         what="distribution of",
         of=column,
-        origin=Origin.of(ecdf),
+        provenance=Provenance.of(ecdf),
         cards=(
             (counted.capitalize(), rows, f"standard error {error}"),
             ("Median", middle, f"standard error {middle_error}"),
@@ -179,7 +179,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
         kind="quantiles",
         what="quantiles of",
         of=", ".join(found.names),
-        origin=Origin.of(found),
+        provenance=Provenance.of(found),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(
             what_was_found(table, (_STEP, noise_only(_ERRORS, unit)), *_quantiles_picture(found)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators.evaluation import JudgedModel
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Name, Origin, Section
+from nolook.report.findings import Findings, Name, Provenance, Section
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
@@ -40,7 +40,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
         kind="evaluation",
         what="evaluation of a model of",
         of=scored.target,
-        origin=Origin.of(found),
+        provenance=Provenance.of(found),
         cards=cards if test is None else (*cards, calibration_card(test)),
         sections=(*curve_sections(found.roc), _calibration(found)),
         settings=(

@@ -23,7 +23,7 @@ __all__ = [
     "Figure",
     "Findings",
     "Name",
-    "Origin",
+    "Provenance",
     "Section",
     "Table",
     "Text",
@@ -125,7 +125,7 @@ class Section:
 
 
 @frozen
-class Origin:
+class Provenance:
     """What a release promises and costs: its parts in order, together within the promise.
 
     `missing` is the policy for missing values.
@@ -137,8 +137,8 @@ class Origin:
 
     @classmethod
     def of(cls, release: Result) -> Self:
-        """Return the origin of a release."""
-        return cls(release.privacy, release.recipe["missing"], release.parts)
+        """Return the provenance of a release."""
+        return cls(release.privacy, release.read_options["missing"], release.parts)
 
     def why_not_private(self) -> tuple[str, str]:
         """Say why a result has no guarantee, in a few words and in a sentence."""
@@ -156,7 +156,7 @@ class Findings:
     kind: str
     what: str
     of: str
-    origin: Origin
+    provenance: Provenance
     cards: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     settings: tuple[tuple[str, str], ...]
@@ -174,8 +174,8 @@ class Findings:
     @property
     def headline(self) -> tuple[str, ...]:
         """What was released, of which table and rows, and whether it is private."""
-        table = self.origin.guarantee.of_table
+        table = self.provenance.guarantee.of_table
         place = (" in ", Name(table)) if table else ()
-        if self.origin.guarantee.private:
+        if self.provenance.guarantee.private:
             return f"Private {self.what} ", Name(self.of), *place
         return f"{self.what[:1].upper()}{self.what[1:]} ", Name(self.of), *place, " (not private)"

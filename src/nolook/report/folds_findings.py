@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Name, Origin, Table
+from nolook.report.findings import Findings, Name, Provenance, Table
 from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
 
@@ -47,7 +47,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         kind="cross-validation",
         what="cross-validation of a model of",
         of=found.target,
-        origin=Origin.of(found),
+        provenance=Provenance.of(found),
         cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
         sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(

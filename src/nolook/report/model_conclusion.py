@@ -32,9 +32,9 @@ _SMALL_SCALE, _LARGE_SCALE = 0.1, 1000.0
 def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
     """Say what goes together with the target and how well the model predicts, if that is known."""
     part, words = model.regression, words_of(model.regression)
-    if not part.visible_ or part.failed_:
-        failed = part.failed_ and part.visible_
-        why = "the private test of the fit failed" if failed else words.not_visible
+    if not part.detected_ or part.failed_:
+        failed = part.failed_ and part.detected_
+        why = "the private test of the fit failed" if failed else words.not_detected
         return (("Nothing can be said of what goes together with ", words.target, f": {why}."),)
     return (*_chosen(model, part), *_columns(part), words.how_good())
 
@@ -42,7 +42,7 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
     """Say what the numbers in brackets are."""
     part = model.regression
-    if not part.visible_ or part.failed_:
+    if not part.detected_ or part.failed_:
         return ("That nothing can be said is all that is sure.",)
     if not knows_intervals(part):
         words = (

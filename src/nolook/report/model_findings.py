@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
-from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
+from nolook.report.findings import Findings, Name, Provenance, Section, Table, rows_of
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
 from nolook.report.selection_findings import (
@@ -58,8 +58,8 @@ def model_findings(model: PrivateModel) -> Findings:
         kind="model",
         what=f"{part.kind} of",
         of=target,
-        origin=Origin.of(model),
-        cards=words_of(part).cards() if part.visible_ else (),
+        provenance=Provenance.of(model),
+        cards=words_of(part).cards() if part.detected_ else (),
         sections=(*before, *_regression(part), *_scales(part), *after),
         settings=(
             ("Target", target),
@@ -78,7 +78,7 @@ def model_findings(model: PrivateModel) -> Findings:
 
 def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
     """Say that a model is only a constant, if it is, and why."""
-    if not model.visible_:
+    if not model.detected_:
         return (words_of(model).constant(why_not_visible(model)),)
     if not model.failed_:
         return ()
@@ -103,7 +103,7 @@ def why_not_visible(model: PrivateModel) -> str:
 
 
 def _regression(model: PrivateModel) -> tuple[Section, ...]:
-    if not model.visible_:
+    if not model.detected_:
         return ()
     return coefficient_section(model), words_of(model).fit()
 
@@ -111,13 +111,13 @@ def _regression(model: PrivateModel) -> tuple[Section, ...]:
 def _scales(model: PrivateModel) -> tuple[Section, ...]:
     """Tell where the columns used were found to lie."""
     scaling, words = model.scaling_, words_of(model)
-    used = [*(model.considered & ~model.dropped).tolist(), model.visible_ and words.scales_target]
+    used = [*(model.considered & ~model.dropped).tolist(), model.detected_ and words.scales_target]
     if not any(used):
         return ()
     notes, hidden = [*words.long_rows()], []
     if words.estimates_errors:
         notes.append("The shares clipped are noisy, one standard error up.")
-    if guesses := sum(compress(~scaling.visible, used)):
+    if guesses := sum(compress(~scaling.detected, used)):
         hidden.append(
             f"{guesses} of {len(scaling.names)} columns did not stand out from the noise: the "
             f"table has too few {words.counted} for this budget, and their scale is a guess."
@@ -142,10 +142,10 @@ def _scale_table(model: PrivateModel, used: list[bool], source: str) -> Table:
         ends = zip(map(span, zip(low, high, strict=True)), shares, strict=True)
     else:
         ends = zip(map(_limit, low), map(_limit, high), strict=True)
-    columns = zip(scaling.names, scaling.visible, scaling.center, scaling.scale, ends, strict=True)
+    columns = zip(scaling.names, scaling.detected, scaling.center, scaling.scale, ends, strict=True)
     rows = tuple(
-        (name if visible else f"{name} *", number(float(center)), number(float(scale)), *rest)
-        for name, visible, center, scale, rest in compress(columns, used)
+        (name if detected else f"{name} *", number(float(center)), number(float(scale)), *rest)
+        for name, detected, center, scale, rest in compress(columns, used)
     )
     heads = ("Range", "Clipped, at most") if shares else ("Lower end", "Upper end")
     clipped = (

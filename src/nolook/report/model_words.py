@@ -77,7 +77,7 @@ class LinearWords:
     #: Whether the target has a centre and a scale.
     scales_target: ClassVar[bool] = True
     #: Why nothing can be said.
-    not_visible: ClassVar[str] = "its values did not stand out from the noise"
+    not_detected: ClassVar[str] = "its values did not stand out from the noise"
     #: What is said of all errors.
     cut: ClassVar[tuple[str, ...]] = (
         "Very large errors are cut: a mean that a few of them make up may change by more.",
@@ -304,7 +304,7 @@ class LinearWords:
 class RatioWords(LinearWords):
     """What is said of a model whose coefficients are logarithms of ratios."""
 
-    not_visible = "what the columns tell of it did not stand out from the noise"
+    not_detected = "what the columns tell of it did not stand out from the noise"
     #: Where predictions stay if nothing stood out.
     usual: ClassVar[str]
 

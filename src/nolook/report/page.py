@@ -15,21 +15,21 @@ __all__ = ["render_page", "write_page"]
 
 
 def write_page(
-    found: Findings, path: str | os.PathLike[str], standing: LedgerStatus = UNKNOWN
+    found: Findings, path: str | os.PathLike[str], ledger_status: LedgerStatus = UNKNOWN
 ) -> None:
     """Write the page of a release."""
-    write_text(Path(path), render_page(found, standing))
+    write_text(Path(path), render_page(found, ledger_status))
 
 
-def render_page(found: Findings, standing: LedgerStatus = UNKNOWN) -> str:
+def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
     return template("page.html").render(
         found=found,
         title=plain(found.headline),
-        private=found.origin.guarantee.private,
+        private=found.provenance.guarantee.private,
         cards=cards(found),
         cautions=cautions(found),
-        short=in_short(found, standing),
-        verdict=verdict(found.origin),
+        short=in_short(found, ledger_status),
+        verdict=verdict(found.provenance),
         sections=sections(found),
     )

@@ -30,7 +30,7 @@ def contrasts(model: PrivateModel) -> dict[str, str]:
     """
     used = set(compress(model.scaling_.names, model.considered.tolist()))
     words: dict[str, str] = {}
-    for column, levels in check_categories(model.recipe_["categories"]).items():
+    for column, levels in check_categories(model.read_options_["categories"]).items():
         numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))
         base = f"all other values of {column}"
         if levels[0] is not None and used.issuperset(numbers):
@@ -40,7 +40,7 @@ def contrasts(model: PrivateModel) -> dict[str, str]:
             for name, level in numbers.items()
             if name in used
         }
-    columns = set(model.recipe_["features"])
+    columns = set(model.read_options_["features"])
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
         if name in used and name not in words:
             words[name] = _true(name, columns)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import offered_columns
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Origin, Table, listed, rows_of
+from nolook.report.findings import Findings, Provenance, Table, listed, rows_of
 from nolook.report.wording import count, number, span
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
     names = offered_columns(scaler)
     columns = zip(
         names,
-        scaler.visible_,
+        scaler.detected_,
         scaler.center_,
         scaler.scale_,
         zip(scaler.low_, scaler.high_, strict=True),
@@ -43,13 +43,13 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         ("Column", "Centre", "Scale", "Range"),
         rows,
     )
-    notes = (_CLIPPED, *([] if scaler.visible_.all() else [_GUESSED]))
-    features = scaler.recipe_["features"]
+    notes = (_CLIPPED, *([] if scaler.detected_.all() else [_GUESSED]))
+    features = scaler.read_options_["features"]
     return Findings(
         kind="scales",
         what="scales of",
         of=count(scaler.n_features_in_, "column"),
-        origin=Origin.of(scaler),
+        provenance=Provenance.of(scaler),
         cards=(("Columns", str(scaler.n_features_in_), "centred and scaled"),),
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
@@ -64,7 +64,7 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
 
 def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:
     """Say how many columns stood out from the noise, and which did not."""
-    hidden = [name for name, seen in zip(names, scaler.visible_, strict=True) if not seen]
+    hidden = [name for name, seen in zip(names, scaler.detected_, strict=True) if not seen]
     words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
     if not hidden:
         return (words,)

@@ -12,7 +12,7 @@ from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Name, Origin, Section, Table, Text, rows_of
+from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, rows_of
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
     NOT_KNOWN,
@@ -80,7 +80,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         kind="ROC curve",
         what="ROC curve of",
         of=scored.score,
-        origin=Origin.of(curve),
+        provenance=Provenance.of(curve),
         cards=curve_cards(curve),
         sections=curve_sections(curve),
         settings=(
@@ -221,7 +221,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         kind="calibration",
         what="calibration of",
         of=scored.score,
-        origin=Origin.of(test),
+        provenance=Provenance.of(test),
         cards=(
             calibration_card(test),
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),

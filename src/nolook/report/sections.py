@@ -26,7 +26,7 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
 )
-from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
+from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.wording import (
     count,
@@ -54,18 +54,18 @@ _MISSING = {
 
 def sections(found: Findings) -> tuple[Section, ...]:
     """List the sections of a report, the release's own among those that all have."""
-    origin = found.origin
+    provenance = found.provenance
     # What is not private has no guarantee; the banner says why.
-    promised = (_guarantee(origin), _limits(origin)) if origin.guarantee.private else ()
-    return (*found.sections, *promised, _costs(origin), _settings(found))
+    promised = (_guarantee(provenance), _limits(provenance)) if provenance.guarantee.private else ()
+    return (*found.sections, *promised, _costs(provenance), _settings(found))
 
 
-def in_short(found: Findings, standing: LedgerStatus = UNKNOWN) -> Section:
+def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     """Answer what somebody asks who reads nothing else."""
     question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.
     asked = question if any(question) else (f": {found.what} ", Name(found.of))
-    guarantee = found.origin.guarantee
+    guarantee = found.provenance.guarantee
     table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
     cost = (
         f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
@@ -73,41 +73,41 @@ def in_short(found: Findings, standing: LedgerStatus = UNKNOWN) -> Section:
         if guarantee.private
         else "Nothing is promised, so no ledger counts it.",
     )
-    protected = _protected(found.origin)
+    protected = _protected(found.provenance)
     answers = (
         ("What was asked", (("Of the table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", found.certainty),
-        ("What it cost", (*cost, *standing.in_words()[: None if guarantee.private else 1])),
+        ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
         (f"How well each {guarantee.unit.protected} is protected", protected),
     )
     return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))
 
 
-def _protected(origin: Origin) -> tuple[Text, ...]:
-    guarantee = origin.guarantee
+def _protected(provenance: Provenance) -> tuple[Text, ...]:
+    guarantee = provenance.guarantee
     if not guarantee.private:
         return ("Not at all.",)
     column = guarantee.unit.column
     unit = () if column is None else (("A unit is all rows with the same ", Name(column), "."),)
     sure = percent_of_guessing(guarantee.epsilon, guarantee.delta)
     words = (
-        f"{PROTECTION[verdict(origin) or 'next to none']}: the chance of guessing right about one "
-        f"{guarantee.unit.protected} rises from 50 % to at most {sure}. What is not protected has "
-        "a box of its own below."
+        f"{PROTECTION[verdict(provenance) or 'next to none']}: the chance of guessing right about "
+        f"one {guarantee.unit.protected} rises from 50 % to at most {sure}. What is not protected "
+        "has a box of its own below."
     )
     return (words, *unit)
 
 
-def verdict(origin: Origin) -> Strength | None:
+def verdict(provenance: Provenance) -> Strength | None:
     """Return how strong a guarantee is, or None where there is none."""
-    guarantee = origin.guarantee
+    guarantee = provenance.guarantee
     return strength(guarantee.epsilon, guarantee.delta) if guarantee.private else None
 
 
 def cautions(found: Findings) -> tuple[str, ...]:
     """List what must be known first: what weakens the guarantee, then the release's own."""
-    guarantee, counted = found.origin.guarantee, found.rows and found.rows[0]
+    guarantee, counted = found.provenance.guarantee, found.rows and found.rows[0]
     weak = (
         *too_weak(guarantee.epsilon, guarantee.delta),
         *delta_too_large(guarantee.delta, counted, guarantee.unit),
@@ -120,18 +120,18 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     """List the cards of a page: the guarantee, how many rows were used, the release's own."""
     rows: tuple[tuple[str, str, str], ...] = ()
     if found.rows is not None:
-        noun = found.origin.guarantee.unit.counted
+        noun = found.provenance.guarantee.unit.counted
         about, error = rows_in_words(*found.rows, noun)
         head = f"{noun.capitalize()}s used"
         rows = ((head, about.removesuffix(f" {noun}s"), f"standard error {error}"),)
-    return (_privacy_card(found.origin), *rows, *found.cards)
+    return (_privacy_card(found.provenance), *rows, *found.cards)
 
 
 def rows_used(found: Findings) -> str | None:
     """Say how many rows were used, if they were counted."""
     if found.rows is None:
         return None
-    unit = found.origin.guarantee.unit
+    unit = found.provenance.guarantee.unit
     about, error = rows_in_words(*found.rows, unit.counted)
     if unit.weight_scale > 1:
         about += f" ({one_line(unit.column)})"
@@ -140,10 +140,10 @@ def rows_used(found: Findings) -> str | None:
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 
-def _privacy_card(origin: Origin) -> tuple[str, str, str]:
-    guarantee, word = origin.guarantee, verdict(origin)
+def _privacy_card(provenance: Provenance) -> tuple[str, str, str]:
+    guarantee, word = provenance.guarantee, verdict(provenance)
     if word is None:
-        return "Privacy", "none", origin.why_not_private()[0]
+        return "Privacy", "none", provenance.why_not_private()[0]
     return (
         f"Protection of each {guarantee.unit.protected}",
         word,
@@ -151,8 +151,8 @@ def _privacy_card(origin: Origin) -> tuple[str, str, str]:
     )
 
 
-def _guarantee(origin: Origin) -> Section:
-    guarantee = origin.guarantee
+def _guarantee(provenance: Provenance) -> Section:
+    guarantee = provenance.guarantee
     one = guarantee.unit.protected
     meaning = f"The guarantee holds for any table, even against someone who knows all other {one}s."
     if guarantee.relation == "add-remove":
@@ -163,9 +163,9 @@ def _guarantee(origin: Origin) -> Section:
     return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes)
 
 
-def _limits(origin: Origin) -> Section:
+def _limits(provenance: Provenance) -> Section:
     """Say what the guarantee does not cover."""
-    guarantee = origin.guarantee
+    guarantee = provenance.guarantee
     one, unit = guarantee.unit.protected, guarantee.unit
     several = (
         "A person with several rows: their budgets add up."
@@ -188,7 +188,7 @@ def _limits(origin: Origin) -> Section:
         several,
         others,
         *((public,) * (guarantee.relation == "replace")),
-        *((missing,) * (origin.missing == "error")),
+        *((missing,) * (provenance.missing == "error")),
         "Names and settings: columns, levels and parameters, which are taken for public.",
         "How long it took.",
     )
@@ -228,17 +228,17 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
     return _MECHANISMS.get(type(event), own), ", ".join(shown)
 
 
-def _costs(origin: Origin) -> Section:
-    parts = [guarantee for _, guarantee in origin.parts]
+def _costs(provenance: Provenance) -> Section:
+    parts = [guarantee for _, guarantee in provenance.parts]
     sums = ""
-    if fsum(part.epsilon for part in parts) > origin.guarantee.epsilon:
+    if fsum(part.epsilon for part in parts) > provenance.guarantee.epsilon:
         sums = "Together the parts cost less than the sum of their epsilons. "
     elif len(parts) > 1:
         sums = "The epsilons and the deltas of the parts add up. "
-    if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
+    if any(isinstance(event, GaussianEvent) for event in provenance.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."
-    tables = tuple(_cost_table(*part) for part in origin.parts)
+    tables = tuple(_cost_table(*part) for part in provenance.parts)
     return Section("costs", "What it cost", tables=tables, notes=(sums + free,), printed=tables)
 
 
@@ -254,7 +254,7 @@ def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
 
 
 def _settings(found: Findings) -> Section:
-    guarantee, origin = found.origin.guarantee, found.origin
+    guarantee, provenance = found.provenance.guarantee, found.provenance
     unit = guarantee.unit
     settings = (
         *found.settings,
@@ -262,10 +262,10 @@ def _settings(found: Findings) -> Section:
         ("delta", repr(guarantee.delta)),
         ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
         *_unit_settings(unit),
-        ("Missing values", _MISSING.get(origin.missing, origin.missing)),
+        ("Missing values", _MISSING.get(provenance.missing, provenance.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private
-        else ("Not private because of", origin.why_not_private()[0]),
+        else ("Not private because of", provenance.why_not_private()[0]),
         ("Made with", f"nolook {__version__}"),
     )
     return Section("settings", "How it was made", settings=settings)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
-from nolook.report.findings import Findings, Name, Origin, Section, Table, listed, rows_of
+from nolook.report.findings import Findings, Name, Provenance, Section, Table, listed, rows_of
 from nolook.report.wording import count
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=Origin.of(selector),
+        provenance=Provenance.of(selector),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),

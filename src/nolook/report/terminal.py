@@ -25,11 +25,13 @@ Line: TypeAlias = tuple[Words | Table, str]
 def lines(found: Findings) -> tuple[Line, ...]:
     """List what is told of a release on one screen, and how: in a terminal or in a notebook."""
     rows = rows_used(found)
-    origin = found.origin
+    provenance = found.provenance
     # Last, where nobody overlooks it.
-    last = (origin.guarantee.in_words(), STYLES[verdict(origin)])
-    if not origin.guarantee.private:
-        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
+    last = (provenance.guarantee.in_words(), STYLES[verdict(provenance)])
+    if not provenance.guarantee.private:
+        why = (
+            f"NOT PRIVATE: {provenance.why_not_private()[1]} For experiments with public data only."
+        )
         last = (why, STYLES[None])
     return (
         (found.headline, "bold"),
@@ -47,12 +49,12 @@ def print_findings(
     *,
     output: Path | None = None,
     report_file: Path | None = None,
-    standing: LedgerStatus = UNKNOWN,
+    ledger_status: LedgerStatus = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
     print_lines(console, lines(found))
-    if standing.ledger is not None and found.origin.guarantee.private:
-        say(console, plain(standing.in_words()[-1]))
+    if ledger_status.ledger is not None and found.provenance.guarantee.private:
+        say(console, plain(ledger_status.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)

@@ -60,7 +60,7 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
         raise ParameterError(
             f"column is {column!r}, which the table has already; expected another name"
         )
-    table = read_table(frame, **model.recipe_)
+    table = read_table(frame, **model.read_options_)
     work = partial(_beside, packed((model, table.with_source(None))), tuple(names))
     return placed(frame).mapInArrow(work, _with_numbers(frame)).toDF(*names, column)
 

@@ -430,7 +430,7 @@ class Table:
                 yield numbers, complete, cells[len(names) :]
 
     def fields_beside(self, names: Sequence[str]) -> list[Any]:
-        """Return the Arrow fields of columns to be read beside the table's, and announce these.
+        """Return the Arrow fields of columns to be read beside the table's, and progress these.
 
         They are of the source's types, in CSV texts. Raises TableError if a column is unknown or
         occurs twice.
@@ -443,18 +443,18 @@ class Table:
         kept = empty if self._source.where is None else map(movable, empty)
         return [pa.field(name, cells.type) for name, cells in zip(names, kept, strict=True)]
 
-    def recipe(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
         features, schema = self._design.features, self._design.schema
-        recipe: dict[str, Any] = {
+        read_options: dict[str, Any] = {
             "features": [feature.name for feature in features],
             "categories": {
                 f.name: recipe_levels(f.levels) for f in features if f.levels is not None
             },
             "missing": self._design.missing,
         }
-        declared = schema.only(recipe["features"]).to_dict() if schema else {}
-        return recipe | {"schema": declared} if declared else recipe
+        declared = schema.only(read_options["features"]).to_dict() if schema else {}
+        return read_options | {"schema": declared} if declared else read_options
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.

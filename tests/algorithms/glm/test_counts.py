@@ -38,8 +38,8 @@ def data(rows, seed=0, steepness=1.0, mean=1.0, size=None):
     return X, generator.poisson(np.minimum(means, 1e15)).astype(np.float64)
 
 
-def run(X, y, mu, seed=0, announce=lambda _: None):
-    return CountRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), announce)
+def run(X, y, mu, seed=0, progress=lambda _: None):
+    return CountRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), progress)
 
 
 def exposed_data(rows, seed=0):
@@ -109,7 +109,7 @@ def test_events_compose_to_mu(mu, exposure):
 def test_with_a_large_budget_it_is_the_weighted_quasi_likelihood(mean, size):
     X, y = data(20_000, mean=mean, size=size)
     found = run(X, y, 1e5)
-    assert found.visible
+    assert found.detected
     rows, factors, targets = standardised(found, X, y)
     # The rows that are clipped still are few, and so it is close and not equal.
     exact = quasi(rows, factors, targets)
@@ -163,23 +163,23 @@ def test_rows_without_an_exposure_have_no_weight():
 
 
 @pytest.mark.parametrize("center", [-3.0, 0.0, 100.0])
-@pytest.mark.parametrize("visible", [True, False])
-def test_exposures_are_above_0(center, visible):
+@pytest.mark.parametrize("detected", [True, False])
+def test_exposures_are_above_0(center, detected):
     scaling = Scaling(
         ("days", "y"), np.array([center, 0.0]), np.array([20.0, 1.0]),
-        np.array([visible, True]), 5.0,
+        np.array([detected, True]), 5.0,
     )  # fmt: skip
     usual, least, most = exposure_range(scaling, 0)
     assert 0.0 < least <= usual <= most
-    assert (usual == center) == (visible and center > 0.0)
+    assert (usual == center) == (detected and center > 0.0)
 
 
 @pytest.mark.parametrize("steepness", [1.0, 6.0])
 @pytest.mark.parametrize("mu", [0.01, 1.0, 1e5])
 def test_no_more_stages_than_said_are_announced(steepness, mu):
     seen = []
-    found = run(*data(2_000, steepness=steepness), mu, announce=seen.append)
-    assert len(seen) <= CountRelease(mu).stages
+    found = run(*data(2_000, steepness=steepness), mu, progress=seen.append)
+    assert len(seen) <= CountRelease(mu).progress_steps
     assert seen.count("sizes") == 2
     assert seen[-2:] == ["fit", "scores"]
     steps = len(found.seen.sigmas)
@@ -264,9 +264,9 @@ def test_noise_alone_is_hardly_ever_visible():
     X, y = generator.normal(size=(2_000, 5)), generator.poisson(2.0, 2_000).astype(np.float64)
     # 1 in 20 is what was found; 5 of 20 have a chance of 1 in 400 then.
     found = [run(X, y, 0.27, seed) for seed in range(20)]
-    assert sum(each.visible for each in found) <= 4
+    assert sum(each.detected for each in found) <= 4
     for each in found:
-        if not each.visible:
+        if not each.detected:
             model = counts_model(each)
             assert np.isnan(model.known.coef_interval).all()
             assert model.deviance_explained is None
@@ -275,7 +275,7 @@ def test_noise_alone_is_hardly_ever_visible():
 def test_a_model_that_noise_hides_stays_near_the_mean():
     X, y = data(400, mean=3.0)
     rows = [run(X, y, 0.05, seed) for seed in range(12)]
-    hidden = [found for found in rows if not found.visible]
+    hidden = [found for found in rows if not found.detected]
     assert len(hidden) >= 6
     for found in hidden:
         spread, *_ = standardised(found, X, y)

@@ -31,8 +31,8 @@ def data(rows, seed=0):
     return X, X @ SLOPES + generator.standard_t(5, size=rows)
 
 
-def run(X, y, mu, seed=0, announce=lambda _: None):
-    return LinearRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), announce)
+def run(X, y, mu, seed=0, progress=lambda _: None):
+    return LinearRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), progress)
 
 
 def theta_of(found):
@@ -70,8 +70,8 @@ def test_with_a_large_budget_it_is_weighted_least_squares():
 
 def test_every_stage_is_announced():
     seen = []
-    run(*data(2_000), 1.0, announce=seen.append)
-    assert len(seen) == LinearRelease(1.0).stages
+    run(*data(2_000), 1.0, progress=seen.append)
+    assert len(seen) == LinearRelease(1.0).progress_steps
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -79,10 +79,10 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
-    after = run(X, y, 0.5, announce=seen.append)
+    after = run(X, y, 0.5, progress=seen.append)
     for name in ("gram", "seen.thetas", "seen.values", "clips.counts", "fit", "score_moments"):
         np.testing.assert_array_equal(*(attrgetter(name)(found) for found in (before, after)))
-    assert len(seen) == LinearRelease(0.5).stages
+    assert len(seen) == LinearRelease(0.5).progress_steps
 
 
 def passes(monkeypatch, copy_bytes, X, y):
@@ -156,14 +156,14 @@ def test_of_an_invisible_target_only_the_scaling_is_returned():
     for target in (np.arange(3.0), np.full(3, 1e308)):
         found = run(np.ones((3, 2)), target, 0.5)
         assert isinstance(found, Scaling)
-        assert not found.visible[-1]
+        assert not found.detected[-1]
         assert np.isfinite(found.center).all()
 
 
 def test_of_an_invisible_target_only_the_private_centre_is_kept():
     X, y = data(20)
     models = [LinearRegression(0.05, random_state=seed).fit(X, y) for seed in range(8)]
-    hidden = [model for model in models if not model.visible_]
+    hidden = [model for model in models if not model.detected_]
     assert len(hidden) >= 6
     for model in hidden:
         assert not model.coef_.any()
@@ -187,7 +187,7 @@ def test_the_constant_is_found_where_mu_n_is_small():
     wrong, hidden = [], 0
     for seed in range(40):
         model = LinearRegression(0.03, random_state=seed).fit(X, y)
-        hidden += not model.visible_
+        hidden += not model.detected_
         wrong.append(model.predict(X).mean() - y.mean())
     assert 5 < hidden < 35  # both kinds of runs are looked at
     # The deviation is .54; the centres that the search finds are off by more than half of that.

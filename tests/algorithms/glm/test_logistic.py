@@ -25,8 +25,8 @@ def data(rows, seed=0, steepness=1.0, constant=-1.0):
     return X, generator.random(rows) < expit(constant + steepness * (X - 5.0) @ SLOPES)
 
 
-def run(X, y, mu, seed=0, announce=lambda _: None):
-    return LogisticRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), announce)
+def run(X, y, mu, seed=0, progress=lambda _: None):
+    return LogisticRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), progress)
 
 
 def standardised(found, X):
@@ -66,12 +66,12 @@ def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
     # Rare classes too: steps by the curvature that normal log-odds have would diverge.
     X, y = data(20_000, steepness=steepness, constant=constant)
     found = run(X, y, 1e5)
-    assert found.visible or steepness == 0.0
+    assert found.detected or steepness == 0.0
     best = loss(found, X, y, likeliest(found, X, y))
     # Where one row in three hundred is positive, twelve steps get close and no closer.
     most = 0.01 * log_loss(y, np.full(len(y), y.mean()))
     assert best - 1e-9 <= loss(found, X, y, found.theta) <= best + most
-    if constant > -2.0 and found.visible:
+    if constant > -2.0 and found.detected:
         np.testing.assert_allclose(found.theta, likeliest(found, X, y), atol=0.03)
 
 
@@ -151,7 +151,7 @@ def test_a_target_that_is_noise_alone_is_not_told_apart_from_noise(rate, mu):
     generator = np.random.default_rng(3)
     X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < rate
     shown = [run(X, y, mu, seed) for seed in range(12)]
-    hidden = [found for found in shown if not found.visible]
+    hidden = [found for found in shown if not found.detected]
     # Noise shows at most 3 in 100, and so 7 of 12 with a chance below 1e-7.
     assert len(hidden) >= 6
     for found in hidden:
@@ -167,7 +167,7 @@ def test_a_model_that_noise_hides_still_predicts():
     """It is pulled towards the base rate as far as noise hides it, and no further."""
     X, y = data(600)
     fresh, truth = data(20_000, seed=1)
-    hidden = [found for seed in range(20) if not (found := run(X, y, 0.1, seed)).visible]
+    hidden = [found for seed in range(20) if not (found := run(X, y, 0.1, seed)).detected]
     assert len(hidden) >= 8
     odds = [standardised(found, fresh)[0] @ found.theta for found in hidden]
     # Of the truth it is .77; of the base rate .5.
@@ -179,7 +179,7 @@ def test_a_model_that_noise_hides_still_predicts():
 
 def test_gradients_taken_where_noise_led_are_no_evidence():
     X, y = data(300)
-    shown = sum(run(X[:, :2], y, 0.002, seed).visible for seed in range(40))
+    shown = sum(run(X[:, :2], y, 0.002, seed).detected for seed in range(40))
     assert shown <= 10  # at most 1.2 are expected: chance to fail 1e-7
 
 
@@ -187,8 +187,8 @@ def test_gradients_taken_where_noise_led_are_no_evidence():
 @pytest.mark.parametrize("mu", [0.01, 1.0, 1e5])
 def test_no_more_stages_than_said_are_announced(steepness, mu):
     seen = []
-    found = run(*data(2_000, steepness=steepness), mu, announce=seen.append)
-    assert len(seen) <= LogisticRelease(mu).stages
+    found = run(*data(2_000, steepness=steepness), mu, progress=seen.append)
+    assert len(seen) <= LogisticRelease(mu).progress_steps
     steps = len(found.seen.sigmas)
     assert seen.count("curvature") >= 1
     assert [name for name in seen if "gradient" in name] == [
@@ -228,11 +228,11 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     X, y = data(30_000)
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
-    after = run(X, y, 0.5, announce=seen.append)
+    after = run(X, y, 0.5, progress=seen.append)
     for name in ("gram", "theta", "score_counts"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     np.testing.assert_array_equal(before.seen.values, after.seen.values)
-    assert len(seen) <= LogisticRelease(0.5).stages
+    assert len(seen) <= LogisticRelease(0.5).progress_steps
 
 
 @functools.cache

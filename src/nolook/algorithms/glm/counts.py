@@ -29,7 +29,7 @@ from nolook.algorithms.scaling import Scaling
 from nolook.kernels.row_models import exponentials
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
@@ -76,7 +76,7 @@ LOG = Family(_slopes, 0.0, longest=1.0, secants=(0.25, 4.0))
 def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
     """Return the usual exposure, and between which two they are cut; all above 0."""
     center, high = float(scaling.center[place]), float(scaling.high[place])
-    if not (scaling.visible[place] and center > 0.0):
+    if not (scaling.detected[place] and center > 0.0):
         return 1.0, 1.0, 1.0
     return center, center * _LEAST_EXPOSURE, max(center, high)
 
@@ -134,13 +134,13 @@ class CountLikelihood:
         (steepest,) = _slopes(np.array([mean + _STEEP * deviation])).tolist()
         return CountModel(*blocks.design.on_grid(theta), steepest)
 
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
         """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
         if self.most:
             base = np.zeros(theta.size)
             base[0] = min(max(theta[0], math.log(_TINY)), math.log(LARGEST_MEAN))
             self.steps = evolve(self.steps, base=base)
-        announce("sizes")
+        progress("sizes")
         model = self.at(blocks, theta)
         self.most, _ = release_clip(blocks, model, self.descent_mu, self.clip_mu, source)
 
@@ -197,11 +197,11 @@ class CountRelease(Frame):
         "scores": "second moments of the rows' gradients",
     }
     RARE_TARGET: ClassVar = True
-    OWN_STAGES: ClassVar = 2 + Descent.MOST_STAGES + 2
+    OWN_STEPS: ClassVar = 2 + Descent.MOST_STAGES + 2
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyCounts:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyCounts:
         """Release what a model of a table with a target follows from."""
-        begun, blocks = self._begun(table, source, announce)
+        begun, blocks = self._begun(table, source, progress)
         center, scale = begun.scaling.center[-1], blocks.design.scaling.scale[-1]
         mean = min(max(float(center / scale), _LEAST_MEAN), _MOST_CENTER)
         base = np.zeros(blocks.design.size)
@@ -209,15 +209,15 @@ class CountRelease(Frame):
         steps = Steps(LOG, base, _dispersion(mean))
         mus = self._mu("descent"), self._mu("clips", 2)
         likelihood = CountLikelihood(steps, begun.gram, *mus)
-        found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, announce)
+        found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, progress)
         steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
-        announce("fit")
+        progress("fit")
         model = likelihood.at(blocks, found.theta)
         constant = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
         exact = blocks.fold(ModelDeviances(model, constant, blocks.whole)).value
         fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
-        announce("scores")
+        progress("scores")
         moments = release_score_moments(
             blocks,
             partial(clipped_scores, model, clip),
@@ -230,12 +230,12 @@ class CountRelease(Frame):
         varied = float(np.trace(moments[0])) + moments[1] * math.sqrt(blocks.design.size)
         curved = mean * max(float(np.trace(begun.gram)), 1.0)
         judged = evolve(steps, dispersion=max(varied / curved, _TINY))
-        visible = bool(begun.scaling.visible[-1]) and judged.stands_out(begun, mean, found.seen)
+        detected = bool(begun.scaling.detected[-1]) and judged.stands_out(begun, mean, found.seen)
         return NoisyCounts(
             **asdict(evolve(begun, scaling=self._placed(begun.scaling)), recurse=False),
             steps=steps,
             **asdict(found, recurse=False),
-            visible=visible,
+            detected=detected,
             exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
             score_moments=moments[0],
             score_moments_sigma=moments[1],

@@ -41,5 +41,5 @@ def counts_model(release: NoisyCounts) -> CountsModel:
     scale = scaling.scale.copy()
     scale[-1] = 1.0
     known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
-    fit = explained(release.fit, release.fit_sigma, _WIDEST) if release.visible else (None, None)
+    fit = explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else (None, None)
     return CountsModel(known, *fit)

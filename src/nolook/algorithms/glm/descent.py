@@ -31,7 +31,7 @@ from nolook.algorithms.glm.steps import (
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import ClassModel, CountModel
 from nolook.statistics.weighted_rows import (
     CURVATURE_STEPS,
@@ -65,7 +65,7 @@ class Likelihood(Protocol):
     def at(self, blocks: Blocks, theta: Vector) -> ClassModel | CountModel:
         """Round a model to the rows' grid."""
 
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
         """Get ready for gradients at a model: the first ones, and the last one."""
 
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
@@ -105,27 +105,27 @@ class Descent:
         What was released before.
     """
 
-    #: How many stages `run` announces, at most.
+    #: How many progress steps of `run`, at most.
     MOST_STAGES: ClassVar[int] = _MOST_GRADIENTS + _MOST_CURVATURES + 1
 
     mu: float
     likelihood: Likelihood
     found: NoisyFrame
 
-    def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
+    def run(self, blocks: Blocks, source: ByteSource, progress: OnStep) -> Descended:
         """Follow the gradients from the model without slopes."""
         family = self.likelihood
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
         theta, own = self._at(family.steps.base, blocks)
-        family.begin(blocks, theta, source, announce)
+        family.begin(blocks, theta, source, progress)
         while (
             arrivals < _ARRIVALS
             and (taken := len(seen.sigmas) + 1) < _MOST_GRADIENTS
             and allowance.left - part >= _KEPT
         ):
-            announce(f"gradient {taken}")
+            progress(f"gradient {taken}")
             seen = self._and_one(seen, theta, blocks, allowance.spend(part), source)
             if taken == 1:
                 family.settle(seen)
@@ -133,16 +133,16 @@ class Descent:
                 arrivals += 1
                 part *= _GROWTH
             elif taken >= next_at and curvatures < _MOST_CURVATURES:
-                announce("curvature")
+                progress("curvature")
                 curvature = self._curvature(theta, blocks, allowance.spend(_CURVATURE), source)
                 curvatures, next_at = curvatures + 1, taken + _EVERY
             found = family.steps.next(own.mixed(curvature), seen)
             theta, own = self._at(self._near(theta, found), blocks)
-        family.begin(blocks, theta, source, announce)
-        announce("curvature")
+        family.begin(blocks, theta, source, progress)
+        progress("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
         last = self._curvature(theta, blocks, allowance.spend(spent), source)
-        announce(f"gradient {len(seen.sigmas) + 1}")
+        progress(f"gradient {len(seen.sigmas) + 1}")
         seen = self._and_one(seen, theta, blocks, allowance.spend(allowance.left), source)
         found = family.steps.next(own.mixed(last), seen)
         return Descended(seen, last, found, arrivals == _ARRIVALS)

@@ -42,7 +42,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.tables import Table
 
 __all__ = ["Frame", "NoisyFrame"]
@@ -91,13 +91,13 @@ class Frame:
     RARE_TARGET: ClassVar[bool] = False
     #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
     BEYOND: ClassVar[float] = 1.0
-    #: How many stages a family's own parts announce, at most.
-    OWN_STAGES: ClassVar[int]
+    #: OnStep steps of a family's own parts, at most.
+    OWN_STEPS: ClassVar[int]
 
     @property
-    def stages(self) -> int:
-        """How many stages `run` announces, at most."""
-        return self._scales().stages + 3 + self.OWN_STAGES
+    def progress_steps(self) -> int:
+        """How many progress steps of `run`, at most."""
+        return self._scales().progress_steps + 3 + self.OWN_STEPS
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
@@ -121,17 +121,17 @@ class Frame:
         return self.mu * math.sqrt(self.SHARES[part] / draws)
 
     def _begun(
-        self, table: Table, source: ByteSource, announce: Announce
+        self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[NoisyFrame, Blocks]:
         """Release the common part; return it and the rows that all else is made of."""
-        scaling = self._scales().run(table, source, announce)
+        scaling = self._scales().run(table, source, progress)
         table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
-        kept = scaling.visible[:-1] & (scaling.visible[-1] | (not self.SEARCHES_TARGET))
+        kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
         kept &= ~self._apart(table)
         placed = self._placed(scaling.select(kept))
-        design = self._design(table.select(kept), placed, source, announce)
-        announce("moments")
+        design = self._design(table.select(kept), placed, source, progress)
+        progress("moments")
         room = copy_room(scaling, design.size, table.unit)
         blocks = Blocks(*self._blocked(table, kept, scaling, design), room)
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
@@ -161,12 +161,12 @@ class Frame:
         return scaling
 
     def _design(
-        self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce
+        self, table: Table, scaling: Scaling, source: ByteSource, progress: OnStep
     ) -> WeightedDesign:
         """Find what rows are whitened by, and B: the noise grows with its square."""
-        announce("spread")
+        progress("spread")
         spread = release_spread(table, scaling, self._mu("spread"), source)
-        announce("norms")
+        progress("norms")
         size, rows = table.n_columns, scaling.rows.value
         few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
         few = min(few, _MOST_SHORTENED * rows)

@@ -40,7 +40,7 @@ class NoisyLikelihood(NoisyFrame):
     curvature: Curvature  # noisy, at the last of them
     arrived: bool  # whether the steps ended because gradients told no more than noise
     theta: Vector  # the estimate, the constant first, shape (d,)
-    visible: bool  # whether the gradients told more than noise
+    detected: bool  # whether the gradients told more than noise
     score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
     score_moments_sigma: float  # deviation of the noise on its diagonal
 
@@ -53,7 +53,7 @@ class NoisyLikelihood(NoisyFrame):
 
     def margins(self) -> Vector:
         """Half widths of the intervals of (score at the columns' origin, slopes), standardised."""
-        if self.score_moments is None or not (self.visible and self.arrived):
+        if self.score_moments is None or not (self.detected and self.arrived):
             return np.full(len(self.gram), np.nan)
         known, last = self._known(self.score_moments)
         return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))

@@ -35,7 +35,7 @@ from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
@@ -116,24 +116,22 @@ class LinearRelease(Frame):
         "fit": "squared errors",
         "scores": "second moments of the rows' gradients",
     }
-    OWN_STAGES: ClassVar = len(CLIPPED_AT) + GRADIENTS + 2
+    OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 2
 
-    def run(
-        self, table: Table, source: ByteSource, announce: Announce
-    ) -> NoisyRegression | Scaling:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:
         """Release what a model of a table with a target follows from.
 
-        If the target is not visible, that is its scaling, with the mean that the gradients of a
+        If the target is not detected, that is its scaling, with the mean that the gradients of a
         model without features find as the target's centre.
         """
-        found, blocks = self._begun(table, source, announce)
-        seen, clips = self._descend(blocks, found.gram, found.gram_sigma, source, announce)
+        found, blocks = self._begun(table, source, progress)
+        seen, clips = self._descend(blocks, found.gram, found.gram_sigma, source, progress)
         theta, chosen = self._estimate(found.gram, found.gram_sigma, seen, blocks.design)
-        if not found.scaling.visible[-1]:
+        if not found.scaling.detected[-1]:
             return _recentred(found.scaling, float(theta[0]))
-        announce("fit")
+        progress("fit")
         fit = self._fit(blocks, theta, found.gram, source)
-        announce("scores")
+        progress("scores")
         clip = float(clips.bounds[-1])
         scored = partial(clipped_scores, GridModel(*blocks.design.on_grid(theta)), clip)
         scores = release_score_moments(
@@ -157,7 +155,7 @@ class LinearRelease(Frame):
         gram: Matrix,
         gram_sigma: float,
         source: ByteSource,
-        announce: Announce,
+        progress: OnStep,
     ) -> tuple[Gradients, Clips]:
         """Take preconditioned steps along noisy gradients, from the model that is 0."""
         design, size = blocks.design, blocks.design.size
@@ -169,10 +167,10 @@ class LinearRelease(Frame):
         for number in range(GRADIENTS):
             model = GridModel(*design.on_grid(theta))
             if number in CLIPPED_AT:
-                announce(f"sizes {len(counts) + 1}")
+                progress(f"sizes {len(counts) + 1}")
                 most, found = release_clip(blocks, model, self._mu("gradients"), clip_mu, source)
                 counts.append(found)
-            announce(f"gradient {number + 1}")
+            progress(f"gradient {number + 1}")
             gradient = release_products(blocks, model, most, mu, source)
             theta = model.spacing * model.whole
             seen = seen.and_one(theta, gradient, products_sigma(blocks, most, mu))
@@ -186,9 +184,9 @@ class LinearRelease(Frame):
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
         combined = combine_gradients(gram, sigma, seen)
-        visible, rows = len(gram) - 1, design.scaling.rows.value
-        if self.k is None or (self.k != "auto" and int(self.k) >= visible) or visible < 2:
-            return combined.theta, None if self.k is None else tuple(range(visible))
+        detected, rows = len(gram) - 1, design.scaling.rows.value
+        if self.k is None or (self.k != "auto" and int(self.k) >= detected) or detected < 2:
+            return combined.theta, None if self.k is None else tuple(range(detected))
         # Columns are chosen, not directions: in scales, where noise is about as large in each.
         back = design.spread.back
         size = float((back**2).sum(axis=1).mean())
@@ -197,7 +195,7 @@ class LinearRelease(Frame):
         noise = math.sqrt(combined.variance * size)
         moments = NoisyProducts(gram, products, rows, sigma, noise, rows)
         k = None if self.k == "auto" else int(self.k)
-        chosen = select_features(moments, k, np.ones(visible, dtype=np.bool_))
+        chosen = select_features(moments, k, np.ones(detected, dtype=np.bool_))
         fitted = [0, *(1 + feature for feature in chosen)]
         theta = np.zeros(len(gram))
         among = Gradients.none(len(fitted)).and_one(np.zeros(len(fitted)), products[fitted], noise)

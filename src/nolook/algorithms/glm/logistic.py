@@ -27,7 +27,7 @@ from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce
+from nolook.privacy.release import OnStep
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
 from nolook.statistics.grid_models import ClassModel
 from nolook.statistics.histograms import histograms_sensitivity
@@ -57,7 +57,7 @@ class NoisyLogistic(NoisyLikelihood):
 
     balance: float  # noisy number of rows of class 1, less that of class 0
     balance_sigma: float
-    score_edges: Vector  # log-odds between which rows were counted; empty if not visible
+    score_edges: Vector  # log-odds between which rows were counted; empty if not detected
     score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
     score_sigma: float
 
@@ -82,7 +82,7 @@ class ClassLikelihood:
         """Round a model to the rows' grid."""
         return ClassModel(*blocks.design.on_grid(theta))
 
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, announce: Announce) -> None:
+    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
         """Do nothing: what a row adds is bounded."""
 
     def settle(self, seen: Gradients) -> None:
@@ -135,30 +135,30 @@ class LogisticRelease(Frame):
     }
     SEARCHES_TARGET: ClassVar = False
     BEYOND: ClassVar = 2.0
-    OWN_STAGES: ClassVar = 1 + Descent.MOST_STAGES + 2
+    OWN_STEPS: ClassVar = 1 + Descent.MOST_STAGES + 2
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyLogistic:
         """Release what a model of a table whose target holds 0 and 1 follows from."""
-        begun, blocks = self._begun(table, source, announce)
+        begun, blocks = self._begun(table, source, progress)
         design = blocks.design
-        announce("classes")
+        progress("classes")
         balance, balance_sigma = self._balance(blocks, source)
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
         steps = Steps(LOGISTIC, base)
         descent = Descent(self._mu("descent"), ClassLikelihood(steps), begun)
-        found = descent.run(blocks, source, announce)
+        found = descent.run(blocks, source, progress)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
-        visible = steps.stands_out(begun, rate, found.seen)
+        detected = steps.stands_out(begun, rate, found.seen)
         edges, counts = np.zeros(0), np.zeros((2, 1))
         moments: Matrix | None = None
         moments_sigma = 0.0
-        if visible:
-            announce("fit")
+        if detected:
+            progress("fit")
             edges = _score_edges(found.theta, begun.gram)
             counts = self._fit(blocks, found.theta, edges, source)
-            announce("scores")
+            progress("scores")
             model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
             moments, moments_sigma = release_score_moments(
                 blocks,
@@ -174,7 +174,7 @@ class LogisticRelease(Frame):
             balance_sigma=balance_sigma,
             steps=steps,
             **asdict(found, recurse=False),
-            visible=visible,
+            detected=detected,
             score_edges=edges,
             score_counts=counts,
             score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),

@@ -50,7 +50,7 @@ def logistic_model(release: NoisyLogistic) -> LogisticModel:
     """Return the model, its intervals and its fit from what was released."""
     theta = release.spread.model(release.theta)
     known = coefficients(release, theta, release.margins(), release.scaling)
-    fit = (_pseudo_r2(release), _auc(release)) if release.visible else (None, None)
+    fit = (_pseudo_r2(release), _auc(release)) if release.detected else (None, None)
     return LogisticModel(known, _base_rate(release), *fit)
 
 

@@ -63,11 +63,11 @@ def test_a_model_of_too_few_rows_is_a_constant_and_says_so(here, cli, more):
 
     document = json.loads((here / "m.json").read_text(encoding="utf-8"))
     part = document.get("model", document)
-    assert part["scaling"]["visible"][-1] is False
+    assert part["scaling"]["detected"][-1] is False
     assert not any(part["coef"])
     assert {part[name.removesuffix("_")] for name in ESTIMATES} == {None}
     model = nolook.load(here / "m.json")
-    assert model.visible_ is False
+    assert model.detected_ is False
     assert not model.coef_.any()
     assert [name for name in ESTIMATES if getattr(model, name) is not None] == []
     assert model.intercept_ == model.scaling_.center[-1]
@@ -106,7 +106,7 @@ def test_no_warning_and_no_failure_tells_of_a_constant_in_python():
     data = columns(rows=20)
     X, y = np.column_stack([data["age"], data["height"]]), data["income"]
     model = nolook.LinearRegression(random_state=0).fit(X, y)
-    assert not model.visible_
+    assert not model.detected_
     assert set(model.predict(X).tolist()) == {model.intercept_}
     low, high = model.target_range_
     assert low <= model.intercept_ <= high

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.formats.parts import Recipe
+from nolook.formats.parts import ReadOptions
 from nolook.formats.strict import convert, plain
 
 CELLS = ["a", "b", "c", "...", "other", None]
@@ -25,7 +25,7 @@ def numbers(options):
 
 
 def in_a_file(options):
-    return json.loads(json.dumps(plain(Recipe(**options))))
+    return json.loads(json.dumps(plain(ReadOptions(**options))))
 
 
 @given(LEVELS)
@@ -34,11 +34,11 @@ def test_options_come_back_from_a_file_and_read_the_same(levels):
         return  # two columns of one name
     options = {"features": ["city", "n"], "categories": {"city": levels}, "missing": "zero"}
     content = in_a_file(options)
-    recipe = convert(content, Recipe)
-    assert in_a_file(recipe.options()) == content
-    assert numbers(recipe.options()) == numbers(options)
-    assert recipe.options() == options
-    assert tuple(recipe.names) == numbers(options)[0]
+    read_options = convert(content, ReadOptions)
+    assert in_a_file(read_options.options()) == content
+    assert numbers(read_options.options()) == numbers(options)
+    assert read_options.options() == options
+    assert tuple(read_options.names) == numbers(options)[0]
 
 
 @pytest.mark.parametrize("levels", [["yes"], [None, "yes"], ["no", "yes"], ["yes", None]])
@@ -51,4 +51,4 @@ def test_a_distribution_of_a_level(tmp_path, levels):
     nolook.save(ecdf, tmp_path / "d.json")
     loaded = nolook.load(tmp_path / "d.json")
     (name,) = opened.feature_names
-    assert nolook.read_table(table, **loaded.recipe_).feature_names == (name,)
+    assert nolook.read_table(table, **loaded.read_options_).feature_names == (name,)
