@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/nolook"
 LIMITS = Path(__file__).with_suffix(".json")
 TOKENS_PER_LINE = 10
-OTHER_CODE = {".html", ".js", ".json", ".sql", ".toml"}
+OTHER_CODE = {".html", ".jinja", ".js", ".json", ".sql", ".toml"}
 #: Results that a script printed: data, not code.
 RESULTS = {"curves.json", "tukey_models.json"}
 
@@ -68,7 +68,7 @@ def python_counts(text: str) -> tuple[int, int]:
 
 def other_tokens(path: Path, text: str) -> int:
     """Return the tokens of a file that is not Python: expressions of a template, or all of it."""
-    if path.suffix == ".html":
+    if path.suffix in {".html", ".jinja"}:
         text = " ".join(_EXPRESSION.findall(text))
     return len(_TOKEN.findall(text))
 

@@ -13,16 +13,16 @@ from attrs import evolve
 
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
-from nolook.report.findings import Figure, Name, Section, Table, plain
+from nolook.report.findings import Figure, Section, Table, Text, plain
 from nolook.report.model_words import words_of
 from nolook.report.picture import Axis, Picture, Point
-from nolook.report.reference_levels import HOW_TO_READ, contrasts
+from nolook.report.reference_levels import contrasts
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, estimated, number
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
     from nolook.estimators.result import Coefficient
-    from nolook.report.findings import Text
 
 __all__ = [
     "MOST_SHOWN",
@@ -34,41 +34,42 @@ __all__ = [
 MOST_SHOWN = 20
 
 _MOST_PRINTED = 20  # rows of coefficients
-_MOST_NAMED = 5  # columns in a sentence
 _INTERVAL = f"{CONFIDENCE} interval"
-_WHEN = " when a column grows by its scale"
 
 
 def coefficient_section(model: PrivateModel) -> Section:
     """Show the coefficients with their intervals, and say what these are for."""
     found, words = model.coefficients[:-1], words_of(model)
-    target = words.target
-    omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figures: tuple[Figure, ...] = ()
     if found and not model.failed_:
-        across = (
-            f"Across is the change in {words.of}",
-            target,
-            f"{_WHEN}, so that columns in different units can be compared. ",
-            f"{_about_intervals(model, found)}{omitted}",
+        omitted = MOST_SHOWN if len(found) > MOST_SHOWN else None
+        legend = _about_intervals(model, found)
+        about = words.sentence(
+            "picture_caption", target=words.target, omitted=omitted, legend=legend
         )
-        figures = (Figure(_picture(found, f"change in {words.of}{target}{_WHEN}"), across),)
+        change = words.phrase("changed", target=words.target, by_scale=True)
+        figures = (Figure(_picture(found, change), about),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, compared)
     if len(found) > _MOST_PRINTED:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
-        left = f"... {len(found) - len(kept)} smaller effects"
+        left = phrase("model.smaller_effects", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
-    about, in_short = _notes(model, found)
+    notes, in_short = _notes(model, found)
     dropped = _dropped_in_words(model)
     return Section(
         "coefficients",
         "Coefficients",
         figures=figures,
         tables=(table,),
-        notes=(*((HOW_TO_READ,) if compared else ()), *about, *dropped),
-        printed=(f"method: {called(model)}", shown, *in_short, *map(plain, dropped)),
+        notes=(*((phrase("model.how_to_read_contrasts"),) if compared else ()), *notes, *dropped),
+        printed=(
+            phrase("model.method", called=called(model)),
+            shown,
+            *in_short,
+            *map(plain, dropped),
+        ),
     )
 
 
@@ -84,9 +85,7 @@ def _picture(found: Sequence[Coefficient], change: str) -> Picture:
     lines = any(one.ends is not None for one in ordered)
     return Picture(
         f"The {change}",
-        f"points are coefficients, lines {CONFIDENCE} intervals; a hollow point may be noise"
-        if lines
-        else "points are coefficients; no intervals are known",
+        phrase("model.picture_legend", lines=lines),
         Axis(change, -limit, limit, tuple(ticks), zero=0.0),
         Axis("", -0.5, len(ordered) - 0.5),
         tuple(
@@ -132,7 +131,8 @@ def _notes(
     chosen = words.chosen()
     missing = any(one.ends is None for one in model.coefficients)
     rest = (*((words.withheld(),) * (missing and not chosen)), *words.clipped(), *chosen)
-    return (*(words.purpose() * known), *rest), (*((words.purpose_in_short(),) * known), *rest)
+    in_short = (words.phrase("purpose_in_short"),) if known else ()
+    return (*(words.purpose() * known), *rest), (*in_short, *rest)
 
 
 def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
@@ -144,7 +144,7 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
         return name, shown, *((between,) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
-    caption = f"Coefficients: the change in {words.of}the target for one unit of the column"
+    caption = words.phrase("coefficients_caption")
     *found, last = model.coefficients
     intercept = cells(last.name, last)
     if not found:
@@ -153,35 +153,20 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
         rows.append((*cells(name, one), words.last_cell(one)))
-    return Table(caption, (*heads, words.beside), tuple(rows), (*intercept, ""))
+    return Table(caption, (*heads, words.last_head), tuple(rows), (*intercept, ""))
 
 
 def _dropped_in_words(model: PrivateModel) -> tuple[Text, ...]:
     names = list(compress(model.scaling_.names, model.dropped.tolist()))
-    if not names:
-        return ()
-    listed = [piece for name in names[:_MOST_NAMED] for piece in (", ", Name(name))]
-    more = len(names) - _MOST_NAMED
-    last = f" and {more} more" if more > 0 else ""
-    return (("Dropped: nothing stood out from the noise in ", *listed[1:], f"{last}."),)
+    return (sentence("model.dropped", names=names),) if names else ()
 
 
 def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:
-    if words_of(model).estimates_errors:
-        lines = sum(one.ends is not None for one in found)
-        alone = " A point without a line has no interval." * (lines < len(found))
-        legend = (
-            f"A line is a {CONFIDENCE} interval: a filled point's leaves out 0, a hollow point may "
-            f"be noise.{alone} An arrow marks an interval that runs off the picture."
-        )
-        return legend if lines else ""
-    if model.coef_interval_ is None:
-        return (
-            "This method estimates no intervals, so how far sampling and privacy noise have moved "
-            "a coefficient is unknown."
-        )
-    return (
-        f"Lines are {CONFIDENCE} intervals that cover sampling and privacy noise. A filled point's "
-        "interval leaves out 0; a hollow point may be noise. An arrow marks an interval that runs "
-        "off the picture."
+    estimates = words_of(model).estimates_errors
+    lines = sum(one.ends is not None for one in found)
+    return phrase(
+        "model.about_intervals",
+        estimates_errors=estimates,
+        drawn=lines > 0 if estimates else model.coef_interval_ is not None,
+        some_missing=estimates and lines < len(found),
     )

@@ -211,8 +211,7 @@ def _lines(found: Comparison) -> tuple[Line, ...]:
     """List texts and tables in order."""
     words, (a, b) = words_of(found.models[0].regression), found.names
     table = Table(
-        f"Coefficients: the change in {words.of}the target for one unit of the column, "
-        "with 95 % intervals",
+        f"{words.phrase('coefficients_caption')}, with 95 % intervals",
         ("Column", a, b, f"{b} less {a}"),
         tuple(
             (name, *(_with_ends(values) for values in row))

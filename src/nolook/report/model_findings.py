@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
-from nolook.report.findings import Findings, Name, Provenance, Section, Table, rows_of
+from nolook.report.findings import Findings, Provenance, Section, Table, rows_of
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
 from nolook.report.selection_findings import (
@@ -18,7 +18,8 @@ from nolook.report.selection_findings import (
     selection_section,
     selection_settings,
 )
-from nolook.report.wording import count, number, span
+from nolook.report.sentences import phrase, sentence
+from nolook.report.wording import number, span
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
@@ -28,11 +29,6 @@ __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 _FEW_ROWS = 20  # hardly any, however exactly they were counted ...
 _SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
 _STILL_FEW = 200  # rows that may be there even so
-_UNUSABLE = (
-    "usual causes: thousands signs, decimal commas, TRUE and FALSE, dates or texts among the "
-    "numbers, a wrong delimiter; a schema declares how columns are written"
-)
-_GIVEN = " Everything below takes these columns as given"
 _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
 
@@ -42,16 +38,13 @@ def model_findings(model: PrivateModel) -> Findings:
     target = part.scaling_.names[-1]
     settings: tuple[tuple[str, str], ...] = ()
     before: list[Section] = []
-    used = count(len(part.coef_), "column")
-    chosen = int(part.considered.sum())
-    if part.chosen_ is not None:
-        used = f"{chosen} of {used}, chosen from the same release"
+    by, offered = None if part.chosen_ is None else "release", len(part.coef_)
     if selector is not None:
-        given = f"{_GIVEN}{', including the intervals' * knows_intervals(part)}."
-        before.append(selection_section(selector, given))
+        given = phrase("model.selected_before", intervals=knows_intervals(part))
+        before.append(selection_section(selector, f" {given}"))
         settings = selection_settings(selector)
-        offered = count(selector.n_features_in_, "column")
-        used = f"{chosen} of {offered}, chosen privately"
+        by, offered = "selector", selector.n_features_in_
+    used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
     words = explanation_of(part)
     after = (Section("method", "The method", words),) if words else ()
     return Findings(
@@ -69,7 +62,7 @@ def model_findings(model: PrivateModel) -> Findings:
             *settings,
         ),
         rows=rows_of(part),
-        question=(": how ", Name(target), f" goes together with {used}"),
+        question=sentence("model.question", target=target, used=used),
         conclusion=model_conclusion(model),
         certainty=model_certainty(model),
         cautions=constant_in_words(part),
@@ -82,24 +75,16 @@ def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
         return (words_of(model).constant(why_not_visible(model)),)
     if not model.failed_:
         return ()
-    words = (
-        f"The private test of this fit failed or found too few {words_of(model).counted}, so there "
-        "is no regression: the model predicts the same number for every row, "
-        f"{number(model.intercept_)}, the private median of the target."
-    )
-    return (words,)
+    return (phrase("model.failed", one=words_of(model).one, median=model.intercept_),)
 
 
 def why_not_visible(model: PrivateModel) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
-    too_few = words_of(model).too_few()
-    hardly = f"hardly any {model.privacy_.unit.counted} was usable"
+    words = words_of(model)
     rows, error = rows_of(model) or (math.inf, 0.0)
-    if rows >= max(_FEW_ROWS, _SURELY * error):
-        return too_few
-    if rows + 2.0 * error <= _STILL_FEW:
-        return f"{hardly} ({_UNUSABLE})"
-    return f"{hardly} ({_UNUSABLE}), or {too_few}"
+    unusable = rows < max(_FEW_ROWS, _SURELY * error)
+    too_few = not unusable or rows + 2.0 * error > _STILL_FEW
+    return words.phrase("why_not_visible", one=words.one, unusable=unusable, too_few=too_few)
 
 
 def _regression(model: PrivateModel) -> tuple[Section, ...]:
@@ -116,24 +101,24 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
         return ()
     notes, hidden = [*words.long_rows()], []
     if words.estimates_errors:
-        notes.append("The shares clipped are noisy, one standard error up.")
-    if guesses := sum(compress(~scaling.detected, used)):
+        notes.append(phrase("model.clipped_shares"))
+    if guesses := int(sum(compress(~scaling.detected, used))):
+        columns = len(scaling.names)
         hidden.append(
-            f"{guesses} of {len(scaling.names)} columns did not stand out from the noise: the "
-            f"table has too few {words.counted} for this budget, and their scale is a guess."
+            phrase("model.guessed_scales", guesses=guesses, columns=columns, one=words.one)
         )
-    heading, source = _origin_of_scales(model)
+    found = not _SEARCH.isdisjoint(event.name for event in model.privacy_.mechanisms)
     section = Section(
         "scales",
-        heading,
-        tables=(_scale_table(model, used, source),),
+        phrase("model.scales_heading", found=found),
+        tables=(_scale_table(model, used, found=found),),
         notes=(*notes, *(f"* {words}" for words in hidden)),
         printed=tuple(hidden),
     )
     return (section,)
 
 
-def _scale_table(model: PrivateModel, used: list[bool], source: str) -> Table:
+def _scale_table(model: PrivateModel, used: list[bool], *, found: bool) -> Table:
     scaling, shares = model.scaling_, words_of(model).clipped_shares()
     low, high = scaling.low, scaling.high
     if shares:
@@ -148,22 +133,9 @@ def _scale_table(model: PrivateModel, used: list[bool], source: str) -> Table:
         for name, detected, center, scale, rest in compress(columns, used)
     )
     heads = ("Range", "Clipped, at most") if shares else ("Lower end", "Upper end")
-    clipped = (
-        "Values are clipped to the range"
-        if math.isfinite(scaling.limit)
-        else "The columns are not clipped one by one"
-    )
-    last = " The target is last." * used[-1]
-    return Table(f"{source}. {clipped}.{last}", ("Column", "Centre", "Scale", *heads), rows)
-
-
-def _origin_of_scales(model: PrivateModel) -> tuple[str, str]:
-    if not _SEARCH.isdisjoint(event.name for event in model.privacy_.mechanisms):
-        return (
-            "Scales found privately",
-            "No bounds were given: centre and scale come from noisy histograms",
-        )
-    return "Scales set beforehand", "Centre and scale were set without looking at the table"
+    clipped = math.isfinite(scaling.limit)
+    caption = phrase("model.scales_caption", found=found, clipped=clipped, target_last=used[-1])
+    return Table(caption, ("Column", "Centre", "Scale", *heads), rows)
 
 
 def _limit(value: float) -> str:

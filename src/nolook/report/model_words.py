@@ -12,16 +12,14 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.inference import MOST_CLIPPED
 from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
-from nolook.formats.files import one_line
 from nolook.report.findings import Name, Section, Table
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     CONFIDENCE,
     NOT_ESTIMATED,
     NOT_KNOWN,
     Ends,
-    count,
     estimated,
-    number,
     percent,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["HIDDEN", "MEASURES", "LinearWords", "words_of"]
 
 #: Stands where a number would that noise hides.
-HIDDEN = "hidden by the noise"
+HIDDEN = "not distinguishable from noise"
 
 #: What a measure is called on a card, in short, and in a table.
 MEASURES = {
@@ -54,35 +52,32 @@ MEASURES = {
 
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
 _LARGEST = 700.0  # whose exponential is a double
-_LEANING = (
-    "The coefficients are pulled towards 0 where noise hides the answer, so the truth is more "
-    "often farther from 0 than they are."
-)
-_NO_FIT = (
-    "This method does not estimate how well the model fits. Measuring that on the table would be "
-    "another release, with its own cost."
-)
 
 
 @frozen
 class LinearWords:
-    """What is said of a model of a number: the part of a pipeline that has coefficients."""
+    """What is said of a model of a number: the part of a pipeline that has coefficients.
+
+    The sentences are in `templates/sentences/model.jinja`, for all families.
+    """
 
     model: PrivateModel
 
-    #: What a coefficient changes, before the target.
-    of: ClassVar[str] = ""
+    family: ClassVar[str] = "linear"
     #: The last column of a table of coefficients.
-    beside: ClassVar[str] = "Times scale"
+    last_head: ClassVar[str] = "Times scale"
     #: Whether the target has a centre and a scale.
     scales_target: ClassVar[bool] = True
-    #: Why nothing can be said.
-    not_detected: ClassVar[str] = "its values did not stand out from the noise"
-    #: What is said of all errors.
-    cut: ClassVar[tuple[str, ...]] = (
-        "Very large errors are cut: a mean that a few of them make up may change by more.",
-    )
-    _measured_by: ClassVar[str] = "a noisy release of its own"
+    #: A size of effects that intervals assume where noise dominates.
+    usual_effect: ClassVar[float | None] = HIDDEN_EFFECT
+
+    def sentence(self, name: str, **values: object) -> Text:
+        """Return a sentence of this family about some values."""
+        return sentence(f"model.{name}", family=self.family, **values)
+
+    def phrase(self, name: str, **values: object) -> str:
+        """Return such a sentence on one line."""
+        return phrase(f"model.{name}", family=self.family, **values)
 
     @property
     def target(self) -> Name:
@@ -90,9 +85,9 @@ class LinearWords:
         return Name(self.model.scaling_.names[-1])
 
     @property
-    def counted(self) -> str:
-        """What the private number counts, in the plural."""
-        return f"{self.model.privacy.unit.counted}s"
+    def one(self) -> str:
+        """What the private number counts, in the singular."""
+        return self.model.privacy.unit.counted
 
     @property
     def estimates_errors(self) -> bool:
@@ -109,52 +104,27 @@ class LinearWords:
         """Return what stands where an interval would."""
         return NOT_KNOWN if self.estimates_errors else NOT_ESTIMATED
 
+    def cut(self) -> tuple[str, ...]:
+        """Say that errors are cut."""
+        return (phrase("model.errors_cut"),)
+
     def chosen(self) -> tuple[str, ...]:
         """Say that columns were chosen from the release itself, if so, and what that costs."""
-        if self.model.chosen_ is None:
+        chosen, offered = self.model.chosen_, len(self.model.coef_)
+        if chosen is None:
             return ()
-        words = (
-            f"{len(self.model.chosen_)} of {count(len(self.model.coef_), 'column')} were chosen, "
-            "from what was released anyway: after a choice by the same rows no interval would keep "
-            "its promise, so none is given."
-        )
-        return (words,)
+        return (phrase("model.chosen_from_release", chosen=len(chosen), offered=offered),)
 
     def purpose(self) -> tuple[str, ...]:
         """Say what the intervals are for, and to which side the coefficients lean."""
-        meaning = (
-            f"The {CONFIDENCE} intervals are for the bounded-influence regression of the "
-            f"population that the {self.model.privacy.unit.protected}s were drawn from: columns "
-            "clipped to the ranges below, long rows with less weight, very large errors cut. Where "
-            "errors to one side are often large (incomes, costs), effects on the mean are larger "
-            "than that: a model of the logarithm says more. Intervals cover sampling and privacy "
-            "noise. Of what noise hides they assume effects of the usual size: a standard "
-            f"deviation of {HIDDEN_EFFECT:g} scales of the target for one scale of a column."
-        )
-        return meaning, _LEANING
-
-    def purpose_in_short(self) -> str:
-        """Say the same in a sentence."""
-        return (
-            f"The {CONFIDENCE} intervals are for the population's bounded-influence regression, "
-            "columns clipped and very large errors cut: they cover sampling and noise, and assume "
-            "effects of the usual size where noise hides them; the coefficients are pulled towards "
-            "0."
-        )
+        one = self.model.privacy.unit.protected
+        meaning = self.phrase("purpose", one=one, usual_effect=self.usual_effect)
+        return meaning, phrase("model.shrunk")
 
     def withheld(self) -> str:
         """Say why intervals are withheld."""
-        if self.model.privacy.unit.max_rows > 1:
-            return (
-                "No intervals are given where several rows of a unit count in full: they are not "
-                "independent of each other, and how alike they are is not known."
-            )
-        return (
-            f"No interval is given where more than {100 * MOST_CLIPPED:.0f} % of the column's "
-            "values seem to have been clipped, or of those that differ from its most frequent "
-            "value, where the column cannot be told apart from others or from noise, or where the "
-            "interval would be too wide to say anything."
-        )
+        several = self.model.privacy.unit.max_rows > 1
+        return phrase("model.withheld", several=several, most_clipped=_percent(MOST_CLIPPED))
 
     def marked(self) -> NDArray[np.bool_]:
         """Tell which columns, the target last, were clipped in more than a few rows."""
@@ -166,25 +136,11 @@ class LinearWords:
         shares, starred = self.model.clipped_share_, self.marked()
         if shares is None:
             return ()
-        words = []
         used = self.model.considered & ~self.model.dropped
         found = shares[:-1][starred[:-1] & used]
-        if found.size == 1:
-            words.append(
-                f"* Up to {_percent(found[0])} of this column's values may have been clipped: the "
-                "coefficient is about the clipped column."
-            )
-        elif found.size:
-            words.append(
-                f"* Up to {_percent(found.max())} of the values may have been clipped in these "
-                "columns: the coefficients are about the clipped columns."
-            )
-        if starred[-1]:
-            words.append(
-                f"Up to {_percent(shares[-1])} of the target's values may have been clipped: the "
-                "model is about the clipped target."
-            )
-        return tuple(words)
+        most = [("column" if found.size == 1 else "columns", found.max())] if found.size else []
+        most += [("target", shares[-1])] if starred[-1] else []
+        return tuple(phrase("model.clipped", what=w, share=_percent(share)) for w, share in most)
 
     def clipped_shares(self) -> tuple[str, ...]:
         """Return for each column, the target last, at most which share of its rows was clipped."""
@@ -202,19 +158,13 @@ class LinearWords:
         words, norm = [], self.model.weight_norm_
         if math.isfinite(norm):
             distance = math.sqrt(max(norm**2 - 1.0, 0.0))
-            words.append(
-                "A row has less weight in training where its Mahalanobis distance from the centre "
-                f"is above {number(distance)}: {number(norm**2)} over 1 and that distance squared."
-            )
+            words.append(phrase("model.less_weight", distance=distance, numerator=norm**2))
         if math.isfinite(self.model.row_norm_):
-            words.append(
-                "A row is shrunk where the norm of 1 and its scaled columns is above "
-                f"{number(self.model.row_norm_)}, in training and in predictions."
-            )
+            words.append(phrase("model.shrunk_rows", norm=self.model.row_norm_))
         return tuple(words)
 
     def last_cell(self, one: Coefficient) -> str:
-        """Return what stands beside a coefficient."""
+        """Return what stands next to a coefficient."""
         return estimated(one.effect, one.effect_ends)[0]
 
     def cards(self) -> tuple[tuple[str, str, str], ...]:
@@ -230,14 +180,11 @@ class LinearWords:
 
     def fit(self) -> Section:
         """Say how well a model does on the training rows."""
-        heading, measures, limits = "How well it fits", self.model.measures, self._predictions()
+        heading, measures, limits = "How well it fits", self.model.measures, self.predictions()
         if all(measure.value is None for measure in measures):
-            silent = _NO_FIT
-            if self.estimates_errors:
-                silent = (
-                    f"R² and the typical error are {HIDDEN}; more {self.counted} or a larger "
-                    "budget help."
-                )
+            silent = phrase(
+                "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
+            )
             return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
         rows = tuple(
             (MEASURES[name][2], self.missing, self.no_interval)
@@ -245,220 +192,110 @@ class LinearWords:
             else (MEASURES[name][2], *estimated(value, ends, self.no_interval))
             for name, value, ends in ((one.name, one.value, one.ends) for one in measures)
         )
-        caption = f"Measured on the training data, by {self._measured_by}"
-        table = Table(caption, ("Measure", "Estimate", f"{CONFIDENCE} interval"), rows)
-        about = self.about_measures()
-        note = (about, *limits)
+        heads = ("Measure", "Estimate", f"{CONFIDENCE} interval")
+        table, about = Table(self.phrase("fit_caption"), heads, rows), self.about_measures()
+        note = (about, " ", *((limits,) if isinstance(limits, str) else limits))
         return Section("fit", heading, tables=(table,), notes=(note,), printed=(table, about))
 
     def about_measures(self) -> str:
         """Say of what R2 and the typical error are."""
         most = LARGEST_ERROR * float(self.model.scaling_.scale[-1])
-        return (
-            "The estimates are of the training data as clipped, and their intervals cover the "
-            f"noise alone; an error above {LARGEST_ERROR:g} scales of the target, {number(most)}, "
-            "counts as that much."
-        )
+        return self.phrase("about_measures", most=most, scales=LARGEST_ERROR)
 
-    def _predictions(self) -> tuple[str, ...]:
-        """Say what predictions are."""
-        model: Any = self.model
-        low, high = model.target_range_
-        words = f"stay between {number(low)} and {number(high)}"
-        if low == -math.inf:
-            words = "have no limits" if high == math.inf else f"stay at or below {number(high)}"
-        elif high == math.inf:
-            words = f"stay at or above {number(low)}"
-        return " Predictions of ", self.target, f" {words}."
+    def predictions(self) -> Text:
+        """Say between which ends predictions are, if there are any."""
+        limits = getattr(self.model, "target_range_", (math.nan, math.nan))  # chances have none
+        low, high = (end if math.isfinite(end) else None for end in limits)
+        return self.sentence("predictions", target=self.target, low=low, high=high)
 
     def constant(self, why: str) -> str:
         """Say that nothing stood out, and what is predicted then."""
-        return (
-            "There is no regression: the target did not stand out from the noise. "
-            f"{why[:1].upper()}{why[1:]}. The model predicts the "
-            f"same number for every row, {number(self.model.intercept_)}, a guess at where the "
-            "target lies. The budget is spent in full."
-        )
+        return self.phrase("constant", intercept=self.model.intercept_, why=why)
 
-    def too_few(self) -> str:
-        """Say why there may be too few rows."""
-        return f"there are too few {self.counted} for this budget to see how it varies"
-
-    def change(self, value: float, ends: Ends) -> tuple[str, ...]:
-        """Say how much more or less of the target goes with a step of a column."""
-        low, high = sorted(map(abs, ends))
-        shown, between = estimated(abs(value), (low, high))
-        return f"{shown} {'less' if value < 0.0 else 'more'} of ", self.target, f" ({between})"
+    def change(self, value: float, ends: Ends) -> dict[str, object]:
+        """Return how much higher or lower the target is after a step of a column."""
+        return _steps(value, ends)
 
     def how_good(self) -> Text:
         """Say how well the model predicts, if that is known."""
+        measure, shown, between = self._accuracy()
+        missing = self.missing if measure is None else ""
+        return self.sentence(
+            "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
+            between=between,
+        )  # fmt: skip
+
+    def _accuracy(self) -> tuple[float | None, str, str]:
+        """Return what shows best how well the model predicts, as it is and in words."""
         _, error = self.model.measures
-        if error.value is None:
-            return f"How well it predicts is {self.missing}."
-        shown, between = estimated(error.value, error.ends, "")
-        off = f" are typically off by {shown}{_in_brackets(between)}."
-        return "The model's predictions of ", self.target, off
+        return error.value, *estimated(error.value, error.ends, "")
 
 
 @frozen
 class RatioWords(LinearWords):
     """What is said of a model whose coefficients are logarithms of ratios."""
 
-    not_detected = "what the columns tell of it did not stand out from the noise"
-    #: Where predictions stay if nothing stood out.
-    usual: ClassVar[str]
+    usual_effect = None
 
     def last_cell(self, one: Coefficient) -> str:
         """Return what a unit of a column multiplies by, and its interval if known."""
         ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
         value, between = estimated(_exponential(one.value), ends, "")
-        return f"{value}{_in_brackets(between)}"
+        return f"{value} ({between})" if between else value
 
-    def constant(self, why: str) -> str:  # noqa: ARG002 -- as of others
-        """Say that nothing stood out, and what is predicted then."""
-        return (
-            "What the columns tell of the target did not stand out from the noise. Nothing is said "
-            f"of the coefficients; predictions stay near the {self.usual}. The budget is spent in "
-            "full."
-        )
-
-    def too_few(self) -> str:
-        """Say why there may be too few rows."""
-        return f"there are too few {self.counted} for this budget, or the columns tell little of it"
+    def _accuracy(self) -> tuple[float | None, str, str]:
+        # Of classes the second measure, of counts the only one.
+        best = self.model.measures[:2][-1]
+        return best.value, *(("", "") if best.value is None else percent(best.value, best.ends))
 
 
 @frozen
 class LogisticWords(RatioWords):
     """What is said of a model of two classes."""
 
-    of = "the log-odds of "
-    beside = "Odds ratio"
-    usual = "base rate"
+    family = "logistic"
+    last_head = "Odds ratio"
     scales_target = False
-    cut = ()
-    _measured_by = "noisy counts"
+    usual_effect = HIDDEN_SLOPE
 
-    def purpose(self) -> tuple[str, ...]:
-        """Say what the intervals are for, and to which side the coefficients lean."""
-        meaning = (
-            f"The {CONFIDENCE} intervals are for the logistic regression of the population that "
-            f"the {self.model.privacy.unit.protected}s were drawn from: columns clipped to the "
-            "ranges below, long rows with less weight. They cover sampling and privacy noise. Of "
-            "what noise hides they assume effects of a standard deviation of about "
-            f"{HIDDEN_SLOPE:g} times that of the rows' log-odds, for one scale of a column."
-        )
-        return meaning, _LEANING
+    def cut(self) -> tuple[str, ...]:
+        """Say nothing of errors, which are bounded."""
+        return ()
 
-    def purpose_in_short(self) -> str:
-        """Say the same in a sentence."""
-        return (
-            f"The {CONFIDENCE} intervals are for the population's logistic regression, columns "
-            "clipped and long rows with less weight: they cover sampling and noise, and assume "
-            "effects of the usual size where noise hides them; the coefficients are pulled towards "
-            "0."
-        )
-
-    def about_measures(self) -> str:
-        """Say on which rows the measures are."""
-        return (
-            "AUC and pseudo-R² are of the data that the model was fitted to, which flatters it a "
-            "little, with log-odds in 16 bins; their intervals cover the noise alone. The base "
-            "rate's covers sampling too."
-        )
-
-    def _predictions(self) -> tuple[str, ...]:
-        return " Predictions are the probability that ", self.target, " is positive."
-
-    def change(self, value: float, ends: Ends) -> tuple[str, ...]:
-        """Say by how much the average chance of the positive class is higher or lower."""
+    def change(self, value: float, ends: Ends) -> dict[str, object]:
+        """Return by how much the average chance of the positive class is higher or lower."""
         rate, *_ = self.model.measures
         base = rate.value or 0.0
-        changes = [100.0 * _change(base, one) for one in (value, *ends)]
-        low, high = sorted(map(abs, changes[1:]))
-        shown, between = estimated(abs(changes[0]), (low, high))
-        average, _ = percent(base, rate.ends)
-        way = "lower" if value < 0.0 else "higher"
-        rest = f" that is {shown} points {way} than the average of {average} ({between})"
-        return "a chance of ", self.target, rest
-
-    def how_good(self) -> Text:
-        """Say how well the model tells both classes apart, if that is known."""
-        _, area, _ = self.model.measures
-        if area.value is None:
-            return f"How well it tells the two classes apart is {HIDDEN}."
-        shown, between = percent(area.value, area.ends)
-        return (
-            f"Of a positive and a negative {self.model.privacy.unit.counted}, the model gives the "
-            f"positive one the higher chance in {shown} of cases{_in_brackets(between)}; guessing "
-            "would in 50 %."
-        )
+        low, middle, high = (100.0 * _change(base, one) for one in (ends[0], value, ends[1]))
+        return _steps(middle, (low, high)) | {"average": percent(base, rate.ends)[0]}
 
 
 @frozen
 class CountWords(RatioWords):
     """What is said of a model of counts."""
 
-    of = "the logarithm of the mean of "
-    beside = "Rate ratio"
-    usual = "mean"
-
-    def purpose(self) -> tuple[str, ...]:
-        """Say what the intervals are for, and to which side the coefficients lean."""
-        meaning = (
-            f"The {CONFIDENCE} intervals are for the regression of the mean in the population that "
-            f"the {self.model.privacy.unit.protected}s were drawn from: columns clipped to the "
-            "ranges below, long rows with less weight, very large errors cut. They cover sampling, "
-            "however the target varies about its mean, and privacy noise."
-        )
-        return meaning, _LEANING
-
-    def purpose_in_short(self) -> str:
-        """Say the same in a sentence."""
-        return (
-            f"The {CONFIDENCE} intervals are for the population's regression of the mean, columns "
-            "clipped and very large errors cut: they cover sampling and noise; the coefficients "
-            "are pulled towards 0."
-        )
+    family = "count"
+    last_head = "Rate ratio"
 
     def clipped(self) -> tuple[str, ...]:
         """Say what the mean is in proportion to, if to anything, and how many rows were clipped."""
         model: Any = self.model
         if model.exposure is None:
             return super().clipped()
-        name, (low, high) = one_line(model.exposure), model.exposure_range_
-        exposed = (
-            f"The mean is in proportion to {name}, clipped to {number(low)} to {number(high)}."
-        )
-        if low == high:
-            exposed = f"{name} did not stand out from the noise: every exposure counts as 1."
+        low, high = model.exposure_range_
+        exposed = phrase("model.exposure", column=Name(model.exposure), low=low, high=high)
         return exposed, *super().clipped()
 
     def about_measures(self) -> str:
         """Say of what the deviance is."""
-        return (
-            "The estimate is of the training data as clipped, and its interval covers the noise "
-            f"alone; a deviance above {LARGEST_DEVIANCE} squared scales of the target counts as "
-            "that much."
+        return self.phrase("about_measures", scales=float(LARGEST_DEVIANCE))
+
+    def change(self, value: float, ends: Ends) -> dict[str, object]:
+        """Return by how many per cent the mean is higher or lower."""
+        low, middle, high = (
+            100.0 * math.expm1(min(one, _LARGEST)) for one in (ends[0], value, ends[1])
         )
-
-    def change(self, value: float, ends: Ends) -> tuple[str, ...]:
-        """Say by how many per cent the mean is higher or lower."""
-        changes = [100.0 * math.expm1(min(one, _LARGEST)) for one in (value, *ends)]
-        low, high = sorted(map(abs, changes[1:]))
-        shown, between = estimated(abs(changes[0]), (low, high))
-        way = "lower" if value < 0.0 else "higher"
-        return "a mean of ", self.target, f" that is {shown} % {way} ({between})"
-
-    def how_good(self) -> Text:
-        """Say how much of the deviance the model explains, if that is known."""
-        (explained,) = self.model.measures
-        if explained.value is None:
-            return f"How well it predicts is {HIDDEN}."
-        shown, between = percent(explained.value, explained.ends)
-        return (
-            f"The model accounts for {shown} of how ", self.target,
-            f" deviates from its mean{_in_brackets(between)}.",
-        )  # fmt: skip
+        return _steps(middle, (low, high))
 
 
 _WORDS = {
@@ -478,8 +315,11 @@ def _percent(share: float) -> str:
     return f"{math.ceil(100.0 * share - 1e-9)} %"
 
 
-def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
+def _steps(value: float, ends: Ends) -> dict[str, object]:
+    """Return a change, without its sign, as sentences take it."""
+    low, high = sorted(map(abs, ends))
+    shown, between = estimated(abs(value), (low, high))
+    return {"up": value >= 0.0, "shown": shown, "between": between, "average": None}
 
 
 def _exponential(log_odds: float) -> float:

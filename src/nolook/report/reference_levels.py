@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from nolook.report.findings import Name
+from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
 from nolook.tables.schema import check_categories
 
@@ -12,51 +14,54 @@ if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
     from nolook.tables.schema import Levels
 
-__all__ = ["HOW_TO_READ", "contrasts"]
-
-HOW_TO_READ = (
-    "The coefficient of a category's level, or of what is true or false, is a contrast: the "
-    "difference between rows where it holds and rows of what it is compared with, alike in all "
-    "other columns. An empty cell, or a value that was not declared, counts as what is compared "
-    "with, unless such values have a coefficient of their own."
-)
+__all__ = ["contrasts", "sides"]
 
 
 def contrasts(model: PrivateModel) -> dict[str, str]:
-    """Return words for each level in a model, and for each boolean, by the name of its number.
+    """Return a label for each level in a model, and for each boolean, by the name of its number."""
+    return {
+        name: phrase("model.contrast", level=Name(level), base=Name(base))
+        for name, (level, base) in sides(model).items()
+    }
 
-    Where a choice of columns left a level out, its rows are among those that the others are
-    compared with.
+
+def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
+    """Return the two values that such a number compares: its own, and the reference.
+
+    Where a choice of columns left a level out, its rows are among those of the reference.
     """
     used = set(compress(model.scaling_.names, model.considered.tolist()))
-    words: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for column, levels in check_categories(model.read_options_["categories"]).items():
         numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))
-        base = f"all other values of {column}"
+        base = phrase("model.other_values", column=Name(column))
         if levels[0] is not None and used.issuperset(numbers):
-            base = f"{column} = {levels[0]}"
-        words |= {
-            name: f"{_rows(column, level, levels)}, compared with {base}"
+            base = _level(column, levels[0], levels)
+        found |= {
+            name: (_level(column, level, levels), base)
             for name, level in numbers.items()
             if name in used
         }
     columns = set(model.read_options_["features"])
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
-        if name in used and name not in words:
-            words[name] = _true(name, columns)
-    return words
+        if name in used and name not in found:
+            found[name] = _true(name, columns)
+    return found
 
 
-def _true(name: str, columns: set[str]) -> str:
-    """Say when a number that is 1 or 0 is 1."""
+def _true(name: str, columns: set[str]) -> tuple[str, str]:
+    """Return when a number that is 1 or 0 is 1, and when it is 0."""
     column = name.removesuffix(f"={GAP}")
     if name not in columns and column in columns:
-        return f"{column} missing, compared with {column} known"
-    return f"{name} = true, compared with {name} = false"
+        return f"{column} missing", f"{column} known"
+    return f"{name} = true", f"{name} = false"
 
 
-def _rows(column: str, level: str | None, levels: Levels) -> str:
-    if level is not None:
-        return f"{column} = {level}"
+def _level(column: str, level: str | None, levels: Levels) -> str:
     declared = sum(one is not None for one in levels)
-    return f"{column} = none of the {declared} declared levels"
+    return phrase(
+        "model.level",
+        column=Name(column),
+        level=None if level is None else Name(level),
+        declared=declared,
+    )

@@ -1,0 +1,165 @@
+"""Patterns of wording that readers stumble over, in whatever nolook says: messages, help, docs.
+
+    python scripts/check_words.py          # what is new; exit status 1 if anything is
+    python scripts/check_words.py --all    # every place, also those known
+    python scripts/check_words.py --lower  # lower what is known to today's counts
+
+Strings and docstrings of src/nolook, its templates and proofs, README and the pages of docs are
+read; code in them is not. `check_words.json` holds how often each file has each pattern: a count
+there may only go down, and a new file has none.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+KNOWN = Path(__file__).with_suffix(".json")
+#: Pages that a script writes, from what is read anyway or from names of things.
+WRITTEN = {"docs/audit.md", "docs/exactness.md"}
+
+#: Each pattern: what is wrong, and what to write.
+PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
+    "clause": (
+        re.compile(
+            r"\A(What|Who|Which|Whether|How)\b(?!.*\?)"
+            r"|\A(Return|Give|Yield|List|Show|Say|Tell|Read|Write|Find|Check|Compute) "
+            r"(what|who|which|where|how)\b|\bwhat is called\b"
+        ),
+        "name the thing by a noun (the checksum of the rows), not by a clause",
+    ),
+    "no-noun": (
+        re.compile(r"(?<![Tt]here )\b(?:is|are|was|were|be) no (?!longer|more|less|fewer|\w+er\b)"),
+        '"is not a ..."',
+    ),
+    "so-many": (
+        re.compile(r"\b(?:so many|so much|that much|of that many)\b"),
+        "the number: n, at most 64",
+    ),
+    "nobody": (
+        re.compile(r"\b(?:somebody|nobody|whoever|the holder)\b", re.IGNORECASE),
+        "an analyst, the data owner, an attacker, anyone",
+    ),
+    "beside": (re.compile(r"\bbeside\b", re.IGNORECASE), "next to, in addition to, with"),
+    "goes-with": (re.compile(r"\bgo(?:es)? (?:together )?with\b"), "is associated with"),
+    "empty-half": (
+        re.compile(
+            r"\bexpected (?:none|it|them|others|the same|both|one that|one(?=$|[.,;]| \())"
+            r"(?! of| from| for| with| as)\b"
+        ),
+        'drop "expected ..." where it says nothing, keep what to do',
+    ),
+    "archaic": (
+        re.compile(r"\b(?:lest|but for|anew|likewise|hence|as often as wanted)\b", re.IGNORECASE),
+        "so that ... not, except, again, also, so, repeatedly",
+    ),
+    "of-first": (
+        re.compile(r"(?:\A|[.;:!?] )Of (?:an?|the|two|several|each|all|these|those|what|one)\b"),
+        '"For a database ..."',
+    ),
+    "house-word": (
+        re.compile(
+            r"\brehears|\bnobody may look at\b|\bpulled towards\b|\bhidden by (?:the )?noise\b"
+            r"|\bwhen nobody\b|\bpaid by\b|\bcharged by\b",
+            re.IGNORECASE,
+        ),
+        "the field's term: dry run, confidential, shrunk towards 0, not distinguishable from noise",
+    ),
+}
+
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\$[^$\n]*\$", re.DOTALL | re.MULTILINE)
+_MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|<style.*?</style>|<[^>]*>", re.DOTALL)
+_VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_EXAMPLE = re.compile(r"^\s*(?:>>>|\.\.\.).*$", re.MULTILINE)
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def python_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield docstrings, and strings of several words, each with the number of its line."""
+    seen: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)) is not None:
+            seen.add(id(node.body[0].value))  # type: ignore[attr-defined]
+            yield node.body[0].lineno, _EXAMPLE.sub("", text)
+        elif isinstance(node, ast.JoinedStr):
+            seen |= {id(part) for part in ast.walk(node)}
+            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in seen and " " in node.value:
+                yield node.lineno, node.value
+
+
+def page_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the paragraphs of a page, without its code."""
+    # As many lines as before.
+    prose = _CODE.sub(lambda found: "\n" * found[0].count("\n") or "{}", source)
+    for found in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+", prose):
+        yield prose.count("\n", 0, found.start()) + 1, found[0]
+
+
+def template_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the text between the marks of a template."""
+    plain = _VALUE.sub("{}", _MARKS.sub(lambda found: "\n" * found[0].count("\n") or "\0", source))
+    for found in re.finditer(r"[^\0]*[^\0\s][^\0]*", plain):
+        yield plain.count("\n", 0, found.start()) + 1, found[0]
+
+
+def found_in(path: str, source: str) -> list[tuple[str, int, str]]:
+    """Return each place of a file: the pattern, the line where its text begins, the words."""
+    kinds = {".py": python_texts, ".md": page_texts}
+    found = []
+    for line, text in kinds.get(Path(path).suffix, template_texts)(source):
+        words = " ".join(text.split())
+        for name, (pattern, _) in PATTERNS.items():
+            if name == "clause" and not path.endswith(".py"):
+                continue  # headings ask
+            for match in pattern.finditer(words):
+                shown = words[max(match.start() - 30, 0) : match.end() + 30]
+                found.append((name, line, shown))
+    return found
+
+
+def files() -> list[Path]:
+    """Return the files that are read."""
+    package = ROOT / "src/nolook"
+    inside = [path for kind in ("py", "md", "html", "jinja") for path in package.rglob(f"*.{kind}")]
+    pages = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *(ROOT / "changes").glob("*.md")]
+    names = {path.relative_to(ROOT).as_posix(): path for path in (*inside, *pages)}
+    return [names[name] for name in sorted(names.keys() - WRITTEN)]
+
+
+def main() -> int:
+    """Print what is new, or lower what is known."""
+    known: dict[str, dict[str, int]] = json.loads(KNOWN.read_text(encoding="utf-8"))
+    new, left = 0, {}
+    for path in files():
+        name = path.relative_to(ROOT).as_posix()
+        places = found_in(name, path.read_text(encoding="utf-8"))
+        counts = Counter(pattern for pattern, _, _ in places)
+        allowed = known.get(name, {})
+        left[name] = {p: min(n, allowed.get(p, 0)) for p, n in sorted(counts.items())}
+        for pattern, line, words in places:
+            grown = counts[pattern] > allowed.get(pattern, 0)
+            if grown or "--all" in sys.argv:
+                print(f"{name}:{line}: {pattern}: ...{words}...")
+            new += grown
+    if "--lower" in sys.argv:
+        kept = {name: {p: n for p, n in counts.items() if n} for name, counts in left.items()}
+        rows = [f" {json.dumps(n)}: {json.dumps(counts)}" for n, counts in kept.items() if counts]
+        KNOWN.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    elif new:
+        print("\nInstead:")
+        for pattern, (_, instead) in PATTERNS.items():
+            print(f"  {pattern}: {instead}")
+    return int(bool(new))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
