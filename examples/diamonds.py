@@ -42,7 +42,7 @@ def main():
     with nolook.Ledger.create(folder / "diamonds.ledger", budget, name="diamonds") as ledger:
         model.fit(table, ledger=ledger)
         left = ledger.remaining
-    fit = "hidden by the noise" if model.r2_ is None else f"{model.r2_:.3f}"
+    fit = "not distinguishable from noise" if model.r2_ is None else f"{model.r2_:.3f}"
     print(f"R2 {fit}, interval {in_words(model.r2_interval_)}")
     compared = contrasts(model)
     rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)

@@ -143,7 +143,7 @@ def main():
     print(f"about {model.n_rows_:,.0f} patients, each counted once")
     for name, slope in zip(table.feature_names, model.coef_, strict=True):
         print(f"{name:16s}{slope:10.1f}")
-    print("R2", "hidden by the noise" if model.r2_ is None else f"{model.r2_:.3f}")
+    print("R2", "not distinguishable from noise" if model.r2_ is None else f"{model.r2_:.3f}")
     print(f"readmitted: {100 * again.base_rate_:.1f} %")
     at_most, error = stays.cdf(1.0, return_std=True)
     print(f"one night at most: {100 * at_most:.1f} % (noise: {100 * error:.1f} %)")

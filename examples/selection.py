@@ -29,7 +29,7 @@ def main():
     for name, slope in zip(table.feature_names, model.coef_, strict=True):
         if slope:
             print(f"{name:14s}{slope:10.4f}")
-    print("R2", "hidden by the noise" if model.r2_ is None else f"{model.r2_:.3f}")
+    print("R2", "not distinguishable from noise" if model.r2_ is None else f"{model.r2_:.3f}")
     for event in model.privacy_.mechanisms:
         print(f"released: {event.name}")
     print(f"left for later releases: epsilon {left:g}")

@@ -50,8 +50,9 @@ PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
     "goes-with": (re.compile(r"\bgo(?:es)? (?:together )?with\b"), "is associated with"),
     "empty-half": (
         re.compile(
-            r"\bexpected (?:none|it|them|others|the same|both|one that|one(?=$|[.,;]| \())"
-            r"(?! of| from| for| with| as)\b"
+            r"\bexpected (?:(?:none|it|them|others|the same|once|a whole|one that)\b"
+            r"|(?:one|both|more|fewer|other columns|another(?: \w+)?|an? \w+er one|\w+er ones)"
+            r"(?=$|[.,;:]| [({]))"
         ),
         'drop "expected ..." where it says nothing, keep what to do',
     ),
@@ -91,9 +92,8 @@ def python_texts(source: str) -> Iterator[tuple[int, str]]:
             seen |= {id(part) for part in ast.walk(node)}
             parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
             yield node.lineno, "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in seen and " " in node.value:
-                yield node.lineno, node.value
+        elif isinstance(node, ast.Constant) and id(node) not in seen and " " in str(node.value):
+            yield node.lineno, str(node.value)
 
 
 def page_texts(source: str) -> Iterator[tuple[int, str]]:

@@ -112,7 +112,7 @@ REFUSED = {
         ("-s draft.toml", "still a draft", "delete the line draft = true"),
         ("-s none.toml", "'none.toml'", "nolook schema"),
         ("-s people.csv", "is not TOML", "nolook schema"),
-        ("-s misspelt.toml", "'thousand' is no setting", "do you mean thousands?"),
+        ("-s misspelt.toml", "'thousand' is not a setting", "do you mean thousands?"),
         ("-s float.toml", "type is 'float'", "'number'"),
         ("-s column.toml", "names 'agee'", "do you mean 'age'?"),
         ("-s target.toml -t age", "the schema's is 'cost'", "leave this one out"),
@@ -131,7 +131,7 @@ REFUSED = {
         ("-t cost --categories height=1,2", "has type number", "another column"),
         ("-t cost --categories city:A", "--categories is", "city=Bern,Basel"),
         ("-t cost -x ages", "--exclude names 'ages'", "do you mean 'age'?"),
-        ("-t cost -x cost", "--exclude names the target", "expected others"),
+        ("-t cost -x cost", "--exclude names the target", "(leave it out there)"),
         ("-t cost -p 1", "--positive is given, but 'cost'", "leave it out"),
         ("-t smoker -p yes", "is a boolean already", "leave it out"),
         ("-t cost -s other.toml", "has number there", "another type in"),
@@ -151,7 +151,7 @@ REFUSED = {
         ("-k ''", "-k is ''"),
         ("", "-k"),
         ("-k 2 --selector magic", "--selector is 'magic'", "'kendall', 'lasso'"),
-        ("-k 2 --epsilon 1e-300", "epsilon is 1e-300", "expected more"),
+        ("-k 2 --epsilon 1e-300", "epsilon is 1e-300", "use a larger budget"),
         ("-k 2 --delta 1e-6", "--delta is 1e-06", "kendall needs none"),
         ("-k 2 --selector sis --delta 1e-6", "sis needs none"),
         ("-k 2 --selector moments --delta 0", "--delta is 0"),
@@ -253,7 +253,7 @@ REFUSED = {
          "one name with a ; in it", "--schema FILE.toml; 'nolook schema FILE' drafts one"),
         ("fit tab.csv -t cost --epsilon 1", "one name with a tab in it", "--schema FILE.toml"),
         ("fit latin.csv -t größe -f age --epsilon 1",
-         "is no text in the encoding utf-8", "'latin-1', in a schema (--schema FILE.toml)"),
+         "is not in the encoding utf-8", "'latin-1', in a schema (--schema FILE.toml)"),
         ("fit utf16.csv -t cost -f age --epsilon 1", "in the encoding utf-8", "--schema"),
         ("fit people.xlsx -t cost --epsilon 1", "no known extension", ".csv"),
         ("fit people.tsv -t cost --epsilon 1", "no known extension", "a text file is .csv"),
@@ -272,7 +272,7 @@ REFUSED = {
     ],
     "fit workers.parquet --target income --epsilon 1 --random-state 0": [
         ("--engine dask", "--engine is 'dask'; expected one of 'spark'"),
-        ("--spark-master 'local[2]'", "--spark-master is given, but no engine"),
+        ("--spark-master 'local[2]'", "--spark-master is given without an engine"),
     ],
     "fit scores.parquet --epsilon 1 --features score,age": [
         ("--target number --method logistic", "--positive 1"),
@@ -284,7 +284,7 @@ REFUSED = {
         ("--epsilon 0.1 --what 'two\nlines'", "--what is"),
     ],
     "fit visits.parquet --target y --epsilon 1 --features a,b": [
-        ("--rows-per-unit 5", "--rows-per-unit is 5, but no column names a unit; expected"),
+        ("--rows-per-unit 5", "--rows-per-unit is 5, but no column names a unit ("),
         ("--rows-per-unit five", "--rows-per-unit is 'five'; expected weights, or how many"),
         ("--unit who --rows-per-unit 0", "--rows-per-unit is 0; expected an integer"),
         ("--unit who --rows-per-unit 1025", "expected an integer from 1 to 1024"),
@@ -310,7 +310,7 @@ REFUSED = {
         ("indicator=income", "--missing indicator names 'income'", "leave it out"),
         ("indicator=", "--missing indicator"),
         ("center", "--missing is 'center'; expected one of 'drop-row', 'zero', 'centre'"),
-        ("centre --missing zero", "--missing is 'centre' and 'zero'; expected one of them"),
+        ("centre --missing zero", "--missing is 'centre' and 'zero' (keep one of them"),
     ],
     "plan people.parquet --features age,height --ledger a.ledger": [
         ("", "--rows"),
@@ -485,7 +485,7 @@ def test_rows_that_cannot_be_used_are_told_from_rows_that_are_too_few(tables, cl
     )
     assert done.status == 5
     assert done.err.count("\n") == 1
-    for cause in ("thousands signs", "decimal commas", "TRUE and FALSE", "dates", "delimiter"):
+    for cause in ("thousands separators", "decimal commas", "TRUE and FALSE", "dates", "delimiter"):
         assert cause in done.err
     assert "a schema declares" in done.err
 

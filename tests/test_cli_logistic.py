@@ -82,7 +82,7 @@ def test_a_model_that_did_not_stand_out_ends_with_status_5(people, fit, tmp_path
     assert "did not stand out" in done.err
     assert "hardly more than the base rate" in done.err
     assert "predictions stay near the base rate" in " ".join(done.out.split())
-    assert "Nothing is said of the coefficients" in " ".join(done.out.split())
+    assert "No coefficients are given" in " ".join(done.out.split())
     assert "Odds ratio" not in done.out
     assert method_in(tmp_path) == "logistic"
     document = json.loads((tmp_path / "m.json").read_text())

@@ -90,7 +90,7 @@ def test_a_release_is_called_after_its_columns_and_never_replaced_unasked(name, 
     for more, shown in (((), EXPECTED[name]), (free, "r.html")):
         done = cli(*words, *more)
         assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-        assert f"is {shown}, which exists; expected a new file" in done.err
+        assert f"is {shown}, which exists (give another name" in done.err
         assert "--force" in done.err
     assert spent() == 1.0
     assert (here / EXPECTED[name]).stat().st_ino == paid.st_ino

@@ -38,7 +38,7 @@ def test_a_file_is_replaced_by_force_alone(folder):
     (folder / "people.toml").write_text("kept", "utf-8")
     done = run(folder, "schema", "people.csv")
     assert done.status == 2
-    assert "exists; expected a new file" in done.err
+    assert "exists (give another name" in done.err
     assert (folder / "people.toml").read_text("utf-8") == "kept"
     assert run(folder, "schema", "people.csv", "--output", "other.toml").status == 0
     assert run(folder, "schema", "people.csv", "--force", "--quiet").out == ""

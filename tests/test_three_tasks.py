@@ -77,7 +77,7 @@ def test_a_manager_reads_a_report_and_answers_five_questions(readme, here):
     asked, found, sure, cost, protected = (said[question] for question in QUESTIONS)
     assert "diamonds_onehot_log" in asked
     assert "target" in asked
-    assert re.search(r"goes with [\d.,]+ (more|less) of target|Nothing can be said of how", found)
+    assert re.search(r"target is [\d.,]+ (higher|lower) |no clear direction", found)
     assert re.search(
         r"predictions of target are typically off by [\d.]+ \([\d.]+ to [\d.]+\)", found
     )

@@ -117,7 +117,7 @@ def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path
     nolook.save(fitted, tmp_path / "m.json")
     for model in (fitted, nolook.load(tmp_path / "m.json")):
         said = str([section.printed for section in model_findings(model).sections])
-        assert "Dropped: nothing stood out from the noise in rare." in said
+        assert "Dropped, as they did not stand out from the noise: rare." in said
         assert "is a guess" not in said
     np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
 

@@ -114,7 +114,7 @@ def test_the_only_feature_may_be_the_exposure():
     rate = frame["y"].sum() / frame["days"].sum()
     if model.detected_:
         assert np.exp(model.intercept_) == pytest.approx(rate, rel=0.2)
-    assert "in proportion to days" in str(model.summary()) or not model.detected_
+    assert "proportional to days" in str(model.summary()) or not model.detected_
 
 
 @pytest.mark.parametrize("wrong", ["y", "hours", ""])
@@ -185,7 +185,7 @@ def test_where_rows_of_a_unit_count_in_full_there_are_no_intervals():
     model = PoissonRegression(8.0, exposure="days", random_state=0).fit(table)
     assert model.coef_interval_ is model.intercept_interval_ is None
     assert model.detected_
-    assert "in proportion to days" in str(model.summary())
+    assert "proportional to days" in str(model.summary())
 
 
 @pytest.mark.parametrize("selector", [nolook.KendallSelector(k=2), nolook.MomentSelector(k=2)])

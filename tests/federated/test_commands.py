@@ -153,7 +153,7 @@ def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
     pair.start()
     try:
         table = ["--table", "t", "--column", "age"]
-        assert "holds 40 tokens; expected one" in refused(cli("submit", *owner, "--value", "1"))
+        assert "holds 40 tokens; expected 1" in refused(cli("submit", *owner, "--value", "1"))
         assert not (here / "one.pending").exists()
         fine(cli("submit", *owner, *table))
         assert "all the reports it may (1)" in refused(cli("submit", *owner, *table))

@@ -28,7 +28,7 @@ def test_every_model_and_distribution_is_planned_but_those_of_counts():
 
 @pytest.mark.parametrize("method", COUNTS)
 def test_of_counts_there_is_no_forecast_yet(method):
-    with pytest.raises(ParameterError, match="no forecast exists yet") as refused:
+    with pytest.raises(ParameterError, match="there is no forecast yet") as refused:
         nolook.plan(1_000, 3, method=method)
     assert method in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -19,6 +19,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 from attrs import evolve
+from jinja2.runtime import Macro
 from rich.console import Console
 
 import nolook
@@ -426,6 +427,21 @@ PAGES = {
     "cross-validation": folds,
     "cross-validation-hidden": lambda: folds(hidden=True),
 }
+
+
+def note_macros(call, reached):
+    """Return a macro's call that notes which macro of which file it is."""
+
+    def noted(self, *arguments):
+        reached.add((Path(self._func.__code__.co_filename).stem, self.name))
+        return call(self, *arguments)
+
+    return noted
+
+
+#: Macros that said anything so far: pairs of file and name.
+REACHED = set()
+Macro._invoke = note_macros(Macro._invoke, REACHED)
 
 
 def whole_page(name):

@@ -73,18 +73,18 @@ def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
 
 def test_a_column_is_told_of_with_its_interval_only_if_its_sign_is_known():
     words = said(a_model([2.0, -4.0, 0.5], [0.25, 1.0, 0.6]))
-    assert "Each unit more of a goes with 2.00 more of y (1.75 to 2.25)." in words
+    assert "y is 2.00 higher where a is 1 higher (1.75 to 2.25)." in words
     assert words.startswith(
-        "Each unit more of b goes with 4.0 less of y (3.0 to 5.0), all other columns alike."
+        "y is 4.0 lower where b is 1 higher, other columns held equal (95 % interval 3.0 to 5.0)."
     )
-    assert "Nothing can be said of how c goes together with y." in words
-    assert "goes with 0.5" not in words
+    assert "c has no clear direction (the interval includes 0)." in words
+    assert "0.5" not in words
 
 
 def test_a_column_counts_by_steps_that_people_can_picture():
-    for scale, step in ((0.2, "unit"), (50.0, "unit"), (5e4, "10,000"), (0.003, "0.001")):
+    for scale, step in ((0.2, "1"), (50.0, "1"), (5e4, "10,000"), (0.003, "0.001")):
         model = a_model([1 / scale, 0.0, 0.0], [0.1 / scale, 9.0, 9.0], scale=scale)
-        assert f"Each {step} more of a goes with" in said(model)
+        assert f"where a is {step} higher" in said(model)
 
 
 def test_what_a_choice_left_out_is_not_spoken_of_and_what_was_dropped_is():
@@ -92,13 +92,13 @@ def test_what_a_choice_left_out_is_not_spoken_of_and_what_was_dropped_is():
     assert said(model).startswith("Chosen: a and c.")
     assert " b " not in said(model)
     dropped = dropping(a_model([2.0, 1.0, 3.0], [0.1, 0.1, 0.1]), 1)
-    assert "Nothing can be said of how b goes together with y." in said(dropped)
+    assert "b has no clear direction (an interval includes 0 or is not given)." in said(dropped)
 
 
 def test_where_a_method_gives_no_intervals_nothing_is_said_for_sure():
     words = said(without(fitted(made_by=Choosy())))
-    assert "goes with" not in words
-    assert words.startswith("Nothing can be said for sure of how")
+    assert "higher" not in words
+    assert words.startswith("No direction is certain for")
 
 
 def test_points_are_those_of_the_average_chance():
@@ -109,27 +109,29 @@ def test_points_are_those_of_the_average_chance():
     base = model.base_rate_
     odds = base / (1 - base) * math.exp(model.coef_[0])
     points = 100 * (odds / (1 + odds) - base)
-    found = re.search(r"that is ([\d.]+) points higher than the average of ([\d.]+) %", said(model))
-    assert float(found[1]) == pytest.approx(points, rel=0.05)
-    assert float(found[2]) == pytest.approx(100 * base, abs=0.1)
+    found = re.search(r", ([\d.]+) % on average, is ([\d.]+) points higher", said(model))
+    assert float(found[2]) == pytest.approx(points, rel=0.05)
+    assert float(found[1]) == pytest.approx(100 * base, abs=0.1)
 
 
 def test_per_cents_are_those_of_the_mean():
     words = said(counting())
     # A unit of a column whose scale is 10 multiplies the mean by exp(.035).
-    found = re.search(r"age goes with a mean of visits that is ([\d.]+) % higher \((.*?)\)", words)
+    found = re.search(
+        r"The mean of visits is ([\d.]+) % higher where age.*?interval (.*?)\)", words
+    )
     assert float(found[1]) == pytest.approx(100 * math.expm1(0.035), rel=0.01)
     ends = [float(end) for end in found[2].split(" to ")]
     assert ends == pytest.approx([100 * math.expm1(0.031), 100 * math.expm1(0.039)], rel=0.01)
-    assert "Nothing can be said of how <b>income</b> goes together with visits." in words
-    assert "accounts for 12.5 % of how visits deviates from its mean (10.0 to 15.0 %)" in words
+    assert "<b>income</b> has no clear direction (the interval includes 0)." in words
+    assert "accounts for 12.5 % of the deviance of visits from its mean (10.0 to 15.0 %)" in words
 
 
 def test_a_falling_mean_is_lower_and_at_most_by_all_of_it():
     model = counting()
     model.coef_, model.coef_interval_ = -100.0 * model.coef_, -100.0 * model.coef_interval_[:, ::-1]
     found = re.search(
-        r"age goes with a mean of visits that is ([\d.]+) % lower \((.*?)\)", said(model)
+        r"The mean of visits is ([\d.]+) % lower where age.*?interval (.*?)\)", said(model)
     )
     assert float(found[1]) == pytest.approx(97.0, abs=0.1)
     assert all(0.0 < float(end) <= 100.0 for end in found[2].split(" to "))
@@ -145,7 +147,7 @@ def test_of_exposures_nothing_is_said_but_that_the_mean_is_in_proportion(detecte
     assert "days" not in words
     assert "Chosen" not in words
     told = str(model.summary())
-    assert ("in proportion to days, clipped to 3 to 750" in told) == detected
+    assert ("proportional to days, clipped to 3 to 750" in told) == detected
     assert [one.name for one in model.coefficients][-1] == "intercept"
     assert "days" not in [one.name for one in model.coefficients]
 
@@ -153,9 +155,9 @@ def test_of_exposures_nothing_is_said_but_that_the_mean_is_in_proportion(detecte
 def test_of_a_model_of_counts_that_noise_hides_no_coefficient_is_printed():
     model = counting(detected=False)
     assert model.coef_.any()
-    assert "did not stand out from the noise" in said(model)
+    assert "none stood out from the noise" in said(model)
     told = " ".join(str(model.summary()).split())
-    assert "Nothing is said of the coefficients; predictions stay near the mean" in told
+    assert "No coefficients are given; predictions stay near the mean" in told
     assert "Rate ratio" not in told
     assert [one.name for one in model.coefficients] == ["intercept"]
 

@@ -289,7 +289,7 @@ def test_many_columns_are_all_in_the_table_and_the_largest_in_the_picture():
     names = [f"column_{i}" for i in range(150)]
     text = render(fitted((*names, "y")), table="t")
     assert text.count("<circle") == 20
-    assert "The 20 largest are drawn" in text
+    assert "Only the 20 largest effects are drawn" in text
     assert all(f">{name}</bdi></th>" in text for name in names)
 
 

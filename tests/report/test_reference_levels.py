@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,7 +10,8 @@ import nolook
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
-from nolook.report.reference_levels import HOW_TO_READ, contrasts
+from nolook.report.reference_levels import contrasts
+from nolook.report.sentences import phrase
 from tests.report.hand_made import choosing, current, fitted
 from tests.report.pages import Page
 
@@ -62,7 +65,7 @@ def told(model):
 def test_a_level_says_what_it_is_compared_with(levels, features, words):
     model = model_of(levels, *features)
     assert list(contrasts(model).values()) == words
-    assert told(model) == ([*words, "age"], [HOW_TO_READ])
+    assert told(model) == ([*words, "age"], [phrase("model.how_to_read_contrasts")])
 
 
 def test_a_level_that_a_choice_left_out_is_among_those_compared_with():
@@ -96,8 +99,10 @@ def test_what_is_true_or_false_is_told_of_where_it_is_true(tmp_path):
             "age=missing": "age missing, compared with age known",
         }
         said = [plain(words) for words in model_findings(model).conclusion]
-        assert said[0].startswith("member = true, compared with member = false, goes with ")
-        assert "unit more of member" not in " ".join(said)
+        assert re.match(
+            r"income is [\d.]+ higher for member = true than for member = false, ", said[0]
+        )
+        assert "where member" not in " ".join(said)
 
 
 def test_the_page_explains_a_contrast_once_in_its_section():

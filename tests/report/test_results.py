@@ -272,7 +272,7 @@ def test_without_an_optional_package_the_error_says_what_to_install(
 ):
     monkeypatch.setitem(sys.modules, package, None)
     extra = {"matplotlib": "plot", "pandas": "pandas"}[package]
-    with pytest.raises(ParameterError, match=rf"pip install nolook\[{extra}\]") as caught:
+    with pytest.raises(ParameterError, match=rf"pip install 'nolook\[{extra}\]'") as caught:
         getattr(releases()[name], ask)()
     assert "\n" not in str(caught.value)
 

@@ -156,8 +156,8 @@ def test_only_a_failed_fit_is_called_failed():
 
 
 CAUSES = (
-    "usual causes: thousands signs, decimal commas, TRUE and FALSE, dates or texts among the "
-    "numbers, a wrong delimiter; a schema declares how columns are written"
+    "usual causes: thousands separators, decimal commas, TRUE and FALSE, dates or strings among "
+    "the numbers, a wrong delimiter; a schema declares how columns are written"
 )
 
 
@@ -206,7 +206,7 @@ def test_dropped_columns_are_named_once_and_have_no_coefficient():
         left = [name for place, name in enumerate(names) if place not in places]
         assert [one.name for one in model.coefficients[:-1]] == left
         text = said(model, "coefficients")
-        assert ("Dropped: nothing stood out from the noise in x" in text) == bool(places)
+        assert ("Dropped, as they did not stand out from the noise: x" in text) == bool(places)
         assert (f"and {len(places) - 5} more." in text) == (len(places) > 5)
         assert [name for name in names if f" {name}," in text or f" {name}." in text] == [
             names[place] for place in places[:5] if len(places) <= 5 or place != places[4]

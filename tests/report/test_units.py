@@ -37,8 +37,8 @@ TRUE = (
     "one of its rows, drawn at random, is ranked",
     "the rows' norms",
     "drop-row (rows with any are left out)",
-    "A row has less weight in training",
-    "A row is shrunk where the norm",
+    "A row gets less weight in training",
+    "A row is shrunk if the norm",
     "the same number for every row",
     "the bound on the norm of a row",
 )
@@ -124,7 +124,7 @@ def test_a_count_says_what_it_counted():
 def test_intervals_that_are_not_given_for_units_say_why():
     for text in made.golden("units-limited"):
         words = " ".join(text.split())
-        assert "No intervals are given where several rows of a unit count in full" in words
+        assert "No intervals are given if several rows of a unit count in full" in words
         assert "more than 10 %" not in words
 
 

@@ -279,7 +279,7 @@ def test_columns_must_be_named(tmp_path):
     ("content", "words"),
     [
         *((content, "is not a readable CSV file") for content in (b"", b"\n\n", b"\xef\xbb\xbf")),
-        (b"\xff\xfe\x00a", "is no text in the encoding utf-8; expected another encoding"),
+        (b"\xff\xfe\x00a", "is not in the encoding utf-8; try 'latin-1', in a schema"),
     ],
 )
 def test_a_file_without_a_header(tmp_path, content, words):

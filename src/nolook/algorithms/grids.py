@@ -94,8 +94,8 @@ class LinearGrid:
         largest = max(abs(self.low), abs(self.high))
         if self.step < 4 * math.ulp(largest):
             raise ParameterError(
-                f"step is {self.step!r}, which is lost in the rounding of {largest!r}; expected a "
-                "larger one"
+                f"step is {self.step!r}, which is lost in the rounding of {largest!r} (use a "
+                "larger step)"
             )
 
     def points(self) -> Vector:
@@ -198,6 +198,6 @@ def _check(grid: LinearGrid | LogGrid, steps: float) -> None:
         )
     if not steps <= _MOST_POINTS - 1:
         raise ParameterError(
-            f"step is {grid.step!r}, which makes more than {_MOST_POINTS} points; expected a "
-            "larger one"
+            f"step is {grid.step!r}, which makes more than {_MOST_POINTS} points (use "
+            "a larger step)"
         )

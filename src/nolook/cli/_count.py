@@ -56,9 +56,7 @@ def count_rows(
     if dry_run:
         return None
     if counter.n_rows_ is None or counter.n_rows_error_ is None:
-        raise ParameterError(
-            f"--count-epsilon is {epsilon!r}, too small to count with; expected more"
-        )
+        raise ParameterError(f"--count-epsilon is {epsilon!r}, too small to count with")
     if not quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
         table = counter.privacy_.of_table

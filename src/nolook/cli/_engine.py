@@ -31,9 +31,7 @@ def check_engine(engine: str | None, master: str | None) -> None:
     if engine is not None:
         check_choice("--engine", engine, ("spark",))
     elif master is not None:
-        raise ParameterError(
-            "--spark-master is given, but no engine; expected both or neither (--engine spark)"
-        )
+        raise ParameterError("--spark-master is given without an engine (add --engine spark)")
 
 
 def session_of(engine: str | None, master: str | None) -> object:

@@ -129,8 +129,8 @@ def _selection(
         for option, value in (("--selector", selector), ("--split", split)):
             if value is not None:
                 raise ParameterError(
-                    f"{option} is given without --select; expected both (for example --select 5, "
-                    f"or leave {option} out)"
+                    f"{option} is given without --select (add --select 5, for example, or "
+                    f"leave {option} out)"
                 )
         return None
     name = check_choice("--selector", DEFAULT_SELECTOR if selector is None else selector, SELECTORS)

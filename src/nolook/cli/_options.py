@@ -229,8 +229,8 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
     policies = [text for text in given if not text.startswith(_INDICATOR)]
     if len(policies) > 1:
         raise ParameterError(
-            f"--missing is {_brief(policies[0])} and {_brief(policies[1])}; expected one of them, "
-            f"besides {_INDICATOR}..."
+            f"--missing is {_brief(policies[0])} and {_brief(policies[1])} (keep one of them, "
+            f"besides {_INDICATOR}...)"
         )
     for policy in policies:
         check_choice("--missing", policy, (*_MISSING, "centre"))
@@ -261,7 +261,7 @@ def check_smoothing(smoothing: str) -> str | None:
 def grid(linear: str | None, log: str | None) -> LinearGrid | LogGrid | None:
     """Translate the options about the grid."""
     if linear is not None and log is not None:
-        raise ParameterError("--grid and --log-grid are both given; expected one of them")
+        raise ParameterError("--grid and --log-grid are both given (leave one out)")
     if log is not None:
         return _grid(log, "--log-grid", "LogGrid", "1:1e6:0.01")
     return None if linear is None else _grid(linear, "--grid", "LinearGrid", "0:120:1")
@@ -278,7 +278,7 @@ def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
                 "--grid age=0:120:1)"
             )
         if column in grids:
-            raise ParameterError(f"--grid names the column {_brief(column)} twice; expected once")
+            raise ParameterError(f"--grid names the column {_brief(column)} twice (leave one out)")
         grids[column] = _grid(given, f"--grid {one_line(column)}", "LinearGrid", "0:120:1")
     return grids
 

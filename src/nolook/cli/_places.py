@@ -79,7 +79,7 @@ def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path 
         if isinstance(place, Path) and path is not None and would_read(place, path):
             raise ParameterError(
                 f"{option} is {one_line(path)}, which lies among the files of the table "
-                f"{one_line(place)!r}; expected another folder"
+                f"{one_line(place)!r} (choose another folder)"
             )
 
 

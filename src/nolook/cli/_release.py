@@ -191,8 +191,8 @@ class Release:
         for what, names in (("target", {columns.target}), ("unit", units)):
             for name in names.intersection(excluded):
                 raise ParameterError(
-                    f"--exclude names the {what} {name!r}, which is not a feature anyway; expected "
-                    "others (leave it out there)"
+                    f"--exclude names the {what} {name!r}, which is not a feature anyway "
+                    "(leave it out there)"
                 )
         from nolook.tables.design import GAP
 
@@ -202,8 +202,8 @@ class Release:
             for name in self.missing.indicated:
                 if f"{name}={GAP}" not in table.feature_names:
                     raise ParameterError(
-                        f"--missing indicator names {name!r}, which is no feature of numbers; "
-                        "expected one that is (leave it out)"
+                        f"--missing indicator names {name!r}, which is not a numeric feature "
+                        "(leave it out)"
                     )
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)

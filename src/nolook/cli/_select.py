@@ -50,8 +50,7 @@ def select(
             fitted.set_params(delta=check_delta(delta, "--delta"))
         if not fitted.plan().guarantee.delta:
             raise ParameterError(
-                f"--delta is {delta!r}, but --selector {selector} needs none; expected no --delta "
-                "(leave it out)"
+                f"--delta is {delta!r}, but --selector {selector} needs none (leave it out)"
             )
     release.fit(fitted, Columns(target, features, categories, exclude, positive))
     release.keep(fitted)

@@ -71,7 +71,7 @@ def class_table(
     if not (positive | negative).all():
         raise TableError(
             f"y has a value that is neither {known[0]!s} nor {known[1]!s}, or a missing or "
-            "infinite one; expected these two (name others: classes=(NEGATIVE, POSITIVE))"
+            "infinite one (name other classes: classes=(NEGATIVE, POSITIVE))"
         )
     return training_table(estimator, X, _named_like(y, positive)), known
 

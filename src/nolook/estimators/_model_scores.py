@@ -73,7 +73,7 @@ class ModelScores:
         if self.probabilities and self.pos_label in classes:
             return classes.index(self.pos_label)
         raise ParameterError(
-            f"model tells {len(classes)} classes apart; expected two (or pos_label, one of them, "
+            f"model tells {len(classes)} classes apart; expected 2 (or pos_label, one of them, "
             "and a model with predict_proba)"
         )
 

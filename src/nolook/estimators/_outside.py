@@ -93,8 +93,8 @@ def _warn_of_steps(pipeline: object) -> None:
         if _learns(step) and not _private(step):
             _warn(
                 f"{type(step).__name__} is fitted to the rows without privacy before a private "
-                "model, whose guarantee covers nothing that it learns; expected no such step "
-                "(private models standardise by themselves; nolook.make_private_pipeline selects "
+                "model, whose guarantee does not cover what that step learns (leave it out; "
+                "private models standardise by themselves; nolook.make_private_pipeline selects "
                 "columns)"
             )
 

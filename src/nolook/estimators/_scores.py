@@ -148,7 +148,7 @@ def _joined(scores: object, target: object, pos_label: float | str) -> Table:
     table = table_from_arrays(column, positives)
     if len(table.feature_names) != 1:
         raise ParameterError(
-            f"scores has {len(table.feature_names)} columns; expected one (for example "
+            f"scores has {len(table.feature_names)} columns; expected 1 (for example "
             "predict_proba(X)[:, 1])"
         )
     return table

@@ -56,7 +56,7 @@ def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
     table = X if isinstance(X, Table) else table_from_values(X)
     if table.n_columns != 1:
         raise ParameterError(
-            f"X is a Table with {table.n_columns} columns; expected one "
+            f"X is a Table with {table.n_columns} columns; expected 1 "
             "(read_table(..., features=[NAME]))"
         )
     refuse_gaps(table, type(estimator).__name__)
@@ -68,8 +68,8 @@ def refuse_gaps(table: Table, method: str) -> None:
     """Refuse a table whose missing values are to be centres, for a method that finds none."""
     if table.has_gaps:
         raise ParameterError(
-            f"{parameter_name('missing')} is 'centre', but {method} finds no centres; expected "
-            f"another policy (for example {usage_hint('missing', 'drop-row')})"
+            f"{parameter_name('missing')} is 'centre', but {method} finds no centres "
+            f"(choose another policy, for example {usage_hint('missing', 'drop-row')})"
         )
 
 

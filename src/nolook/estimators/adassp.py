@@ -89,7 +89,7 @@ class AdaSSPRegressor(PrivateRegressor):
         for name, bound in bounds.items():
             if bound is None:
                 raise ParameterError(
-                    f"{parameter_name(name)} is not given, but the other bound is; expected both "
-                    f"or neither (for example {usage_hint(name, 10.0)})"
+                    f"{parameter_name(name)} is not given, but the other bound is (give both "
+                    f"or neither, for example {usage_hint(name, 10.0)})"
                 )
         return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

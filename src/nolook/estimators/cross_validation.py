@@ -56,8 +56,8 @@ class _Fitting:
         adapted = getattr(self.estimator.plan().release, "for_rows_per_unit", None)
         if adapted is None:
             raise ParameterError(
-                f"{type(self.estimator).__name__} has no proof for units of several rows; expected "
-                "another method, or no unit"
+                f"{type(self.estimator).__name__} has no proof for units of several rows "
+                "(choose another method, or leave the unit out)"
             )
         adapted(most)  # refuses what is too small before anything is charged
         return evolve(self, release=self.release.for_rows_per_unit(most))

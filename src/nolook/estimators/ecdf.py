@@ -182,8 +182,8 @@ class ECDF(PrivateFinding):
         places = np.asarray(edges, dtype=np.float64)
         if places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
             raise ParameterError(
-                "edges is not an increasing sequence of at least two numbers; expected one (for "
-                "example [0, 10, 20])"
+                "edges is not an increasing sequence of at least two numbers (for example "
+                "[0, 10, 20])"
             )
         return self._fitted().masses(places)
 

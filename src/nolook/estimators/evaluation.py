@@ -354,9 +354,7 @@ def _positive_number(table: Table, y: object, label: float | str) -> float:
     if y is not None:
         raise ParameterError("y is given with a Table; expected None (its target is used)")
     if table.target_name is None:
-        raise ParameterError(
-            "X is a Table without a target; expected one with it (read_table(..., target=NAME))"
-        )
+        raise ParameterError("X is a Table without a target (read_table(..., target=NAME))")
     if isinstance(label, str):
         raise ParameterError(
             f"pos_label is {label!r}, but a Table's target is a number; expected a number (or "

@@ -64,8 +64,8 @@ class _InSequence:
             adapted = getattr(part.plan().release, "for_rows_per_unit", None)
             if adapted is None:
                 raise ParameterError(
-                    f"{type(part).__name__} has no proof for units of several rows; expected "
-                    "another method, or no unit"
+                    f"{type(part).__name__} has no proof for units of several rows "
+                    "(choose another method, or leave the unit out)"
                 )
             adapted(most)  # refuses what is too small before anything is charged
         return self

@@ -145,7 +145,9 @@ def quantiles(
     shares = _shares(p)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
-        raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
+        raise ParameterError(
+            f"X is a Table with a target, {table.target_name!r} (read it without one)"
+        )
     refuse_gaps(table, "quantiles")
     thresholds = _grids(grids, table.column_names)
     release = ecdf_release(budget, "add-remove", thresholds, "isotonic")

@@ -246,7 +246,7 @@ def frame(columns: dict[str, Any], *, indexed: bool = True) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise ParameterError(
-            "to_frame needs pandas; expected it to be installed (pip install nolook[pandas])"
+            "pandas, which to_frame needs, is not installed: pip install 'nolook[pandas]'"
         ) from error
     made = pd.DataFrame(columns)
     return made.set_index(made.columns[0]) if indexed else made

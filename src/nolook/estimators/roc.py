@@ -260,7 +260,7 @@ class ROCCurve(ScoredEstimator):
             One of `thresholds_`; infinite if no score, or every score, is to be called positive.
         """
         if (fpr is None) == (tpr is None):
-            raise ParameterError("fpr and tpr are both given or both None; expected one of them")
+            raise ParameterError("fpr and tpr are both given or both None (give one of them)")
         if fpr is not None:
             return self._fitted().threshold_at_fpr(_check_rate(fpr, "fpr"))
         return self._fitted().threshold_at_tpr(_check_rate(tpr, "tpr"))
@@ -273,11 +273,11 @@ class ROCCurve(ScoredEstimator):
 def check_threshold(value: object) -> float:
     """Return a threshold for scores, if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ParameterError("threshold is not a finite number; expected one (for example 0.5)")
+        raise ParameterError("threshold is not a finite number (for example 0.5)")
     return float(value)
 
 
 def _check_rate(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ParameterError(f"{name} is not a number from 0 to 1; expected one (for example 0.1)")
+        raise ParameterError(f"{name} is not a number from 0 to 1 (for example 0.1)")
     return float(value)

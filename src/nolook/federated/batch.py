@@ -67,7 +67,7 @@ def _fresh_nonce() -> str:
 def _name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
-            "name is not a short word of a to z, digits and hyphens; expected one (ages-2026)"
+            "name is not a short word of a to z, digits and hyphens (for example ages-2026)"
         )
     return name
 
@@ -156,7 +156,7 @@ class Batch:
                 "noise)"
             )
         if not _NONCE.fullmatch(self.nonce):
-            raise ParameterError("nonce is not 32 hexadecimal digits; expected a random one")
+            raise ParameterError("nonce is not 32 random hexadecimal digits")
         self.guarantee()  # refuses a budget that is too small for any noise
 
     @property

@@ -53,8 +53,7 @@ class ServerClient:
     def __init__(self, access: Access, patience: float = 60.0) -> None:
         if not access.url.startswith("https://"):
             raise ParameterError(
-                "a server's address does not begin with https://; expected one that does (nothing "
-                "is sent without TLS)"
+                "a server's address does not begin with https:// (nothing is sent without TLS)"
             )
         self.url = access.url.rstrip("/")
         self._patience = patience
@@ -169,8 +168,8 @@ def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
     for server in servers:
         if server.tokens not in {1, reports}:
             raise ParameterError(
-                f"--token-file for {server.url} holds {server.tokens} tokens; expected one, or one "
-                f"for each of the {reports} reports"
+                f"--token-file for {server.url} holds {server.tokens} tokens; expected 1, or 1 for "
+                f"each of the {reports} reports"
             )
 
 

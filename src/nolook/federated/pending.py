@@ -55,9 +55,7 @@ def read_pending(path: Path, batch: Batch, named: bytes | None) -> tuple[Bytes, 
     with os_errors_as_store_errors(path):
         content = path.read_bytes()
     if len(content) < _HEAD.size or content[-32:] != hashlib.sha256(content[:-32]).digest():
-        raise ParameterError(
-            f"{str(path)!r} holds no reports or is damaged; expected a submission's"
-        )
+        raise ParameterError(f"{str(path)!r} holds no reports or is damaged (submit again)")
     magic, version, digest, left, n = _HEAD.unpack_from(content)
     if (magic, version, digest) != (_MAGIC, _VERSION, batch.digest):
         raise ParameterError(f"{str(path)!r} is of another batch; give another --pending")

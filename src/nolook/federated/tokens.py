@@ -64,7 +64,7 @@ class Tokens:
             if self._known.setdefault(token.digest, token) != token:
                 raise ParameterError(
                     f"the file of tokens {str(path)!r} has one token twice, with different roles "
-                    "or limits; expected a token of its own for each"
+                    "or limits (remove one of them)"
                 )
 
     def find(self, token: str) -> Token | None:
@@ -83,7 +83,7 @@ def make_tokens(
     check_count(count, "--count", MOST)
     for name, limit in (("--reports", most), ("--per-second", rate)):
         if limit is not None and role != "owner":
-            raise ParameterError(f"{name} is given for role {role}; expected it for owner only")
+            raise ParameterError(f"{name} is given for role {role}, but only owners have it")
         if limit is not None:
             check_count(limit, name, MOST)
     words = SystemEntropy().words(_WORDS * count).reshape(count, _WORDS)

@@ -74,8 +74,7 @@ def check_outputs(
             ) from None
         if path.exists() and not replace:
             raise ParameterError(
-                f"{shown}, which exists; expected a new file (give another name, or --force to "
-                "replace it)"
+                f"{shown}, which exists (give another name, or --force to replace it)"
             )
 
 

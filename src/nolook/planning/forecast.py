@@ -175,8 +175,7 @@ def plan(
     """
     if method in COUNTS:
         raise ParameterError(
-            f"{parameter_name('method')} is {method!r}, of which no forecast exists yet; expected "
-            "another method"
+            f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
         )
     check_choice("method", method, PLANNED)
     check_count(rows, "rows", _MOST_ROWS)
@@ -253,8 +252,8 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
     names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
     if not names:
         raise ParameterError(
-            f"{parameter_name('want')} is given, but nothing is known of {method}; expected "
-            "another method (or none)"
+            f"{parameter_name('want')} is given, but nothing is known of {method} (leave it "
+            "out, or choose another method)"
         )
     most = 0.0
     if len(words) == 2 and words[0] in names:

@@ -75,7 +75,7 @@ def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
             " expected a one-dimensional int64 or float64 array that is not empty"
         )
     if array.dtype == np.float64 and not np.isfinite(array).all():
-        raise ParameterError("scores has an entry that is not finite; expected none for any data")
+        raise ParameterError("scores has an entry that is not finite")
     return array
 
 

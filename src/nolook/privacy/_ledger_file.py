@@ -124,18 +124,17 @@ class LedgerFile:
         """Refuse a fork's copy: no process may use another's connection, not even to read."""
         if os.getpid() != self._owner:
             raise LedgerError(
-                f"{str(self._place)!r} was opened by the parent process; expected one for each "
-                "process (open it again)"
+                f"{str(self._place)!r} was opened by the parent process (open it again in this one)"
             )
 
     def _contents(self) -> Contents:
         self._check_in_place()
         contents = _read(self.database)
         if contents is None:
-            raise LedgerError(f"{str(self._place)!r} is damaged; expected a whole ledger")
+            raise LedgerError(f"{str(self._place)!r} is damaged (restore a copy)")
         if contents.changes < self._changes:
             raise LedgerError(
-                f"{str(self._place)!r} is an older copy; expected the file with every release"
+                f"{str(self._place)!r} is an older copy (use the file with every release)"
             )
         self._changes = contents.changes
         return contents
@@ -144,8 +143,7 @@ class LedgerFile:
         """Refuse a file that its name no longer leads to: nobody would see a charge there."""
         if _identity(self._place) != self._identity:
             raise LedgerError(
-                f"{str(self._place)!r} was moved or replaced while it was open; expected it to "
-                "stay in place (open it again)"
+                f"{str(self._place)!r} was moved or replaced while it was open (open it again)"
             )
 
 
@@ -157,7 +155,7 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
         # SQLite would play the rest of a deleted ledger back into the new one.
         if os.path.lexists(f"{place}{ending}"):
             raise LedgerError(
-                f"{str(place) + ending!r} was left by a deleted ledger; expected no such file "
+                f"{str(place) + ending!r} was left by a deleted ledger "
                 "(remove it or choose another name)"
             )
     with tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder:
@@ -181,7 +179,7 @@ def _check_format(database: sqlite3.Connection, place: Path) -> None:
     version = database.execute("PRAGMA user_version").fetchone()[0]
     tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
     if application != _APPLICATION:
-        raise LedgerError(f"{str(place)!r} is not a ledger; expected one made by nolook")
+        raise LedgerError(f"{str(place)!r} is not a ledger")
     if version != _VERSION:
         raise LedgerError(
             f"{str(place)!r} has ledger version {version}; expected {_VERSION} (made by another "
@@ -195,7 +193,7 @@ def _check_format(database: sqlite3.Connection, place: Path) -> None:
         and database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     )
     if not sound:
-        raise LedgerError(f"{str(place)!r} is damaged; expected a whole ledger")
+        raise LedgerError(f"{str(place)!r} is damaged (restore a copy)")
 
 
 @contextmanager
@@ -311,14 +309,12 @@ def one_line_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise LedgerError(
-            f"{str(path)!r} exists; expected a new file (choose another name)"
-        ) from None
+        raise LedgerError(f"{str(path)!r} exists (choose another name)") from None
     except OSError as error:
         raise LedgerError(f"{str(path)!r} cannot be opened or written ({error.strerror})") from None
     except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ParameterError):
-            raise LedgerError(f"{str(path)!r} is damaged; expected a ledger") from None
+            raise LedgerError(f"{str(path)!r} is damaged (restore a copy)") from None
         raise LedgerError(f"{str(path)!r} {_reason(error)}") from None
 
 
@@ -329,7 +325,7 @@ def _reason(error: Exception) -> str:
     if "locked" in text or "busy" in text:
         return f"is in use by another process; gave up after {_PATIENCE:.0f} s (try again)"
     if "readonly" in text or "unable to open" in text:
-        return "cannot be written; expected a ledger in a folder you may write to"
+        return "cannot be written (keep it in a folder you may write to)"
     if "full" in text or "I/O" in text:
         return "cannot be written: the disk is full or failing"
     return "is not a ledger or is damaged"

@@ -98,7 +98,7 @@ def gaussian_mu(budget: Budget) -> float:
             high = middle
     if low == 0.0:
         raise ParameterError(
-            f"delta is {budget.delta!r} and epsilon {budget.epsilon!r}; expected larger ones"
+            f"delta is {budget.delta!r} and epsilon {budget.epsilon!r}, too small for any noise"
         )
     return low
 

@@ -47,7 +47,7 @@ def row_share(amount: float, most: int, least: float = SMALLEST_MU) -> float:
     if share < least:
         how = "by weights" if most == 1 else f"in full, up to {most} of them"
         raise ParameterError(
-            f"the budget is too small where a unit's rows count {how}; expected a larger one "
+            f"the budget is too small where a unit's rows count {how} "
             "(its noise would exceed any table)"
         )
     return share

@@ -125,7 +125,7 @@ class Ledger:
         with one_line_errors(self.path):
             if not self.path.is_file():
                 raise LedgerError(
-                    f"{str(self.path)!r} is not a file; expected a ledger (make one with "
+                    f"{str(self.path)!r} is not a file (create a ledger with "
                     "'nolook ledger create FILE' or Ledger.create)"
                 )
             self._file = LedgerFile(self.path)
@@ -350,7 +350,7 @@ class Ledger:
                 (state, reason, entry),
             ).rowcount
             if changed != 1:
-                raise LedgerError(f"release {entry} was already settled; expected a reserved one")
+                raise LedgerError(f"release {entry} was already settled")
 
     def _holds(self, entry: int) -> bool:
         with self._file.reading() as contents:

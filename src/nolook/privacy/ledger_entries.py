@@ -121,8 +121,8 @@ def check_unit(contents: Contents, details: ReleaseDetails | None, path: Path) -
     known = unit_of(contents)
     if known not in {None, unit}:
         raise LedgerError(
-            f"the release protects a {unit}; those of the ledger {str(path)!r} protect a {known}; "
-            "expected the same for all (make a ledger for each)"
+            f"the release protects a {unit}; those of the ledger {str(path)!r} protect a {known} "
+            "(create a ledger for each)"
         )
     if as_line(unit) != unit:
         raise LedgerError(

@@ -80,7 +80,7 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
     if adapted is None:
         raise ParameterError(
             f"{parameter_name('unit')} is {unit.column!r}, but this method has no proof for units "
-            "of several rows; expected another method, or none (leave it out to protect rows)"
+            "of several rows (choose another method, or leave it out to protect rows)"
         )
     return adapted(unit.max_rows)
 

@@ -143,7 +143,7 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     True
     """
     if isinstance(names, str) or len(names) != 2:
-        raise ParameterError("names is not a pair of texts; expected two (for example ('A', 'B'))")
+        raise ParameterError("names is not a pair of strings (for example ('A', 'B'))")
     pair = first, second
     parts = [_part(model, name) for model, name in zip(pair, ("first", "second"), strict=True)]
     _check_alike(parts, pair)
@@ -175,14 +175,13 @@ def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
     for what, values in (("targets", targets), ("kinds", kinds)):
         if values[0] != values[1]:
             raise ParameterError(
-                f"the models have different {what}, {values[0]!r} and {values[1]!r}; expected the "
-                "same (compare models that differ otherwise)"
+                f"the models have different {what}, {values[0]!r} and {values[1]!r}, so their "
+                "coefficients cannot be compared"
             )
     if units[0] != units[1]:
         raise ParameterError(
             f"the models protect different units, {_unit(units[0])} and {_unit(units[1])}, so "
-            "their numbers describe different things; expected the same (compare models that "
-            "differ otherwise)"
+            "their coefficients cannot be compared"
         )
 
 

@@ -78,7 +78,7 @@ def _new_axes(height: float) -> Axes:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ParameterError(
-            "plot needs matplotlib; expected it to be installed (pip install nolook[plot])"
+            "matplotlib, which plot needs, is not installed: pip install 'nolook[plot]'"
         ) from error
     return plt.subplots(figsize=(6.4, min(height, 40.0)), layout="constrained")[1]
 

@@ -115,8 +115,8 @@ def _accepted(answer: PartResult) -> Any:  # noqa: ANN401
 def packed(thing: object) -> bytes:
     """Return a task, a part or a state as few bytes."""
     message = (
-        f"a value of type {type(thing).__name__} cannot be sent to other processes; expected one "
-        "that can be pickled (read the table without an engine)"
+        f"a value of type {type(thing).__name__} cannot be sent to other processes, as it cannot "
+        "be pickled (read the table without an engine)"
     )
     return zlib.compress(attempt(message, pickle.dumps, thing, pickle.HIGHEST_PROTOCOL), _LEVEL)
 

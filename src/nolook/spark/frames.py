@@ -84,7 +84,7 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
         from pyspark.sql import SparkSession
     except ImportError:
         raise ParameterError(
-            "Spark needs a package that is not installed; expected it (pip install 'nolook[spark]')"
+            "Spark support is not installed: pip install 'nolook[spark]'"
         ) from None
     # Spark's own choice is the system's Python, which has no nolook.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -85,9 +85,7 @@ class RankedTable:
         #: As confidential as the table.
         self.rows = sum(part.shape[1] for part in parts)
         if self.rows > _MOST_ROWS:
-            raise TableError(
-                "the table has 2**32 rows or more; expected fewer (rank a random part of them)"
-            )
+            raise TableError("the table has 2**32 rows or more (rank a random part of them)")
         self._columns: list[RankedColumn] = rank_columns(parts)
 
     def differences(self, column: int, others: Sequence[int]) -> NDArray[np.int64]:

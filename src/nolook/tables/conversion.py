@@ -162,7 +162,7 @@ def conversion(
     if words not in possible:
         raise TableError(
             f"the schema says that {column.name!r} is of type {wanted}, but the table has {words} "
-            "there; expected another type in the schema (or turn the column into text)"
+            "there (change the type in the schema, or turn the column into text)"
         )
     if part is not None:
         return _TEXT, partial(_to_part, declared=declared, part=part)

@@ -90,13 +90,12 @@ class CsvFile(File):
         with self._rows() as rows:
             header = rows.header
         if not header:
-            end = "expected it closed, or multiline = true"
-            self._wrong = f"a quote in its header that is not closed; {end}"
+            self._wrong = "a quote in its header that is not closed; set multiline = true"
         try:
             names = [cell.decode("utf-8").strip() for cell in header]
         except UnicodeDecodeError:
-            end = f"{self._form.encoding}; expected another encoding, such as 'latin-1',"
-            self._wrong = f"a header that is no text in the encoding {end}"
+            encoding = self._form.encoding
+            self._wrong = f"a header that is not in the encoding {encoding}; try 'latin-1',"
             return ()
         return tuple(Column(name, pa.string(), "text") for name in names)
 

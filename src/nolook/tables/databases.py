@@ -102,7 +102,7 @@ class Database:
         """Find the table and its columns; rows are read later, once."""
         reader = _READERS[self.kind](self._uri, self._place)
         refused = (
-            "the database cannot be opened, or refuses; expected one that can be read (check its "
+            "the database cannot be opened, or refuses access (check its "
             "address and how you sign in; its own words are not shown, as they may quote cells)"
         )
         try:
@@ -133,8 +133,8 @@ def _check_installed(kind: str, package: str) -> None:
         import_module(package)
     except ImportError:
         raise ParameterError(
-            f"databases of kind {kind} need packages that are not installed; expected them "
-            "(pip install 'nolook[databases]')"
+            f"databases of kind {kind} need packages that are not installed: "
+            "pip install 'nolook[databases]'"
         ) from None
 
 

@@ -182,8 +182,7 @@ def plan(
         names = list(check_names(features, "features")) if features else []
         if target in names:
             raise ParameterError(
-                f"{parameter_name('features')} names the target {target!r}; expected other "
-                "columns (leave it out)"
+                f"{parameter_name('features')} names the target {target!r} (leave it out)"
             )
     for name in categories:
         schema.find(name, "categories")
@@ -269,9 +268,7 @@ class Columns:
         if not found:
             raise unknown_column(parameter, name, self.name, self._columns)
         if len(found) > 1:
-            raise TableError(
-                f"{self.name} has {len(found)} columns {name!r}; expected one (rename them)"
-            )
+            raise TableError(f"{self.name} has {len(found)} columns {name!r} (rename them)")
         return found[0]
 
 
@@ -308,7 +305,7 @@ def _check_types(source: Source, used: Collection[str | None]) -> None:
         if column.declared == "object" and column.name not in used:
             raise TableError(
                 f"column {column.name!r} of {source.name} has type object, which may hold "
-                "anything; expected another type, or the columns to use (features=[...])"
+                "anything (convert it, or name the columns to use: features=[...])"
             )
 
 

@@ -216,7 +216,7 @@ def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
 def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]]) -> Listing:
     """Return files as a listing, with what the names of their folders give."""
     if not files:
-        raise TableError(f"{name} has no file of a table; expected at least one")
+        raise TableError(f"{name} has no file of a table")
     _check_few(name, len(files))
     _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
@@ -390,8 +390,8 @@ class Folder:
             self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
             raise TableError(
-                f"{self.name} has a column {key!r} in its files and in the names of folders; "
-                "expected it in one of them"
+                f"{self.name} has a column {key!r} in its files and in the names of folders "
+                "(rename one of them)"
             )
         self.kind = self._files[0][0].kind
         counts = [file.rows for file, _ in self._files]
@@ -430,13 +430,11 @@ def _merged(own: tuple[Column, ...], file: File, first: File) -> tuple[Column, .
     theirs = Counter(column.name for column in file.columns)
     for name in Counter(column.name for column in own) - theirs:
         raise TableError(
-            f"{file.name} has no column {name!r}, which {first.name} has; expected it in every file"
+            f"{file.name} has no column {name!r}, which {first.name} has (leave that file out)"
         )
     if len(file.columns) > len(own):
         # Not named: where a file of text has no header, this may be a cell.
-        raise TableError(
-            f"{file.name} has a column that {first.name} lacks; expected it in every file"
-        )
+        raise TableError(f"{file.name} has a column that {first.name} lacks (leave that file out)")
     found = {column.name: column for column in file.columns}
     return tuple(_common(column, found[column.name], file, first) for column in own)
 
@@ -445,7 +443,7 @@ def _common(column: Column, other: Column, file: File, first: File) -> Column:
     if _plain_type(column.type) != _plain_type(other.type):
         raise TableError(
             f"{file.name} has a column {column.name!r} of type {other.type}, which in {first.name} "
-            f"is {column.type}; expected the same type in every file"
+            f"is {column.type} (store it with one type)"
         )
     kind = column.type if column.type == other.type else _TEXT
     return evolve(column, type=kind, nullable=column.nullable or other.nullable)

@@ -263,9 +263,8 @@ class Seen(NamedTuple):
         """Refuse what the policy on missing values makes an error."""
         if design.missing != "drop-row" and not self.known:
             raise TableError(
-                f"{source.name} has a row without a value of {design.unit.column!r}, its unit; "
-                "expected one in every row (or leave such rows out: "
-                f"{usage_hint('missing', 'drop-row')})"
+                f"{source.name} has a row without a value of {design.unit.column!r}, its unit "
+                f"(leave such rows out: {usage_hint('missing', 'drop-row')})"
             )
         if not self.complete:
             _refuse_gaps(source, design)
@@ -286,7 +285,7 @@ def _refuse_gaps(source: DeclaredSource, design: Design) -> None:
         unlike = ", or a cell not written as declared (a plain number where nothing is)"
         raise TableError(
             f"{source.name} has a missing or infinite value in a column in use"
-            f"{unlike if source.declares else ''}; expected none (leave such rows out: "
+            f"{unlike if source.declares else ''} (leave such rows out: "
             f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
             f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
         )
@@ -494,8 +493,8 @@ class Run:
         """Refuse other rows than those of the pass before."""
         if self.checksum not in (None, checksum):
             raise TableError(
-                f"{name} gave other rows than in the pass before; expected the same in each (write "
-                "it to files, or persist it where it is drawn at random; start again)"
+                f"the rows of {name} changed between two passes (write them to files, or persist "
+                "them where they are drawn at random; start again)"
             )
         self.checksum = checksum
 

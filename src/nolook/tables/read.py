@@ -237,8 +237,8 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
         return Unit(check_names((unit,), "unit")[0], rows)
     if rows != "weights":
         raise ParameterError(
-            f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit; expected "
-            f"one ({usage_hint('unit', 'patient_id')})"
+            f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit "
+            f"({usage_hint('unit', 'patient_id')})"
         )
     return ROW
 
@@ -504,6 +504,6 @@ def _number(text: str) -> float | None:
 
 def _unlike(target: str, expected: str, example: str) -> ParameterError:
     return ParameterError(
-        f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
+        f"the positive value of {target!r} is not {expected}, as its column holds "
         f"(for example {usage_hint('positive', example)})"
     )

@@ -107,8 +107,7 @@ def _levels(levels: object, name: str, example: str) -> Levels:
     check_names([text for text in texts if text is not None], name, example)
     if others > 1:
         raise ParameterError(
-            f"{name} has None {others} times; expected it at most once, for all values that are "
-            "not declared (leave the others out)"
+            f"{name} has None {others} times (keep one, for all values that are not declared)"
         )
     return tuple(texts) if len(texts) > 1 else (None, *texts)
 
@@ -463,8 +462,8 @@ class Schema:
         for name, levels in features.items():
             if levels == ():
                 raise ParameterError(
-                    f'levels of {name!r} is empty; expected some, for example levels = ["A", "B"] '
-                    "(declared, never looked up)"
+                    f'levels of {name!r} is empty (for example levels = ["A", "B"]; levels are '
+                    "declared, never looked up)"
                 )
         return features
 
@@ -478,9 +477,8 @@ class Schema:
         (declared,) = self.used_as(use) or (None,)
         if given is not None and declared is not None and given != declared:
             raise ParameterError(
-                f"{parameter_name(use)} is {shown(given)}, but the schema's is {declared!r}; "
-                "expected one of them (leave this one out, or change which column has the use "
-                f"{use!r} there)"
+                f"{parameter_name(use)} is {shown(given)}, but the schema's is {declared!r} "
+                f"(leave this one out, or change which column has the use {use!r} there)"
             )
         return declared if given is None else given
 
@@ -566,7 +564,7 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
             close = get_close_matches(str(name), known, 1)
             hint = f"; do you mean {close[0]}?" if close else ""
             raise ParameterError(
-                f"{shown(name)} is no setting; expected one of {', '.join(known)}{hint}"
+                f"{shown(name)} is not a setting; expected one of {', '.join(known)}{hint}"
             )
     return dict(given)
 

@@ -219,7 +219,7 @@ def from_frame(source: object) -> MemorySource | None:
     if _is_pandas(source, "DataFrame"):
         return _from_pandas(source)
     if _is_polars(source, "LazyFrame"):
-        raise TableError("source is a lazy frame; expected its rows (call collect() first)")
+        raise TableError("source is a lazy frame (call collect() first)")
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -252,7 +252,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def from_array(array: NDArray[Any], name: str) -> MemorySource:
     """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ..."""
     if isinstance(array, np.ma.MaskedArray):
-        raise TableError(f"{name} is a masked array; expected a plain one (fill the mask with NaN)")
+        raise TableError(f"{name} is a masked array (fill the mask with NaN)")
     if array.ndim != 2:
         raise TableError(
             f"{name} has {array.ndim} dimension{'s' * (array.ndim != 1)}: Expected 2D array. "

@@ -71,7 +71,7 @@ class Servers:
             raise ParameterError("--server0 and --server1 are the same; expected two servers")
         if set.intersection(*(set(read_tokens(file)) for file in self.token_file)):
             raise ParameterError(
-                "--token-file gives both servers the same token; expected one of each, since the "
+                "--token-file gives both servers the same token (give each its own, since the "
                 "operator of one server could use it at the other"
             )
         first, second = (

@@ -75,8 +75,8 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     batches, known = _batches(batch), Tokens(tokens)
     if any(known.find(one) for one in read_tokens(peer_token_file)):
         raise ParameterError(
-            "--peer-token-file holds a token of this server's own --tokens; expected one that the "
-            "other server made"
+            "--peer-token-file holds a token of this server's own --tokens (the other server makes "
+            "its peer token)"
         )
     check_ledger(ledger)
     trusted = _address(proxy)
@@ -113,5 +113,5 @@ def _batches(files: list[Path]) -> list[Batch]:
 
     batches = [read_batch(file) for file in files]
     if len({one.name for one in batches}) < len(batches):
-        raise ParameterError("--batch gives two batches of one name; expected each name once")
+        raise ParameterError("--batch gives two batches of one name (leave one out)")
     return batches

@@ -30,8 +30,8 @@ def check_ledger(path: Path) -> None:
     with Ledger(path) as ledger:
         if ledger.relation != "replace":
             raise LedgerError(
-                f"the ledger {str(path)!r} is for {ledger.relation!r}; expected one for 'replace' "
-                "(nolook ledger create --relation replace)"
+                f"the ledger {str(path)!r} is for {ledger.relation!r}; expected 'replace' (nolook "
+                "ledger create --relation replace)"
             )
 
 

@@ -85,7 +85,7 @@ def keyed_gaussian(shares: Shares, sensitivity: float, mu: float, key: bytes) ->
     """
     sigma = noise_scale(sensitivity, mu, "mu")
     if sigma > LARGEST_INT64_SCALE:
-        raise ParameterError(f"mu is {mu!r}, too small for any noise; expected a larger budget")
+        raise ParameterError(f"mu is {mu!r}, too small for any noise (use a larger budget)")
     noise = rounded_gaussian(sigma, len(shares), KeyedSource(key, b""))
     noisy: Shares = shares + noise.view(np.uint64)
     return noisy

@@ -1,0 +1,78 @@
+"""Sentences are templates: plain text, strict about what they are given, each one reached."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from nolook.report import sentences
+from nolook.report.findings import Name
+from nolook.report.sentences import phrase, sentence
+from tests.report.golden_pages import REACHED, content
+
+FOLDER = Path(sentences.__file__).parent / "templates/sentences"
+#: What no stored page says.
+ELSEWHERE = {
+    ("model.chosen_columns", "No column was chosen."): {"names": []},
+    ("model.predictions", "Predictions of y stay at or below 3."): {
+        "family": "linear", "target": Name("y"), "low": None, "high": 3.0,
+    },
+    ("model.predictions", "Predictions of y stay at or above -1.5."): {
+        "family": "linear", "target": Name("y"), "low": -1.5, "high": None,
+    },
+    ("model.exposure", "days did not stand out from the noise: every exposure counts as 1."): {
+        "column": Name("days"), "low": 1.0, "high": 1.0,
+    },
+}  # fmt: skip
+
+
+def macros():
+    """Every macro: file and name."""
+    for path in sorted(FOLDER.glob("*.jinja")):
+        module = sentences._environment().get_template(path.name).module
+        yield from (
+            (path.stem, name) for name in vars(module) if callable(getattr(module, name, None))
+        )
+
+
+def test_a_page_reaches_every_sentence():
+    content()
+    said = {tuple(place.split(".")) for place, _ in ELSEWHERE}
+    assert sorted(set(macros()) - REACHED - said) == []
+    assert len(set(macros())) > 40
+
+
+@pytest.mark.parametrize(("place", "words"), ELSEWHERE)
+def test_a_sentence_that_no_page_has(place, words):
+    assert phrase(place, **ELSEWHERE[place, words]) == words
+
+
+def test_what_a_sentence_is_not_given_is_an_error():
+    with pytest.raises(UndefinedError, match="median"):
+        sentence("model.failed", one="row")
+    with pytest.raises(TypeError, match="other"):
+        sentence("model.failed", one="row", median=1.0, other=2)
+
+
+@pytest.mark.parametrize("value", [1.5, None, True, object()])
+def test_only_text_and_whole_numbers_are_shown_as_they_are(value):
+    with pytest.raises(TypeError, match="in a sentence"):
+        sentence("model.other_values", column=value)
+
+
+def test_names_are_pieces_of_their_own_and_nothing_in_them_changes():
+    name = Name("a  {{ b }}\n<i> ")
+    said = sentence("model.other_values", column=name)
+    assert said == ("all other values of ", name)
+    assert isinstance(said[1], Name)
+    assert sentence("model.other_values", column="x  y") == "all other values of x  y"
+
+
+def test_a_macro_that_calls_another_keeps_its_names_apart():
+    said = sentence(
+        "model.picture_caption", family="count", target=Name("y"), omitted=None, legend=""
+    )
+    assert said[0] == "The horizontal axis is the change in the logarithm of the mean of "
+    assert isinstance(said[1], Name)
