@@ -134,7 +134,7 @@ REFUSED = {
         ("-t cost -x cost", "--exclude names the target", "(leave it out there)"),
         ("-t cost -p 1", "--positive is given, but 'cost'", "leave it out"),
         ("-t smoker -p yes", "is a boolean already", "leave it out"),
-        ("-t cost -s other.toml", "has number there", "another type in"),
+        ("-t cost -s other.toml", "has number there", "change the type in"),
         ("-t cost --missing mean", "--missing is 'mean'", "'drop-row'"),
         ("-t cost -x city,born,died --select 3", "--select is 3", "fewer than"),
     ],

@@ -57,7 +57,7 @@ def test_a_model_of_too_few_rows_is_a_constant_and_says_so(here, cli, more):
     assert (page.unbalanced, page.outside) == ([], [])
     printed = " ".join(done.out.split())
     for text in (page.text, printed):
-        assert "There is no regression: the target did not stand out from the noise." in text
+        assert "There is no regression: the target did not stand out from the noise, since" in text
         assert "The budget is spent in full." in text
         assert [word for word in NUMBERS_OF_A_MODEL if word in text] == []
 

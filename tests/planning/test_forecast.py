@@ -127,7 +127,7 @@ def test_what_was_not_simulated_is_not_known(shape):
     ],
 )
 def test_parameters_out_of_range_are_refused(wrong):
-    with pytest.raises(ParameterError, match="expected"):
+    with pytest.raises(ParameterError, match=r"expected|leave it out"):
         nolook.plan(**{"rows": 1_000} | wrong)
 
 

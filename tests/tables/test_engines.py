@@ -162,7 +162,7 @@ def edited(answers):
 def test_other_rows_in_a_later_pass_are_refused_and_stay_charged(path, tmp_path):
     ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
     table = elsewhere(opened(path), changing(edited))
-    with pytest.raises(TableError, match="the rows of .* changed between two passes"):
+    with pytest.raises(TableError, match=r"the rows of .* changed between two passes"):
         charged(table, ledger)
     assert ledger.spent.epsilon == 1.0
 
@@ -413,7 +413,7 @@ def test_pieces_that_are_lost_in_a_later_pass_are_refused(path):
 
     table = elsewhere(of_units(path, "id"), reorder=losing)
     table.fold(Histograms(row_counts))
-    with pytest.raises(TableError, match="the rows of .* changed between two passes"):
+    with pytest.raises(TableError, match=r"the rows of .* changed between two passes"):
         table.fold(Histograms(row_counts))
 
 

@@ -382,7 +382,7 @@ def test_a_frame_that_is_drawn_anew_in_each_pass_is_refused(frame):
     plain = frame.select("a", "score", "y")
     table = read_table(plain.mapInArrow(redrawn, plain.schema), "y", features=["a", "score"])
     table.fold(Histograms(row_counts))
-    with pytest.raises(TableError, match="the rows of .* changed between two passes"):
+    with pytest.raises(TableError, match=r"the rows of .* changed between two passes"):
         table.fold(Histograms(row_counts))
 
 

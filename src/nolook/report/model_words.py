@@ -235,7 +235,7 @@ class LinearWords:
 class RatioWords(LinearWords):
     """What is said of a model whose coefficients are logarithms of ratios."""
 
-    usual_effect = None
+    usual_effect: ClassVar[float | None] = None
 
     def last_cell(self, one: Coefficient) -> str:
         """Return what a unit of a column multiplies by, and its interval if known."""

@@ -37,6 +37,8 @@ class _Value(str):
 
 
 def _given(value: object) -> object:
+    if isinstance(value, tuple):  # of another macro
+        return tuple(map(_given, value))
     return _Value(value) if type(value) is str else value
 
 
@@ -51,14 +53,15 @@ class _Sentences(NativeEnvironment):
             for piece in value if isinstance(value, tuple) else (value,):
                 if isinstance(piece, bool) or not isinstance(piece, str | int):
                     raise TypeError(f"{type(piece).__name__} in a sentence; expected a string")
-                text = re.sub(r"\s+", " ", piece) if type(piece) is str else piece
+                text = piece if isinstance(piece, str) else str(piece)
                 last = pieces[-1] if pieces else " "
-                if type(piece) is str and last.endswith(" "):
-                    text = text.lstrip()
+                if type(piece) is str:
+                    text = re.sub(r"\s+", " ", piece)
+                    text = text.lstrip() if last.endswith(" ") else text
                 if pieces and not isinstance(text, Name) and not isinstance(last, Name):
                     pieces[-1] = f"{last}{text}"
                 elif text != "":
-                    pieces.append(text if isinstance(text, Name) else str(text))
+                    pieces.append(text)
         if pieces and not isinstance(pieces[-1], Name):
             pieces[-1] = pieces[-1].rstrip()
         kept = tuple(piece for piece in pieces if piece)
