@@ -485,7 +485,7 @@ def test_a_ledger_belongs_to_its_thread_and_its_process(path, monkeypatch):
             pool.submit(lambda: ledger.spent).result()
         with monkeypatch.context() as patched:
             patched.setattr("os.getpid", lambda: -1)
-            with pytest.raises(LedgerError, match="each process"):
+            with pytest.raises(LedgerError, match="opened by the parent process"):
                 ledger.reserve(Budget(0.1), **ADD_REMOVE)
     with pytest.raises(LedgerError, match="closed"):
         ledger.history()

@@ -97,7 +97,7 @@ def test_the_first_charge_that_stays_decides_what_a_ledger_protects(path):
         assert ledger.unit == other.unit == PATIENTS
         before = other.spent
         for details in (protecting("row"), protecting(Unit("household").in_words()), None):
-            with pytest.raises(LedgerError, match="expected the same for all") as refused:
+            with pytest.raises(LedgerError, match="create a ledger for each") as refused:
                 other.reserve(Budget(0.1), **ADD_REMOVE, details=details)
             assert "\n" not in str(refused.value)
         with pytest.raises(LedgerError, match="protects a row"):
@@ -117,7 +117,7 @@ def test_units_whose_names_look_alike_are_told_apart(path, names):
     with make(path) as ledger:
         ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting(first))
         assert ledger.unit == first
-        with pytest.raises(LedgerError, match="expected the same"):
+        with pytest.raises(LedgerError, match="create a ledger for each"):
             ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting(second))
 
 

@@ -52,7 +52,7 @@ def refusal(source: object, **options: object) -> str:
     message = str(caught.value)
     assert "\n" not in message
     assert PERSON not in message
-    assert ";" in message or message.endswith("?)")  # says what to do or what may have happened
+    assert ";" in message or message.endswith(")")  # says what to do or what may have happened
     return message
 
 

@@ -216,7 +216,7 @@ def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
 def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]]) -> Listing:
     """Return files as a listing, with what the names of their folders give."""
     if not files:
-        raise TableError(f"{name} has no file of a table")
+        raise TableError(f"{name} has no file of a table (check the path or the pattern)")
     _check_few(name, len(files))
     _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
