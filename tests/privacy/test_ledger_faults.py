@@ -420,7 +420,7 @@ def test_another_kind_of_file_is_refused_while_open(folder, change, reads):
         with closing(sqlite3.connect(path, isolation_level=None)) as side:
             side.execute(change)
             for _ in range(2):
-                with pytest.raises(LedgerError, match="damaged|version"):
+                with pytest.raises(LedgerError, match=r"damaged|version"):
                     _ = ledger.remaining if reads else ledger.reserve(Budget(0.2), **TEST)
             assert side.execute("SELECT count(*) FROM release").fetchone() == (1,)
 
