@@ -162,7 +162,7 @@ def combinations():
             table, rest = divmod(i, others)
             turn = rest == (0 if name in REPLACES else (5 * table + 7 * n) % others)
             turn &= "-" not in name or table % 3 == n % 3
-            for epsilon in (30.0, 0.3):
+            for epsilon in (30.0, 0.3) if turn or more == "far out" else (30.0,):
                 daily = turn and (epsilon > 1.0 or case == "ordinary")
                 yield daily, (name, case, more, unit, epsilon)
 
