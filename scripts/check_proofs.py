@@ -7,14 +7,18 @@ A proof is a Markdown file beside its code with a table of the functions and cla
     | `gaussian.py: gaussian_release` | `0123456789abcdef` |
     | `../estimators/ecdf.py: ECDF.plan` | `0123456789abcdef` |
 
-A digest covers what the function does, and whatever of its own file it reaches: functions, classes,
-constants, and what the names it imports stand for. Comments, docstrings, annotations of parameters
-and layout do not count. In privacy, statistics and whatever else releases, each function, class
-and constant has to be named by a proof or reached from one that is.
+A row names a function, class or constant, or a whole file (`../errors.py`). Its digest covers what
+they do and whatever they reach: in their own file, and by imports in every other file of the
+package, up to what another proof names. That is read there, and this proof rests on it. Comments,
+docstrings, annotations of parameters and layout do not count. In privacy, statistics and whatever
+else releases, each function, class and constant has to be named by a proof or reached from one
+that is.
 
-`python scripts/check_proofs.py` fails otherwise. Read the proof against the changed code, correct
-it, then renew its digests with `python scripts/check_proofs.py --stamp PROOF.md`. A stamp says that
-the proof was read: name only those that were.
+`python scripts/check_proofs.py` fails otherwise, and names the definitions that changed since the
+proof's last commit. Read the proof against the changed code, correct it, then renew its digests
+with `python scripts/check_proofs.py --stamp PROOF.md`. A stamp says that the proof was read: name
+only those that were. `--who 'src/nolook/_unit.py: Unit'` lists the proofs that a definition
+concerns.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import os
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -94,13 +100,15 @@ class Module:
     def __init__(self, text: str) -> None:
         self.nodes: dict[str, list[ast.stmt]] = defaultdict(list)
         self.imported: dict[str, str] = {}
+        self.typed: dict[str, str] = {}  # imported for the checker of types alone
         loose: list[ast.stmt] = []
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                for one in node.names:
-                    name = one.asname or one.name.partition(".")[0]
-                    self.imported[name] = f"{getattr(node, 'module', '')}:{one.name}"
-            elif not self._define(node) and not idle(node):
+                self.imported |= imports_of(node)
+            elif idle(node):
+                for one in getattr(node, "body", []):
+                    self.typed |= imports_of(one)
+            elif not self._define(node):
                 loose.append(node)
         # What else runs when the file is imported may change any definition.
         self.loose = written([Bare().visit(deepcopy(node)) for node in loose])
@@ -119,41 +127,167 @@ class Module:
         left = {name}
         while left:
             found.add(one := left.pop())
-            left |= self._used(one) - found
+            left |= self.used(one)[0] - found
         return found
 
-    def _used(self, name: str) -> set[str]:
+    @cache  # noqa: B019 -- a module lives as long as the script
+    def used(self, name: str) -> tuple[set[str], set[str]]:
+        """Return what a definition uses itself: of this file, and as `module:name` of others."""
         owners = self._with_bases(name.rpartition(".")[0])
-        used = set()
+        used, others = set(), set()
         for node in (part for one in self.nodes[name] for part in ast.walk(one)):
             if isinstance(node, ast.Name):
                 used.add(node.id)
+                others.add(self.imported.get(node.id) or self.typed.get(node.id, ""))
             elif isinstance(node, ast.Attribute):
                 used |= {f"{owner}.{node.attr}" for owner in owners}
-        return used & self.nodes.keys()
+                if home := self.imported.get(ast.unparse(node.value)):
+                    others.add(f"{home.strip(':').replace(':', '.')}:{node.attr}")
+        return used & self.nodes.keys(), others - {""}
 
     def _with_bases(self, owner: str) -> list[str]:
         """Return a class and those of its bases that are in this file."""
         bases = [base for node in self.nodes.get(owner, []) for base in getattr(node, "bases", [])]
         return [owner, *(one for base in bases for one in self._with_bases(ast.unparse(base)))]
 
-    def digest(self, name: str) -> str:
-        """Return a digest of a definition and of all that it reaches in this file."""
-        texts = [self.loose]
-        for one in sorted(self.reached(name)):
-            bare = [Bare().visit(deepcopy(node)) for node in self.nodes[one]]
-            names = {part.id for node in bare for part in ast.walk(node) if hasattr(part, "id")}
-            imports = sorted(f"{it}={self.imported[it]}" for it in names & self.imported.keys())
-            texts += [one, *imports, written(bare)]
-        return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+    @cache  # noqa: B019 -- as above
+    def text(self, name: str) -> str:
+        """Return what one definition says, and what the names it imports stand for."""
+        bare = [Bare().visit(deepcopy(node)) for node in self.nodes.get(name, [])]
+        names = {part.id for node in bare for part in ast.walk(node) if hasattr(part, "id")}
+        imports = sorted(f"{it}={self.imported[it]}" for it in names & self.imported.keys())
+        return "\n".join([name, *imports, written(bare)])
 
 
+def imports_of(node: ast.stmt) -> dict[str, str]:
+    """Return what a statement imports, as `module:name` by the name it gets."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return {}
+    home = f"{getattr(node, 'module', '')}:"
+    return {one.asname or one.name.partition(".")[0]: home + one.name for one in node.names}
+
+
+#: A file, and a name in it.
+Definition = tuple[Path, str]
 parsed = cache(Module)
 
 
 def module(path: Path) -> Module:
     """Return a file's definitions."""
     return parsed(path.read_text(encoding="utf-8"))
+
+
+class Proofs:
+    """All proofs below some folders, each the root of the package of its name."""
+
+    def __init__(self, roots: list[Path]) -> None:
+        self.roots = {root.name: root.resolve() for root in roots}
+        self.found: list[str] = []  # rows that are wrong
+        #: Of each proof, its rows: what they name, in which words, and their digest.
+        self.rows: dict[Path, list[tuple[list[Definition], str, str]]] = {}
+        for proof in (path for root in roots for path in sorted(root.rglob("*.md"))):
+            rows = ROW.finditer(proof.read_text(encoding="utf-8"))
+            self.rows[proof] = [named for row in rows if (named := self._named(proof, row))]
+        #: What the proofs name, and what that uses in its own file.
+        self.covered = {
+            (path, one)
+            for rows in self.rows.values()
+            for named, _, _ in rows
+            for path, name in named
+            for one in module(path).reached(name)
+        }
+
+    def _named(self, proof: Path, row: re.Match[str]) -> tuple[list[Definition], str, str] | None:
+        named = definitions(proof, row)
+        if isinstance(named, str):
+            self.found.append(f"{shown(proof)}: {named}")
+            return None
+        name = f"{row['name']} of {row['source']}" if row["name"] else row["source"]
+        return named, name, row["digest"]
+
+    def _imported(self, imported: str) -> Definition | None:
+        """Return where a definition of these packages is that a file imports as `module:name`."""
+        home, _, name = imported.partition(":")
+        first, *rest = home.split(".")
+        if first not in self.roots:
+            return None
+        place = self.roots[first].joinpath(*rest)
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                again = module(path).imported.get(name, imported)
+                if name in module(path).nodes:
+                    return path, name
+                return None if again == imported else self._imported(again)
+        return None
+
+    def reached(self, named: list[Definition]) -> tuple[set[Definition], set[Definition]]:
+        """Return what a row's digest covers, and what of other files it takes from their proofs.
+
+        The digest covers all that its definitions reach, in whatever file of these packages, up to
+        what another file's proof names: that is read there.
+        """
+        found: set[Definition] = set()
+        taken: set[Definition] = set()
+        left = set(named)
+        while left:
+            found.add(one := left.pop())
+            own, others = module(one[0]).used(one[1])
+            uses = {(one[0], name) for name in own} | {self._imported(name) for name in others}
+            for other in uses - found - {None}:
+                elsewhere = other[0] != named[0][0] and other in self.covered
+                (taken if elsewhere else left).add(other)
+        return found, taken
+
+    def digest(self, named: list[Definition]) -> str:
+        """Return a digest of what a row names, and of all that this reaches."""
+        found, _ = self.reached(named)
+        home = named[0][0]
+        texts = [module(home).loose]
+        for path, name in sorted(found, key=lambda one: (one[0] != home, shown(one[0]), one[1])):
+            # As if it stood in the same file, but for what runs when its own is imported.
+            texts += [module(path).loose] * (path != home) + [module(path).text(name)]
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+    def that_reach(self, words: str) -> Iterator[str]:
+        """Yield the proofs to read again when a definition changes, and those that rest on them."""
+        for proof, rows in self.rows.items():
+            reached = [self.reached(named) for named, _, _ in rows]
+            for place, why in enumerate(("covers it", "rests on the proof of it")):
+                if any(words == called(one) for two in reached for one in two[place]):
+                    yield f"{shown(proof)} {why}"
+                    break
+
+
+def definitions(proof: Path, row: re.Match[str]) -> list[Definition] | str:
+    """Return what a row of a proof names, a whole file's definitions perhaps; or what is wrong."""
+    source, name = (proof.parent / row["source"]).resolve(), row["name"]
+    if not source.is_file():
+        return f"there is no {row['source']}"
+    if name and name not in module(source).nodes:
+        return f"{row['source']} has no {name}"
+    names = [name] if name else sorted(module(source).top)
+    return [(source, one) for one in names] or f"{row['source']} defines nothing"
+
+
+def called(one: Definition) -> str:
+    """Return a definition as a message names it."""
+    return f"{shown(one[0])}: {one[1]}"
+
+
+def changed(proof: Path, reached: set[Definition]) -> list[str]:
+    """Return which definitions differ from those of the commit that last changed a proof."""
+
+    def git(*words: str) -> str:
+        run = subprocess.run(["git", *words], cwd=proof.parent, capture_output=True, check=False)
+        return run.stdout.decode()
+
+    found = []
+    commit = git("log", "-1", "--format=%H", "--", proof.name).strip()
+    for path in sorted({path for path, _ in reached}) if commit else []:
+        before = parsed(git("show", f"{commit}:./{os.path.relpath(path, proof.parent)}"))
+        names = sorted(name for place, name in reached if place == path)
+        found += [called((path, it)) for it in names if module(path).text(it) != before.text(it)]
+    return found
 
 
 def must_be_proved(root: Path) -> Iterator[Path]:
@@ -173,26 +307,20 @@ def must_be_proved(root: Path) -> Iterator[Path]:
 
 def problems(roots: list[Path]) -> list[str]:
     """Return what is wrong, one line each."""
-    found = []
-    proved = defaultdict(set)
-    for proof in (path for root in roots for path in sorted(root.rglob("*.md"))):
-        stale = defaultdict(list)
-        for row in ROW.finditer(proof.read_text(encoding="utf-8")):
-            source, name = (proof.parent / row["source"]).resolve(), row["name"]
-            if not source.is_file():
-                found.append(f"{shown(proof)}: there is no {row['source']}")
-            elif name not in module(source).nodes:
-                wrong = f"{row['source']} has no {name}" if name else f"{row[0]} names no function"
-                found.append(f"{shown(proof)}: {wrong}")
-            else:
-                proved[source] |= module(source).reached(name)
-                if module(source).digest(name) != row["digest"]:
-                    stale[row["source"]].append(name)
-        for source, names in stale.items():
-            changed = f"{', '.join(names)} of {source}, or what that uses there"
-            found.append(f"{shown(proof)}: {changed}, changed since this was read")
+    proofs = Proofs(roots)
+    found = proofs.found
+    for proof, rows in proofs.rows.items():
+        stale = [(named, name) for named, name, old in rows if proofs.digest(named) != old]
+        if stale:
+            reached = set().union(*(proofs.reached(named)[0] for named, _ in stale))
+            names = ", ".join(name for _, name in stale)
+            cause = f" ({', '.join(causes)})" if (causes := changed(proof, reached)) else ""
+            found.append(
+                f"{shown(proof)}: {names}, or what that uses, changed since this was read{cause}"
+            )
     for path in (path for root in roots for path in must_be_proved(root)):
-        if missing := sorted(module(path.resolve()).top - proved[path.resolve()]):
+        proved = {name for place, name in proofs.covered if place == path.resolve()}
+        if missing := sorted(module(path.resolve()).top - proved):
             found.append(f"{shown(path)}: no proof names {', '.join(missing)}")
     return found
 
@@ -203,15 +331,16 @@ def shown(path: Path) -> str:
     return str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path)
 
 
-def stamp(proofs: list[Path]) -> None:
+def stamp(stamped: list[Path], roots: list[Path]) -> None:
     """Write the present digests into these proofs."""
-    for proof in proofs:
+    proofs = Proofs(roots)
+    for proof in stamped:
 
-        def renewed(row: re.Match[str], folder: Path = proof.parent) -> str:
-            source, name = (folder / row["source"]).resolve(), row["name"]
-            if not source.is_file() or name not in module(source).nodes:
+        def renewed(row: re.Match[str], proof: Path = proof) -> str:
+            named = definitions(proof, row)
+            if isinstance(named, str):
                 return row[0]
-            return f"| `{row['source']}: {name}` | `{module(source).digest(name)}` |"
+            return f"{row[0].rpartition(' | ')[0]} | `{proofs.digest(named)}` |"
 
         old = proof.read_text(encoding="utf-8")
         new = ROW.sub(renewed, old)
@@ -223,9 +352,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Check; with --stamp renew the digests of the proofs named first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stamp", nargs="+", type=Path, default=[], metavar="PROOF")
+    parser.add_argument("--who", metavar="'FILE: NAME'", help="list the proofs that reach this")
     parser.add_argument("--roots", nargs="+", type=Path, default=ROOTS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    stamp(options.stamp)
+    if options.who:
+        print(*Proofs(options.roots).that_reach(options.who), sep="\n")
+        return 0
+    stamp(options.stamp, options.roots)
     found = problems(options.roots)
     for line in found:
         print(line, file=sys.stderr)

@@ -13,7 +13,9 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import tempfile
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -374,6 +376,53 @@ def test_an_older_copy_put_back_while_open_is_refused(folder, how, reads):
             with pytest.raises(LedgerError, match=r"older copy|replaced|damaged") as caught:
                 ledger.reserve(Budget(0.7), **TEST)
             assert not isinstance(caught.value, BudgetExceededError)
+
+
+@pytest.mark.parametrize("others", [0, 1, 2], ids=["alone", "as many changes", "more changes"])
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_older_copy_is_refused_right_after_the_charge_that_it_lacks(folder, others, reads):
+    path, copy = with_older_copy(folder)
+    with Ledger(path) as ledger:
+        ledger.reserve(Budget(0.7), **TEST)
+        shutil.copyfile(copy, path)
+        for _ in range(others):
+            with Ledger(path) as other:  # a connection of its own, as another process has
+                other.reserve(Budget(0.1), **TEST)
+        with pytest.raises(LedgerError, match="older copy"):
+            _ = ledger.remaining if reads else ledger.reserve(Budget(0.2), **TEST)
+    assert len(seen(path)[3]) == others
+
+
+def test_charges_of_others_are_no_older_copy(folder):
+    path, _ = with_older_copy(folder)
+    with Ledger(path) as ledger:
+        for number in range(1, 4):
+            ledger.reserve(Budget(0.1), **TEST).complete()
+            with Ledger(path) as other:
+                other.reserve(Budget(0.1), **TEST).refund("stopped")
+            assert len(ledger.history()) == 2 * number
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "PRAGMA journal_mode = wal",
+        "PRAGMA user_version = 2",
+        "CREATE TRIGGER t AFTER INSERT ON release BEGIN DELETE FROM release; END",
+        "CREATE TABLE other (id)",
+    ],
+)
+@pytest.mark.parametrize("reads", [True, False])
+def test_another_kind_of_file_is_refused_while_open(folder, change, reads):
+    path, _ = with_older_copy(folder)
+    with Ledger(path) as ledger:
+        ledger.reserve(Budget(0.5), **TEST)
+        with closing(sqlite3.connect(path, isolation_level=None)) as side:
+            side.execute(change)
+            for _ in range(2):
+                with pytest.raises(LedgerError, match=r"damaged|version"):
+                    _ = ledger.remaining if reads else ledger.reserve(Budget(0.2), **TEST)
+            assert side.execute("SELECT count(*) FROM release").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("how", ["removed", "renamed", "replaced", "link turned"])

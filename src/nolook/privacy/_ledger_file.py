@@ -73,6 +73,16 @@ class Contents(NamedTuple):
     releases: list[tuple[Any, ...]]
     changes: int
 
+    def continues(self, seen: Contents) -> bool:
+        """Return whether the file that said `seen` may say this later: nothing was lost."""
+        kept = zip(seen.releases, self.releases, strict=False)
+        return (
+            self.terms == seen.terms
+            and self.changes >= seen.changes
+            and len(self.releases) >= len(seen.releases)
+            and all(before[:6] == after[:6] for before, after in kept)
+        )
+
 
 class LedgerFile:
     """An open ledger's file."""
@@ -80,13 +90,12 @@ class LedgerFile:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._owner = os.getpid()
-        self._changes = 0
+        self._seen: Contents | None = None
         self._identity = _identity(place)
         self.database = sqlite3.connect(
             f"{place.resolve().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
         )
         try:
-            _check_format(self.database, place)
             # A commit returns once it and the removal of its journal are on disk.
             self.database.execute("PRAGMA synchronous = EXTRA")
             self._check_in_place()
@@ -99,7 +108,8 @@ class LedgerFile:
         """Give what the file says at one moment."""
         self._check_owner()
         with one_line_errors(self._place), _transaction(self.database, "DEFERRED"):
-            yield self._contents()
+            self._seen = self._contents()
+            yield self._seen
 
     @contextmanager
     def writing(self) -> Iterator[Contents]:
@@ -110,9 +120,11 @@ class LedgerFile:
         self._check_owner()
         with one_line_errors(self._place):
             with _transaction(self.database, "IMMEDIATE"):
-                contents = self._contents()
-                yield contents
+                self._seen = self._contents()
+                yield self._seen
                 _seal(self.database)
+                written = self._contents()
+            self._seen = written
             self._check_in_place()
 
     def close(self) -> None:
@@ -129,14 +141,14 @@ class LedgerFile:
 
     def _contents(self) -> Contents:
         self._check_in_place()
+        _check_format(self.database, self._place)
         contents = _read(self.database)
         if contents is None:
             raise LedgerError(f"{str(self._place)!r} is damaged (restore a copy)")
-        if contents.changes < self._changes:
+        if self._seen is not None and not contents.continues(self._seen):
             raise LedgerError(
                 f"{str(self._place)!r} is an older copy (use the file with every release)"
             )
-        self._changes = contents.changes
         return contents
 
     def _check_in_place(self) -> None:
@@ -200,6 +212,9 @@ def _check_format(database: sqlite3.Connection, place: Path) -> None:
 def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
     """Run the block in a transaction; all of its changes are kept, or none."""
     try:
+        # SQLite takes a file whose counter is that of the last transaction for unchanged: without
+        # its cache, a copy that was put back and written to by another process is read anew.
+        database.execute("PRAGMA shrink_memory")
         database.execute(f"BEGIN {kind}")
         yield
         database.execute("COMMIT")
