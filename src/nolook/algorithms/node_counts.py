@@ -37,6 +37,7 @@ __all__ = [
     "Weighing",
     "event_for_rows",
     "noise_kind",
+    "noisy_counts",
     "pooled",
     "release_forests",
 ]
@@ -144,6 +145,28 @@ class NoisyForest:
         return PrivateDistribution(points, counts, possible, noise)
 
 
+def noisy_counts(
+    exact: NDArray[np.int64],
+    event: CountEvent,
+    sensitivities: tuple[float, float],
+    source: ByteSource,
+    whole: int = 1,
+) -> tuple[Vector, float]:
+    """Release numbers in units of 1/whole; return them in rows, and the variance of their noise.
+
+    Guarantee: costs the event, if the sensitivities bound the change in L1 and in L2, in rows.
+    `whole` is a power of two.
+    """
+    l1, l2 = (whole * each for each in sensitivities)
+    if isinstance(event, GaussianEvent):
+        noisy = gaussian_release(exact, l2, event.mu, source)
+        variance = gaussian_variance(l2, event.mu)
+    else:
+        noisy = laplace_release(exact, l1, event.epsilon, source)
+        variance = laplace_variance(l1, event.epsilon)
+    return noisy.astype(np.float64) / whole, variance / whole**2
+
+
 def release_forests(
     cells: Sequence[NDArray[np.int64]],
     event: CountEvent,
@@ -166,16 +189,10 @@ def release_forests(
     forests = [best_forest(len(each), kind, shares=shares) for each in cells]
     pairs = zip(cells, forests, strict=True)
     counts = np.concatenate([block_counts(each, forest.lengths) for each, forest in pairs])
-    if isinstance(event, GaussianEvent):
-        length = whole * node_counts_l2_sensitivity(sensitivity)
-        noisy = gaussian_release(counts, length, event.mu, source)
-        variance = gaussian_variance(length, event.mu)
-    else:
-        noisy = laplace_release(counts, whole * sensitivity, event.epsilon, source)
-        variance = laplace_variance(whole * sensitivity, event.epsilon)
+    sensitivities = sensitivity, node_counts_l2_sensitivity(sensitivity)
+    noisy, variance = noisy_counts(counts, event, sensitivities, source, whole)
     ends = np.cumsum([forest.blocks for forest in forests])[:-1]
-    parts = np.split(noisy.astype(np.float64) / whole, ends)
-    variance /= whole**2
+    parts = np.split(noisy, ends)
     return [NoisyForest(*pair, variance) for pair in zip(forests, parts, strict=True)]
 
 

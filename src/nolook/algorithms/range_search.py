@@ -27,9 +27,18 @@ from nolook.statistics.histograms import Count, Histograms
 from nolook.tables.folding import Mapped, Rows
 from nolook.tables.table import Weights
 
-__all__ = ["FoundRange", "find_range", "range_events"]
+__all__ = [
+    "BINS",
+    "FirstLook",
+    "FoundRange",
+    "find_range",
+    "first_look",
+    "range_events",
+    "second_look",
+]
 
-_BINS = 48
+#: Bins of the second histogram, without those at either end.
+BINS = 48
 _MAGNITUDES = 2 / 3  # share of the first histogram: what it misses, the second cannot find
 _ROOM = 0.25  # on either side of a range, in its width, within the range of the first histogram
 _STEP = math.sqrt(2.0)  # between the numbers of rows that are tried in the end
@@ -44,6 +53,17 @@ class FoundRange:
 
     low: float
     high: float
+    rows: float
+    center: float  # near the mean
+    scale: float  # near the standard deviation; positive
+
+
+@frozen
+class FirstLook:
+    """The bins of the second histogram, and roughly how many rows there are."""
+
+    low: float
+    width: float
     rows: float
 
 
@@ -86,19 +106,34 @@ def find_range(
         return noisy, BinNoise(max(0.5, deviation), laplace=True)
 
     progress("magnitudes")
-    fit, number = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
+    first = first_look(*release(magnitude_counts, magnitudes.epsilon))
     progress("range")
-    # One of the bins is left free at either end.
-    width = (fit.high - fit.low) / (_BINS - 2)
-    low = fit.low - width
+    low, width = np.array([first.low]), np.array([first.width])
+    count = partial(linear_counts, low=low, width=width, bins=BINS)
+    return second_look(*release(count, places.epsilon), first)
 
-    count = partial(linear_counts, low=low, width=width, bins=_BINS)
-    found = read_linear(*release(count, places.epsilon), number)
+
+def first_look(counts: Counts, noise: BinNoise) -> FirstLook:
+    """Read the noisy counts of one column by magnitude, shape (1, bins)."""
+    fit, rows = _most_plausible(counts, noise)
+    # One of the bins is left free at either end.
+    width = (fit.high - fit.low) / (BINS - 2)
+    return FirstLook(float((fit.low - width)[0]), float(width[0]), rows)
+
+
+def second_look(counts: Counts, noise: BinNoise, first: FirstLook) -> FoundRange:
+    """Read the noisy counts of one column in equal bins, shape (1, bins)."""
+    found = read_linear(counts, noise, first.rows)
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)
-    first = np.maximum(found.low - room, np.minimum(found.low, 1.0))
-    last = np.minimum(found.high + room, np.maximum(found.high, _BINS - 1.0))
-    return FoundRange(float((low + first * width)[0]), float((low + last * width)[0]), number)
+    low = np.maximum(found.low - room, np.minimum(found.low, 1.0))
+    high = np.minimum(found.high + room, np.maximum(found.high, BINS - 1.0))
+    return FoundRange(
+        *(first.low + float(each[0]) * first.width for each in (low, high)),
+        rows=first.rows,
+        center=first.low + float(found.mean[0]) * first.width,
+        scale=float(found.deviation[0]) * first.width,
+    )
 
 
 def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weights]]:

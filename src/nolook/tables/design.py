@@ -30,6 +30,7 @@ __all__ = [
     "Missing",
     "delimiter_hint",
     "has_levels",
+    "known_levels",
     "plan",
     "unknown_column",
 ]
@@ -51,10 +52,13 @@ class Feature:
     name: str
     levels: Levels | None = None  # one number each but the first; None for a number itself
     indicated: bool = False  # another number tells where this one is missing
+    coded: bool = False  # one number for all levels: the place of the cell's among those declared
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
+        if self.coded:
+            return (self.name,)
         if self.levels is None:
             return (self.name, f"{self.name}={GAP}") if self.indicated else (self.name,)
         return tuple(
@@ -86,10 +90,23 @@ class Design:
         return tuple(name for feature in self.features for name in feature.names)
 
     @property
+    def code_labels(self) -> tuple[tuple[str, ...] | None, ...]:
+        """What the codes of each feature stand for, a missing value last; None for numbers."""
+        found: list[tuple[str, ...] | None] = []
+        for feature in self.features:
+            if feature.levels is not None:
+                found.append((*known_levels(feature.levels), OTHERS, GAP))
+            else:
+                found.append(("false", "true", GAP) if feature.name in self.booleans else None)
+        return tuple(found)
+
+    @property
     def binary(self) -> NDArray[np.bool_]:
         """Which numbers are 0 or 1 by declaration or type, the target last."""
         kinds = [
-            feature.levels is not None or feature.name in self.booleans or place > 0
+            (feature.levels is not None and not feature.coded)
+            or feature.name in self.booleans
+            or place > 0
             for feature in self.features
             for place, _ in enumerate(feature.names)
         ]
@@ -121,6 +138,9 @@ class Design:
                     if feature.indicated:
                         out[row] = ~np.isfinite(out[row - 1])
                         row += 1
+                elif feature.coded:
+                    out[row] = _codes(column, known_levels(feature.levels))
+                    row += 1
                 else:
                     row += _contrasts(column, feature.levels, out[row:])
             if self.target is not None:
@@ -375,13 +395,27 @@ def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  #
 
     The first level has no row. Null and undeclared cells are in the row of None, if it has one.
     """
-    known = [level for level in levels if level is not None]
-    cells = column.dictionary if pt.is_dictionary(column.type) else column
-    codes = pc.index_in(cells.cast(pa.large_string()), value_set=pa.array(known, pa.large_string()))
-    if pt.is_dictionary(column.type):
-        codes = codes.take(column.indices)
-    found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+    known = known_levels(levels)
+    codes = _codes(column, known)
+    found = np.where(np.isnan(codes), len(known), codes)
     for row, level in enumerate(levels[1:]):
-        wanted = -1 if level is None else known.index(level)
+        wanted = len(known) if level is None else known.index(level)
         np.equal(found, wanted, out=out[row], casting="unsafe")
     return len(levels) - 1
+
+
+def known_levels(levels: Levels) -> list[str]:
+    """Return the levels that are declared by name."""
+    return [level for level in levels if level is not None]
+
+
+def _codes(column: Any, known: list[str]) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the place of each cell among levels, after the last for others, NaN for null."""
+    cells = column.dictionary if pt.is_dictionary(column.type) else column
+    cells = cells.cast(pa.large_string())
+    codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string()))
+    codes = pc.if_else(cells.is_valid(), codes.fill_null(len(known)), None)
+    if pt.is_dictionary(column.type):
+        codes = codes.take(column.indices)
+    found: NDArray[np.float64] = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,460 @@
+"""Counts, means, shares and quantiles by groups of declared levels, without a range to guess.
+
+Every column of numbers is looked for as :mod:`range_search` does: by sign and power of two, then
+in equal bins. A histogram of the distances from the centre found there chooses the clip of its
+sums; its range is the grid of its quantiles. The proof is ``tabulation.md``.
+
+===========  ======================================================================
+name here    meaning
+===========  ======================================================================
+``center``   c, near a column's mean
+``clip``     T: values count as at most that far from c
+``moments``  sums of (1, t, t^2 - 1/2) by group, t = clip((x - c) / T, -1, 1)
+===========  ======================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.forest import Forest, best_forest
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
+from nolook.algorithms.node_counts import (
+    CountEvent,
+    NoisyForest,
+    Weighing,
+    event_for_rows,
+    noise_kind,
+    noisy_counts,
+)
+from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
+from nolook.kernels.forests import block_counts
+from nolook.kernels.group_totals import MOMENT_UNIT
+from nolook.kernels.histogram import linear_counts, magnitude_counts, threshold_counts
+from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent, Relation
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
+from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
+from nolook.statistics.group_totals import (
+    GroupCounts,
+    GroupedCells,
+    Grouping,
+    GroupMoments,
+    moments_l1_sensitivity,
+    moments_l2_sensitivity,
+)
+from nolook.statistics.histograms import Histograms
+from nolook.tables import Table
+from nolook.tables.folding import Together
+
+__all__ = [
+    "CELLS",
+    "ColumnSums",
+    "ColumnValues",
+    "Released",
+    "TabulationRelease",
+    "chosen_clip",
+    "tabulation",
+]
+
+#: Cells of the grid on which a column's quantiles are counted.
+CELLS = 2048
+
+#: What is released, as events call it.
+COUNTS, MAGNITUDES = "counts by group", "values by magnitude"
+RANGES, DISTANCES = "values over the range found", "distances from the centre"
+BLOCKS, SUMS = "counts of blocks by group", "sums by group"
+
+# The share of the budget for each time that a row is counted.
+_SHARES = {COUNTS: 0.5, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.15, SUMS: 2.0, BLOCKS: 2.0}
+_SMALLEST_SHARE = 2.0**-20
+# Edges of the distances from the centre, in scales: half octaves. One of them is the clip of a
+# column of which nothing stands out.
+_HALVES = np.arange(-10.0, 30.0, 0.5)
+_USUAL = 24
+_SURE = 4.5  # deviations of its noise by which a bin must stand out: a false one is far away
+
+Vector = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Weights = Integers | None
+
+
+@frozen(eq=False)
+class ColumnSums:
+    """The moments of one column by group."""
+
+    center: float
+    clip: float
+    #: The last axis holds the sums of 1, t and t^2 - 1/2, in rows; the variance is that of t.
+    moments: Margins
+    clipped: float  # how far clipping moves the mean of all rows, at most; infinite if unknown
+
+
+@frozen(eq=False)
+class ColumnValues:
+    """The values of one column, in cells of a grid, by group."""
+
+    points: Vector  # the last one stands for infinity
+    forest: Forest
+    blocks: Margins  # the last axis holds the counts of blocks
+
+    def of(self, dimensions: Dimensions, place: tuple[int, ...]) -> NoisyForest:
+        """Return the forest of one group of a margin."""
+        margin = self.blocks[dimensions]
+        return NoisyForest(self.forest, margin.values[place], margin.variance)
+
+
+@frozen(eq=False)
+class Released:
+    """What was released, by column where it is of one; counts are in rows."""
+
+    counts: Margins
+    sums: dict[int, ColumnSums]
+    values: dict[int, ColumnValues]
+    normal: bool  # whether the noise is Gaussian
+
+
+@frozen
+class TabulationRelease:
+    """Counts by groups, and moments and cells of columns of numbers by groups.
+
+    Guarantee: costs its events under the relation. No table raises.
+
+    Parameters
+    ----------
+    relation : {"add-remove", "replace"}
+    costs : tuple of PureEvent or GaussianEvent
+        Those of :data:`_NAMES` that are released, in this order.
+    counted : tuple of tuple of int
+        The tables of counts: the columns of each.
+    grouped : tuple of tuple of int
+        The tables by whose groups numbers are summed.
+    summed, spread : tuple of int
+        Columns of numbers whose moments, or cells, are released.
+    """
+
+    relation: Relation
+    costs: tuple[CountEvent, ...]
+    counted: tuple[Dimensions, ...]
+    grouped: tuple[Dimensions, ...]
+    summed: tuple[int, ...]
+    spread: tuple[int, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All columns of numbers."""
+        return tuple(sorted({*self.summed, *self.spread}))
+
+    @property
+    def progress_steps(self) -> int:
+        """How often the table is read."""
+        return 1 + 2 * bool(self.numbers) + bool(self.summed)
+
+    def events(self) -> tuple[CountEvent, ...]:
+        """State everything that will be released."""
+        return self.costs
+
+    def for_rows_per_unit(self, most: int) -> TabulationRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        costs = tuple(event_for_rows(each, most, self.relation) for each in self.costs)
+        return evolve(self, costs=costs)
+
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> Released:
+        """Release everything of a table whose first columns are codes, as `code_labels` says."""
+        run = _Run(self, table, source)
+        progress("counts")
+        counts, looks = run.counts()
+        values: dict[int, ColumnValues] = {}
+        sums: dict[int, ColumnSums] = {}
+        if self.numbers:
+            progress("ranges")
+            ranges = run.ranges(looks)
+            progress("cells")
+            clips, values = run.cells(ranges)
+            if self.summed:
+                progress("sums")
+                sums = run.sums(ranges, clips)
+        return Released(counts, sums, values, noise_kind(self.costs[0]) == "gaussian")
+
+
+class _Run:
+    """One run of a release: what its passes share."""
+
+    def __init__(self, release: TabulationRelease, table: Table, source: ByteSource) -> None:
+        self._release, self._table, self._source = release, table, source
+        self._cost = {each.name: each for each in release.costs}
+        self._whole = table.unit.weight_scale
+        self._grouped = self._groupings(release.grouped)
+
+    def _groupings(self, tables: Sequence[Dimensions]) -> list[Grouping]:
+        sizes = [len(labels or ()) for labels in self._table.code_labels]
+        return [Grouping(each, tuple(sizes[column] for column in each)) for each in tables]
+
+    def _noisy(self, name: str, exact: Integers, columns: int, whole: int) -> tuple[Vector, float]:
+        """Release counts of which a row changes one for each column (two under replacement)."""
+        changes = columns * cell_counts_sensitivity(self._release.relation)
+        sensitivities = changes, node_counts_l2_sensitivity(changes)
+        return noisy_counts(exact, self._cost[name], sensitivities, self._source, whole)
+
+    def _histograms(self, name: str, exact: Histograms, columns: int) -> tuple[Vector, BinNoise]:
+        counts = exact.value(self._table.n_columns)
+        noisy, variance = self._noisy(name, counts, columns, self._whole)
+        laplace = noise_kind(self._cost[name]) == "laplace"
+        # With hardly any noise, bins still differ from a shape by more than this.
+        return noisy, BinNoise(max(0.5, math.sqrt(variance)), laplace=laplace)
+
+    def counts(self) -> tuple[Margins, Histograms]:
+        """Count rows by groups, and numbers by magnitude, which are not released yet."""
+        release, groupings = self._release, self._groupings(self._release.counted)
+        exact = GroupCounts(groupings)
+        looks = Histograms(partial(_by_magnitude, release.numbers))
+        self._table.fold(Together(exact, *((looks,) * bool(release.numbers))))
+        # On a fine grid, so that noise does not come in whole rows.
+        fine = exact.value * (MOMENT_UNIT // self._whole)
+        noisy, variance = self._noisy(COUNTS, fine, len(groupings), MOMENT_UNIT)
+        total = None
+        if release.relation == "replace":
+            weighing = Weighing.of(self._table, "replace")
+            total = weighing.known_rows([exact.value[: groupings[0].groups]])
+        return margins(_tables(groupings, noisy, variance), total), looks
+
+    def ranges(self, exact: Histograms) -> dict[int, FoundRange]:
+        """Find where the numbers lie."""
+        numbers = self._release.numbers
+        noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
+        firsts = [first_look(noisy[place : place + 1], noise) for place in range(len(numbers))]
+        found = Histograms(partial(_over_range, numbers, firsts))
+        self._table.fold(found)
+        noisy, noise = self._histograms(RANGES, found, len(numbers))
+        return {
+            column: second_look(noisy[place : place + 1], noise, first)
+            for place, (column, first) in enumerate(zip(numbers, firsts, strict=True))
+        }
+
+    def cells(
+        self, ranges: dict[int, FoundRange]
+    ) -> tuple[list[tuple[float, float]], dict[int, ColumnValues]]:
+        """Count values in cells; choose the clips of sums, and say what these leave out."""
+        release = self._release
+        grids = [_grid(ranges[column]) for column in release.spread]
+        cells = GroupedCells(self._grouped, release.spread, CELLS, grids)
+        edges = [ranges[column].scale * np.exp2(_HALVES) for column in release.summed]
+        around = [ranges[column].center for column in release.summed]
+        far = Histograms(partial(_by_distance, release.summed, around, edges))
+        self._table.fold(Together(cells, *((far,) * bool(release.summed))))
+        clips: list[tuple[float, float]] = []
+        if release.summed:
+            noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
+            error = _sums_deviation(release, self._cost[SUMS])
+            error *= math.sqrt(max(each.groups for each in self._grouped))
+            pairs = zip(noisy, edges, strict=True)
+            clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
+        return clips, self._values(cells, grids) if release.spread else {}
+
+    def _values(
+        self, exact: GroupedCells, grids: Sequence[tuple[float, float]]
+    ) -> dict[int, ColumnValues]:
+        release, event = self._release, self._cost[BLOCKS]
+        forest = best_forest(CELLS, noise_kind(event), shares=True)
+        counts = exact.value.reshape(-1, CELLS)
+        blocks = np.concatenate([block_counts(each, forest.lengths) for each in counts])
+        columns = forest.levels * len(release.spread) * len(self._grouped)
+        noisy, variance = self._noisy(BLOCKS, blocks, columns, self._whole)
+        tables = _tables(self._grouped, noisy, variance, len(release.spread), forest.blocks)
+        found = margins(tables)
+        return {
+            column: ColumnValues(low + step * np.arange(CELLS), forest, _of_column(found, place))
+            for place, (column, (low, step)) in enumerate(zip(release.spread, grids, strict=True))
+        }
+
+    def sums(
+        self, ranges: dict[int, FoundRange], clips: Sequence[tuple[float, float]]
+    ) -> dict[int, ColumnSums]:
+        """Release the moments."""
+        release = self._release
+        centers = np.array([ranges[column].center for column in release.summed])
+        widths = np.array([clip for clip, _ in clips])
+        exact = GroupMoments(self._grouped, release.summed, centers, widths)
+        noisy, variance = noisy_counts(
+            self._table.fold(exact).value,
+            self._cost[SUMS],
+            _sums_sensitivities(release),
+            self._source,
+            MOMENT_UNIT,
+        )
+        found = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3))
+        return {
+            column: ColumnSums(
+                float(centers[place]), clip, _of_column(found, place, [4.0, 1.0, 4.0]), clipped
+            )
+            for place, (column, (clip, clipped)) in enumerate(
+                zip(release.summed, clips, strict=True)
+            )
+        }
+
+
+def _tables(
+    groupings: Sequence[Grouping], noisy: Vector, variance: float, *shape: int
+) -> list[NoisyTable]:
+    """Return noisy numbers as tables, each entry of them of a shape."""
+    each = math.prod(shape)
+    parts = np.split(noisy, np.cumsum([own.groups * each for own in groupings])[:-1])
+    return [
+        NoisyTable(own.columns, part.reshape(*own.sizes, *shape), variance)
+        for own, part in zip(groupings, parts, strict=True)
+    ]
+
+
+def _of_column(found: Margins, place: int, factors: Sequence[float] = (1.0,)) -> Margins:
+    """Return the margins of one of several columns, each number of its times a factor."""
+    return {
+        own: Margin(each.values[..., place, :] * factors, each.variance)
+        for own, each in found.items()
+    }
+
+
+def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
+    times = len(release.summed) * len(release.grouped)
+    return (
+        moments_l1_sensitivity(times, release.relation),
+        moments_l2_sensitivity(times, release.relation),
+    )
+
+
+def _sums_deviation(release: TabulationRelease, event: CountEvent) -> float:
+    """Return about the standard deviation of the noise of a sum of t, in rows."""
+    l1, l2 = _sums_sensitivities(release)
+    return l2 / event.mu if isinstance(event, GaussianEvent) else math.sqrt(2.0) * l1 / event.epsilon
+
+
+def _by_magnitude(numbers: Sequence[int], batch: Vector, weights: Weights) -> Integers:
+    chosen = batch[list(numbers)]
+    return _present(magnitude_counts(chosen, weights), -1, chosen, weights)
+
+
+def _over_range(
+    numbers: Sequence[int], looks: Sequence[FirstLook], batch: Vector, weights: Weights
+) -> Integers:
+    chosen = batch[list(numbers)]
+    low, width = np.array([[look.low, look.width] for look in looks]).T
+    counts = linear_counts(chosen, weights, low=low.copy(), width=width.copy(), bins=BINS)
+    return _present(counts, 0, chosen, weights)
+
+
+def _present(counts: Integers, place: int, chosen: Vector, weights: Weights) -> Integers:
+    """Take missing values out of the bin in which they were counted."""
+    absent = np.isnan(chosen)
+    counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights
+    return counts
+
+
+def _by_distance(
+    numbers: Sequence[int],
+    centers: Sequence[float],
+    edges: Sequence[Vector],
+    batch: Vector,
+    weights: Weights,
+) -> Integers:
+    counts = np.zeros((len(numbers), _HALVES.size + 1), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for own, column, center, ends in zip(counts, numbers, centers, edges, strict=True):
+            known = ~np.isnan(batch[column])
+            weighed = None if weights is None else weights[known]
+            own += threshold_counts(np.abs(batch[column][known] - center), ends, weighed)
+    return counts
+
+
+def chosen_clip(
+    counts: Vector, edges: Vector, noise: BinNoise, error: float
+) -> tuple[float, float]:
+    """Choose the clip at which noise and what is clipped balance; also bound the latter.
+
+    Parameters
+    ----------
+    counts : ndarray
+        Noisy counts of distances up to each edge, and beyond the last one.
+    edges : ndarray
+    noise : BinNoise
+    error : float
+        Standard deviation of the noise of a sum, in clips.
+
+    Returns
+    -------
+    clip, clipped : float
+        `clipped` is how far clipping may move the mean of all rows: all that lies beyond, as far
+        out as the last bin that stands out from the noise.
+    """
+    (least,) = noise.surely(np.array([1]), _SURE)
+    shown = np.flatnonzero(counts[:-1] > least)
+    if counts[-1] > least or not shown.size:
+        far = int(counts[-1] > least)
+        return float(edges[-1] if far else edges[_USUAL]), math.inf if far else 0.0
+    last = int(shown[-1]) + 1
+    ends, beyond = edges[:last], np.append(counts[1:last], 0.0).clip(0.0)
+    middles = np.append((ends[1:] + ends[:-1]) / 2.0, 0.0)
+    mass = np.cumsum(beyond[::-1])[::-1]
+    excess = np.cumsum((beyond * middles)[::-1])[::-1] - mass * ends
+    excess[-1] = 0.0
+    best = int(np.argmin((error * ends) ** 2 + excess**2))
+    room = noise.surely(np.array([last - 1 - best]), 1.0)[0] if best < last - 1 else 0.0
+    rows = max(float(counts.sum()), least)
+    return float(ends[best]), float((mass[best] + room) * (ends[-1] - ends[best]) / rows)
+
+
+def _grid(found: FoundRange) -> tuple[float, float]:
+    """Return the lowest threshold of a column's grid and its step, a round number."""
+    least = max((found.high - found.low) / (CELLS - 2), 2.0**-900)
+    decade = 10.0 ** math.floor(math.log10(least))
+    step = next(round_step * decade for round_step in (1.0, 2.0, 5.0, 10.0)
+                if round_step * decade >= least)  # fmt: skip
+    return math.floor(found.low / step) * step, step
+
+
+def tabulation(
+    budget: Budget,
+    relation: Relation,
+    counted: Sequence[Dimensions],
+    grouped: Sequence[Dimensions],
+    summed: Sequence[int],
+    spread: Sequence[int],
+) -> TabulationRelease:
+    """Plan a tabulation, its noise Laplace's or Gaussian, whichever is less for what it releases.
+
+    Without a delta it is Laplace's. Raises ParameterError if the budget is too small for any noise.
+    """
+    numbers, tables = len({*summed, *spread}), len(grouped)
+    levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
+    # How often a row is counted, and the share of the budget for each time.
+    parts = {
+        COUNTS: (len(counted), _SHARES[COUNTS]),
+        MAGNITUDES: (numbers, _SHARES[MAGNITUDES]),
+        RANGES: (numbers, _SHARES[RANGES]),
+        DISTANCES: (len(summed), _SHARES[DISTANCES]),
+        SUMS: (len(summed) * tables, _SHARES[SUMS]),
+        BLOCKS: (len(spread) * tables, _SHARES[BLOCKS]),
+    }
+    parts = {name: part for name, part in parts.items() if part[0]}
+    shares = np.array([times * share for times, share in parts.values()])
+    shares /= shares.sum()
+    kind: type[CountEvent] = PureEvent
+    costs = with_room(budget.epsilon) * shares
+    if budget.delta:
+        mus = with_room(gaussian_mu(budget)) * np.sqrt(shares)
+        times = [levels * n if name == BLOCKS else n for name, (n, _) in parts.items()]
+        # The logarithm of how much larger Laplace noise is, over all that is released.
+        if np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs).sum() > 0.0:
+            kind, costs = GaussianEvent, mus
+    if costs.min() < _SMALLEST_SHARE:
+        raise too_small(budget.epsilon, budget.delta or None)
+    events = tuple(kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True))
+    own = tuple(map(tuple, (counted, grouped, summed, spread)))
+    return TabulationRelease(relation, events, *own)

@@ -1,0 +1,138 @@
+"""Counts, moments and finer counts of rows by group, and what one row can change in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.kernels.group_totals import add_cells, add_moments, add_weights, group_numbers
+from nolook.statistics import Statistic
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity
+
+__all__ = [
+    "GroupCounts",
+    "GroupMoments",
+    "GroupedCells",
+    "Grouping",
+    "moments_l1_sensitivity",
+    "moments_l2_sensitivity",
+]
+
+Integers = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+
+def moments_l1_sensitivity(times: int, relation: Literal["add-remove", "replace"]) -> float:
+    """L1 sensitivity of :class:`GroupMoments` of so many columns and groupings, in rows.
+
+    A row adds ``(1/4, t, (t^2 - 1/2) / 4)`` to one group of each, whose entries add up to at most
+    11/8 in size, at ``|t| = 1``.
+    """
+    return times * 11 / 8 * (1 if relation == "add-remove" else 2)
+
+
+def moments_l2_sensitivity(times: int, relation: Literal["add-remove", "replace"]) -> float:
+    """L2 sensitivity of the same, rounded up: the squares add up to at most 69/64."""
+    once = node_counts_l2_sensitivity(69 * times) / 8
+    return once if relation == "add-remove" else 2 * once
+
+
+@frozen
+class Grouping:
+    """Columns of codes that put every row into one group, and how many codes each has."""
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(np.prod(self.sizes, dtype=np.int64))
+
+    def of(self, batch: Array) -> Integers:
+        """Return the number of the group of every row of a batch."""
+        return group_numbers(batch[list(self.columns)], self.sizes)
+
+
+class _ByGroup:
+    """Totals of whole numbers by group, for each of some groupings."""
+
+    def __init__(self, groupings: Sequence[Grouping], *shape: int) -> None:
+        self._groupings = tuple(groupings)
+        self._totals = [np.zeros((each.groups, *shape), dtype=np.int64) for each in groupings]
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        for own, seen in zip(self._totals, other._totals, strict=True):
+            own += seen
+        return self
+
+    @property
+    def value(self) -> Integers:
+        """The totals of all groupings, one after the other."""
+        return np.concatenate([total.ravel() for total in self._totals])
+
+
+class GroupCounts(_ByGroup, Statistic):
+    """How many rows each group has, or what they weigh.
+
+    A row is in one group of each grouping: sensitivities are those of so many columns' cells.
+    """
+
+    def update(self, batch: Array, weights: Integers | None = None) -> Self:
+        """Add rows, shape (columns, rows), each as often as its weight says."""
+        for grouping, total in zip(self._groupings, self._totals, strict=True):
+            add_weights(total, grouping.of(batch), weights)
+        return self
+
+
+class GroupMoments(_ByGroup, Statistic):
+    """Sums of ``(1/4, t, (t^2 - 1/2) / 4)`` by group, in units of 1/MOMENT_UNIT.
+
+    ``t = clip((x - center) / clip, -1, 1)`` of every value of each column; missing ones add
+    nothing. Shape (groups, columns, 3) for each grouping. `clips` are above 0.
+    """
+
+    def __init__(
+        self, groupings: Sequence[Grouping], columns: Sequence[int], centers: Array, clips: Array
+    ) -> None:
+        super().__init__(groupings, len(columns), 3)
+        self._columns = list(zip(columns, centers.tolist(), clips.tolist(), strict=True))
+
+    def update(self, batch: Array, weights: Integers | None = None) -> Self:
+        """Add rows; the weights of a unit's rows add up to MOMENT_UNIT at most."""
+        for grouping, total in zip(self._groupings, self._totals, strict=True):
+            groups = grouping.of(batch)
+            for place, (column, center, clip) in enumerate(self._columns):
+                add_moments(total[:, place], groups, batch[column], weights, center, clip)
+        return self
+
+
+class GroupedCells(_ByGroup, Statistic):
+    """How many values of each column each group has in each of some cells, or what they weigh.
+
+    Cell i holds values up to ``low + i step``, the last one all above; missing values are in none.
+    Shape (groups, columns, cells) for each grouping.
+    """
+
+    def __init__(
+        self,
+        groupings: Sequence[Grouping],
+        columns: Sequence[int],
+        cells: int,
+        grids: Sequence[tuple[float, float]],
+    ) -> None:
+        super().__init__(groupings, len(columns), cells)
+        self._columns = list(zip(columns, grids, strict=True))
+
+    def update(self, batch: Array, weights: Integers | None = None) -> Self:
+        """Add rows, each as often as its weight says."""
+        for grouping, total in zip(self._groupings, self._totals, strict=True):
+            groups = grouping.of(batch)
+            for place, (column, (low, step)) in enumerate(self._columns):
+                add_cells(total[:, place], groups, batch[column], weights, low, step)
+        return self
