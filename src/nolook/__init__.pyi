@@ -36,6 +36,10 @@ from nolook.estimators.result import Summary as Summary
 from nolook.estimators.roc import ROCCurve as ROCCurve
 from nolook.estimators.scaler import QuantileScaler as QuantileScaler
 from nolook.estimators.sis import SISSelector as SISSelector
+from nolook.estimators.tabulation import Description as Description
+from nolook.estimators.tabulation import Tabulation as Tabulation
+from nolook.estimators.tabulation import describe as describe
+from nolook.estimators.tabulation import tabulate as tabulate
 from nolook.estimators.tukey import TukeyRegressor as TukeyRegressor
 from nolook.formats.model_file import load as load
 from nolook.formats.model_file import save as save

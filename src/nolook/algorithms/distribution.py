@@ -69,13 +69,18 @@ class PrivateDistribution:
 
     def ppf_error(self, p: ArrayLike) -> Vector:
         """Return half the distance between the quantiles a standard error below and above p."""
-        p = np.asarray(p, dtype=np.float64)
-        place = np.searchsorted(self._rising, p, side="left") + 1
-        place = np.minimum(place, len(self.points) - 1)  # the last count has no error
-        error = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
+        p, error = np.asarray(p, dtype=np.float64), self.share_error(p)
         low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
         half: Vector = high / 2 - low / 2
         return half
+
+    def share_error(self, p: ArrayLike) -> Vector:
+        """Return the standard error of the share of values up to the quantile of each p."""
+        p = np.asarray(p, dtype=np.float64)
+        place = np.searchsorted(self._rising, p, side="left") + 1
+        place = np.minimum(place, len(self.points) - 1)  # the last count has no error
+        error: Vector = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
+        return error
 
     def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
         """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""

@@ -75,13 +75,14 @@ RANGES, DISTANCES = "values over the range found", "distances from the centre"
 BLOCKS, SUMS = "counts of blocks by group", "sums by group"
 
 # The share of the budget for each time that a row is counted.
-_SHARES = {COUNTS: 0.5, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.15, SUMS: 2.0, BLOCKS: 2.0}
+_SHARES = {COUNTS: 0.7, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0, BLOCKS: 2.0}
 _SMALLEST_SHARE = 2.0**-20
 # Edges of the distances from the centre, in scales: half octaves. One of them is the clip of a
 # column of which nothing stands out.
 _HALVES = np.arange(-10.0, 30.0, 0.5)
 _USUAL = 24
-_SURE = 4.5  # deviations of its noise by which a bin must stand out: a false one is far away
+_LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
+_SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -376,7 +377,7 @@ def _by_distance(
 def chosen_clip(
     counts: Vector, edges: Vector, noise: BinNoise, error: float
 ) -> tuple[float, float]:
-    """Choose the clip at which noise and what is clipped balance; also bound the latter.
+    """Choose the clip at which noise and what is clipped balance.
 
     Parameters
     ----------
@@ -390,24 +391,42 @@ def chosen_clip(
     Returns
     -------
     clip, clipped : float
-        `clipped` is how far clipping may move the mean of all rows: all that lies beyond, as far
-        out as the last bin that stands out from the noise.
+        `clipped` is how far clipping moves the mean of all rows, as far as the counts tell;
+        infinite if values stand out beyond the last edge.
     """
-    (least,) = noise.surely(np.array([1]), _SURE)
-    shown = np.flatnonzero(counts[:-1] > least)
-    if counts[-1] > least or not shown.size:
-        far = int(counts[-1] > least)
-        return float(edges[-1] if far else edges[_USUAL]), math.inf if far else 0.0
-    last = int(shown[-1]) + 1
-    ends, beyond = edges[:last], np.append(counts[1:last], 0.0).clip(0.0)
-    middles = np.append((ends[1:] + ends[:-1]) / 2.0, 0.0)
-    mass = np.cumsum(beyond[::-1])[::-1]
-    excess = np.cumsum((beyond * middles)[::-1])[::-1] - mass * ends
-    excess[-1] = 0.0
-    best = int(np.argmin((error * ends) ** 2 + excess**2))
-    room = noise.surely(np.array([last - 1 - best]), 1.0)[0] if best < last - 1 else 0.0
-    rows = max(float(counts.sum()), least)
-    return float(ends[best]), float((mass[best] + room) * (ends[-1] - ends[best]) / rows)
+    # Every run of bins may stand out where none of them does.
+    first, end = np.triu_indices(counts.size)
+    sums = np.append(0.0, np.cumsum(counts))
+    surely = noise.surely(np.arange(counts.size) + 1, _SURE)
+    shown = first[sums[end + 1] - sums[first] > surely[end - first]]
+    if not shown.size:
+        return float(edges[_USUAL]), 0.0
+    last = int(shown.max())
+    if last == edges.size:
+        return float(edges[-1]), math.inf
+    held = counts[:-1].clip(0.0)
+    held[last + 1 :] = _hidden(held[: last + 1], counts[last + 1 : -1], noise.deviation)
+    # Of what lies in the bins beyond each edge: how much, and how far beyond it.
+    middles = (edges + np.append(0.0, edges[:-1])) / 2.0
+    mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
+    excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
+    best = int(np.argmin((error * edges) ** 2 + excess**2))
+    return float(edges[best]), float(excess[best] / held.sum())
+
+
+def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:
+    """Return what the bins beyond the last one shown may hold.
+
+    Each a share of the one before, as the last two fall, and no more than a deviation above its
+    noisy count.
+    """
+    before = shown[-2] if shown.size > 1 else math.inf
+    ratio = min(_LARGEST_RATIO, float(shown[-1] / max(before, 1.0)))
+    found, held = [], max(float(shown[-1]), deviation)
+    for count in counts.clip(0.0).tolist():
+        held = min(ratio * held, count + deviation)
+        found.append(held)
+    return np.array(found)
 
 
 def _grid(found: FoundRange) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook._language import parameter_name
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Quantiles", "quantiles"]
+__all__ = ["Quantiles", "check_shares", "quantiles"]
 
 AnyGrid = LinearGrid | LogGrid | None
 
@@ -142,7 +143,7 @@ def quantiles(
     True
     """
     budget = check_budget(epsilon, delta, pure=True)
-    shares = _shares(p)
+    shares = check_shares(p)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
         raise ParameterError(
@@ -170,12 +171,15 @@ def quantiles(
     )
 
 
-def _shares(p: ArrayLike) -> NDArray[np.float64]:
+def check_shares(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
+    """Return shares from 0 to 1 as an array; refuse anything else."""
     with suppress(TypeError, ValueError, OverflowError):
         shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
         if shares.ndim == 1 and ((shares >= 0.0) & (shares <= 1.0)).all():
             return shares
-    raise ParameterError("p is not from 0 to 1; expected shares (for example 0.5)")
+    raise ParameterError(
+        f"{parameter_name(name)} is not from 0 to 1; expected shares (for example 0.5)"
+    )
 
 
 def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple[Grid, ...]:

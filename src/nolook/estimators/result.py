@@ -127,8 +127,8 @@ class Result(Drawn):
 
     __slots__ = ()
 
-    #: Whether the first column of its main table names the rows.
-    _indexed: ClassVar[bool] = True
+    #: How many of the first columns of its main table name the rows.
+    _indexed: ClassVar[int] = 1
 
     @property
     def privacy(self) -> PrivacyGuarantee:
@@ -240,8 +240,8 @@ class Result(Drawn):
         import_module(_SHOWN).report(self, path, ledger)
 
 
-def frame(columns: dict[str, Any], *, indexed: bool = True) -> pd.DataFrame:
-    """Return columns as a frame, the first one as its index."""
+def frame(columns: dict[str, Any], *, indexed: int = 1) -> pd.DataFrame:
+    """Return columns as a frame, the first ones as its index."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -249,4 +249,4 @@ def frame(columns: dict[str, Any], *, indexed: bool = True) -> pd.DataFrame:
             "pandas, which to_frame needs, is not installed: pip install 'nolook[pandas]'"
         ) from error
     made = pd.DataFrame(columns)
-    return made.set_index(made.columns[0]) if indexed else made
+    return made.set_index([*made.columns[:indexed]]) if indexed else made

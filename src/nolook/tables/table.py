@@ -493,6 +493,12 @@ class Table:
         table._run, table._places = Run(self._run.threads), _Places()
         return table
 
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns in use as the source names them, the target last."""
+        names = tuple(feature.name for feature in self._design.features)
+        return names if self.target_name is None else (*names, self.target_name)
+
     def as_codes(self, names: Sequence[str]) -> Table:
         """Return some columns of the same rows, each as one number, NaN where it is missing.
 

@@ -1,0 +1,232 @@
+"""What a tabulation says of every group, with intervals: post-processing of what was released.
+
+The total interval covers the noise and that the rows may be a sample, the other the noise alone.
+The proof is ``tabulation.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.margins import Dimensions, Margin
+from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
+
+__all__ = ["ALL", "Estimates", "Groups", "count_of", "moments_of", "quantiles_of", "share_of"]
+
+#: The code of all rows, whatever their level.
+ALL = -1
+
+# Of the noise's deviation: 95 % of normal noise, and between 94 and 97 % of any sum of Laplace
+# noise.
+_NORMAL, _LAPLACE = 1.96, 2.05
+#: Deviations of its noise that a number of rows must exceed for anything else to be said.
+_ENOUGH = 3.0
+
+Vector = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Estimates:
+    """A number for each group, NaN where noise hides it, and 95 % intervals.
+
+    `low` and `high` are the ends of the total interval, NaN where there is none.
+    """
+
+    value: Vector
+    low: Vector
+    high: Vector
+    noise_low: Vector
+    noise_high: Vector
+
+    def __iter__(self) -> Iterator[Vector]:
+        return iter((self.value, self.low, self.high, self.noise_low, self.noise_high))
+
+    def where(self, shown: NDArray[np.bool_]) -> Estimates:
+        """Return the estimates of some groups only."""
+        return Estimates(*(np.where(shown, each, np.nan) for each in self))
+
+    def of_noise(self) -> Estimates:
+        """Return the estimates without their total intervals."""
+        none = np.full_like(self.value, np.nan)
+        return Estimates(self.value, none, none, self.noise_low, self.noise_high)
+
+    def within(self, low: float, high: float) -> Estimates:
+        """Return the estimates clipped to what is possible."""
+        return Estimates(*(each.clip(low, high) for each in self))
+
+
+@frozen(eq=False)
+class Groups:
+    """The groups of some margins, those of fewer dimensions first.
+
+    Parameters
+    ----------
+    margins : tuple of tuple of int
+    codes : ndarray of int, shape (groups, dimensions)
+        The level of each group, :data:`ALL` where a margin does not have the dimension.
+    """
+
+    margins: tuple[Dimensions, ...]
+    codes: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, margins: Sequence[Dimensions], sizes: Sequence[int]) -> Groups:
+        """Return all groups of margins over dimensions of some sizes."""
+        codes = [np.empty((0, len(sizes)), dtype=np.intp)]
+        for own in margins:
+            places = list(product(*(range(sizes[d]) for d in own)))
+            rows = np.full((len(places), len(sizes)), ALL, dtype=np.intp)
+            rows[:, list(own)] = places
+            codes.append(rows)
+        return cls(tuple(margins), np.concatenate(codes))
+
+    def of_each(self) -> Iterator[tuple[Dimensions, tuple[int, ...]]]:
+        """Yield the margin and the place in it of every group."""
+        for row in self.codes.tolist():
+            own = tuple(d for d, code in enumerate(row) if code != ALL)
+            yield own, tuple(row[d] for d in own)
+
+
+def _factor(released: Released) -> float:
+    return _NORMAL if released.normal else _LAPLACE
+
+
+def _around(value: Vector, noise: Vector, total: Vector | None, factor: float) -> Estimates:
+    errors = np.full_like(noise, np.nan) if total is None else total, noise
+    ends = (value + sign * factor * error for error in errors for sign in (-1.0, 1.0))
+    return Estimates(value, *ends)
+
+
+def _flat(groups: Groups, margins: dict[Dimensions, Margin]) -> tuple[Vector, Vector]:
+    """Return the numbers of all groups, and the variance of their noise."""
+    found = [margins[own] for own in groups.margins]
+    values = [each.values.reshape(-1, *each.values.shape[len(own) :])
+              for own, each in zip(groups.margins, found, strict=True)]  # fmt: skip
+    variances = [np.full(len(own), each.variance) for own, each in zip(values, found, strict=True)]
+    return np.concatenate(values), np.concatenate(variances)
+
+
+def count_of(groups: Groups, released: Released) -> Estimates:
+    """Return the number of rows of each group; it is of this table, so noise is all its error."""
+    count, variance = _flat(groups, released.counts)
+    noise = np.sqrt(variance)
+    return _around(count, noise, None, _factor(released)).within(0.0, np.inf)
+
+
+def share_of(
+    groups: Groups, released: Released, column: int, values: Sequence[int], known: int
+) -> Estimates:
+    """Return the share of rows with some of the values of a column, of which `known` are levels.
+
+    Of the rows whose value is known. A group of one level has none.
+    """
+    counts, variances = [], []
+    for own, place in groups.of_each():
+        if column in own:
+            counts.append(np.full(known + 1, np.nan))
+            variances.append(np.nan)
+            continue
+        whole = tuple(sorted((*own, column)))
+        margin = released.counts[whole]  # all codes but the last are known
+        index: list[int | slice] = list(place)
+        index.insert(whole.index(column), slice(None))
+        counts.append(margin.values[tuple(index)])
+        variances.append(margin.variance)
+    rows = np.array(counts)
+    chosen = np.isin(np.arange(rows.shape[1]), values)
+    each, count, own = np.array(variances), rows[:, :known].sum(axis=1), rows[:, chosen].sum(axis=1)
+    with np.errstate(all="ignore"):
+        share = own / count
+        noise = each * (chosen.sum() * (1 - 2 * share) + known * share**2) / count**2
+        # As if two more rows had it and two had not (Agresti and Coull 1998).
+        near = ((own + 2.0) / (count + 4.0)).clip(0.0, 1.0)
+        total = noise + near * (1.0 - near) / (count + 4.0)
+    found = _around(share, np.sqrt(noise), np.sqrt(total), _factor(released)).within(0.0, 1.0)
+    return found.where(count > _ENOUGH * np.sqrt(known * each))
+
+
+def moments_of(
+    groups: Groups, released: Released, column: int
+) -> tuple[Estimates, Estimates, Estimates, Estimates]:
+    """Return the number of values of a column, their mean, sum and standard deviation."""
+    own: ColumnSums = released.sums[column]
+    sums, variance = _flat(groups, own.moments)
+    rows, first, second = sums.T
+    factor, center, clip = _factor(released), own.center, own.clip
+    rows_error = 4.0 * np.sqrt(variance)
+    shown = rows > _ENOUGH * rows_error
+    count = _around(rows, rows_error, None, factor).within(0.0, np.inf)
+    size = np.where(shown, rows, np.nan)
+    place = first / size
+    inside = place.clip(-1.0, 1.0)
+    noise = variance * (1.0 + 16.0 * inside**2) / size**2
+    spread = _spread(size, second / size + 0.5 - inside**2, variance, inside)
+    clipped = own.clipped if math.isfinite(own.clipped) else 0.0
+    total = clip**2 * (noise + spread / size) + clipped**2
+    mean = _around(center + clip * place, clip * np.sqrt(noise), np.sqrt(total), factor)
+    summed = center * rows + clip * first
+    error = np.sqrt(variance * (clip**2 + 16.0 * center**2))
+    total_sum = _around(summed, error, None, factor).where(shown)
+    deviation = clip * np.sqrt(spread)
+    return count, mean, total_sum, _spread_interval(deviation, size, variance, clip, factor)
+
+
+def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vector:
+    """Return the variance of the values in each group, in squares of the clip.
+
+    Where noise hides a group's own it is near that of all groups (empirical Bayes).
+    """
+    error = variance * (16.0 + 16.0 * (own + place**2 - 0.5) ** 2 + 4.0 * place**2) / size**2
+    known = np.isfinite(own)
+    if not known.any():
+        return own
+    usual = float(np.average(own[known], weights=size[known] ** 2))
+    least = max(usual, 1e-4) / 50.0
+    between = np.average((own[known] - usual) ** 2 - error[known], weights=size[known])
+    trust = max(float(between), 0.0) / (max(float(between), 0.0) + error)
+    found: Vector = np.maximum(usual + trust * (own - usual), least)
+    return found
+
+
+def _spread_interval(
+    deviation: Vector, size: Vector, variance: Vector, clip: float, factor: float
+) -> Estimates:
+    """Return standard deviations with the errors of their squares."""
+    noise = 16.0 * variance / size**2 * clip**4
+    error = np.sqrt(noise) / (2.0 * np.maximum(deviation, 1e-300))
+    # That of normal values; heavier tails have more.
+    total = np.sqrt(error**2 + deviation**2 / (2.0 * size))
+    return _around(deviation, error, total, factor).within(0.0, np.inf)
+
+
+def quantiles_of(
+    groups: Groups, released: Released, column: int, shares: Sequence[float]
+) -> list[Estimates]:
+    """Return quantiles of a column: thresholds of its grid."""
+    own: ColumnValues = released.values[column]
+    factor, at = _factor(released), np.asarray(shares, dtype=np.float64)
+    numbers = []
+    for dimensions, place in groups.of_each():
+        forest = own.of(dimensions, place)
+        rows, variance = forest.rows, forest.rows_variance
+        if rows <= _ENOUGH * math.sqrt(variance):
+            numbers.append(np.full((5, at.size), np.nan))
+            continue
+        found = forest.distribution(own.points, rows, variance, "isotonic")
+        noise = found.share_error(at)
+        total = np.sqrt(noise**2 + at * (1.0 - at) / rows)
+        step = own.points[1] - own.points[0]
+        ends = [
+            found.ppf((at + sign * factor * error).clip(0.0, 1.0)) - step * (sign < 0)
+            for error in (total, noise)
+            for sign in (-1.0, 1.0)
+        ]
+        numbers.append(np.array([found.ppf(at), *ends]))
+    columns = np.array(numbers)
+    return [Estimates(*columns[:, :, which].T) for which in range(at.size)]

@@ -1,0 +1,527 @@
+"""Tables of groups: counts, means, shares and quantiles within one budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from nolook._language import parameter_name, usage_hint
+from nolook._validation import check_names
+from nolook.algorithms.group_estimates import (
+    ALL,
+    Estimates,
+    Groups,
+    count_of,
+    moments_of,
+    quantiles_of,
+    share_of,
+)
+from nolook.algorithms.margins import Dimensions, subsets
+from nolook.algorithms.tabulation import CELLS, Released, TabulationRelease, tabulation
+from nolook.errors import ParameterError
+from nolook.estimators.base import check_budget
+from nolook.estimators.ecdf import check_relation
+from nolook.estimators.quantiles import check_shares
+from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.result import Result
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+from nolook.privacy.release import Plan
+from nolook.tables import Table, table_from_arrays
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee, Relation
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["Description", "Measured", "Tabulation", "describe", "tabulate"]
+
+#: One table's columns, or several tables'.
+By: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
+Columns: TypeAlias = str | Sequence[str]
+
+_MOST_COLUMNS = 3
+_MOST_NUMBERS = 2**27  # of a release
+_QUARTILES = (0.25, 0.5, 0.75)
+_ENDS = ("low", "high", "noise_low", "noise_high")
+
+
+@frozen(eq=False)
+class Measured:
+    """One measure of every group.
+
+    Parameters
+    ----------
+    name : str
+        "count" of rows, "values" present, "mean", "sum", "deviation", "share" or "quantile".
+    column : str or None
+        The column measured; None for rows.
+    at : str, float or None
+        The value that a share is of, or the share that a quantile is at.
+    estimates : Estimates
+        `value`, the ends `low` and `high` of the 95 % interval of noise and sampling, and those of
+        the noise; NaN where noise hides a number, or there is no interval.
+    """
+
+    name: str
+    column: str | None
+    at: str | float | None
+    estimates: Estimates
+
+    @property
+    def label(self) -> str:
+        """The name of its column in a frame."""
+        at = f"q{self.at:g}".replace(".", "_") if isinstance(self.at, float) else self.at
+        name = None if self.name == "quantile" else self.name
+        return "_".join(part for part in (name, self.column, at) if part is not None)
+
+
+@frozen
+class _Table(Result):
+    """What tabulations and descriptions share: measures of groups, and how they were released."""
+
+    by: tuple[tuple[str, ...], ...]
+    levels: dict[str, tuple[str, ...]]
+    codes: NDArray[np.intp]
+    measured: tuple[Measured, ...]
+    n_rows: float
+    n_rows_error: float
+    privacy: PrivacyGuarantee
+    read_options: dict[str, Any] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of levels, in the order of those of `codes`."""
+        return tuple(self.levels)
+
+    def label(self, column: str, code: int) -> str:
+        """Return what a code of a column stands for; "all" for any level."""
+        return "all" if code == ALL else self.levels[column][code]
+
+    def groups_of(self, margin: Sequence[str]) -> NDArray[np.intp]:
+        """Return which rows are the groups of a margin, in the order of its columns' levels."""
+        own = np.array([name in margin for name in self.names], dtype=np.bool_)
+        return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
+
+
+@frozen
+class Tabulation(_Table):
+    """Counts and measures of groups, all margins of which agree.
+
+    Parameters
+    ----------
+    by : tuple of tuple of str
+        The columns of each table.
+    levels : dict
+        Of each column: its declared levels, then "..." for any other value unless it is a boolean,
+        then "missing".
+    codes : ndarray of int, shape (groups, columns)
+        The level of each group; -1 for all rows.
+    measured : tuple of Measured
+        For every group.
+    n_rows, n_rows_error : float
+        The number of rows (of units, where their rows have weights) and the standard deviation of
+        its noise.
+    privacy : PrivacyGuarantee
+        Of the whole result.
+    read_options : dict
+        How the columns were read.
+    """
+
+    kind: ClassVar[str] = "tabulation"
+
+    @property
+    def _indexed(self) -> int:  # type: ignore[override]
+        return len(self.names)
+
+    def _columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            name: [self.label(name, code) for code in codes]
+            for name, codes in zip(self.names, self.codes.T.tolist(), strict=True)
+        }
+        for each in self.measured:
+            found[each.label] = each.estimates.value
+            for end in _ENDS:
+                found[f"{each.label}_{end}"] = getattr(each.estimates, end)
+        return found
+
+
+@frozen
+class Description(_Table):
+    """What each column of a table holds, within one budget; parameters as of :class:`Tabulation`.
+
+    `measured` are those of all rows for each column of numbers, and counts of every level.
+    """
+
+    kind: ClassVar[str] = "description"
+    _indexed: ClassVar[bool] = False
+
+    def _columns(self) -> dict[str, Any]:
+        listed: list[tuple[Any, ...]] = []
+        for each in self.measured:
+            ends = [each.estimates.value, *(getattr(each.estimates, end) for end in _ENDS)]
+            if each.column is not None:
+                (place,) = self.groups_of(())
+                what = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
+                listed.append((each.column, what, *(one[place] for one in ends)))
+                continue
+            for (name,) in self.by:
+                for place in self.groups_of((name,)):
+                    code = self.codes[place, self.names.index(name)]
+                    listed.append((name, self.label(name, code), *(one[place] for one in ends)))
+        heads = ("column", "what", "value", *_ENDS)
+        return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
+
+
+@frozen
+class _Asked:
+    """What is asked of a table: names of its columns, and the positions they have as codes."""
+
+    tables: tuple[tuple[str, ...], ...]
+    means: tuple[str, ...] = ()
+    quantiles: tuple[str, ...] = ()
+    at: tuple[float, ...] = ()
+    shares: tuple[tuple[str, str | None], ...] = ()
+    described: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, those of groups first."""
+        groups = [name for table in self.tables for name in table]
+        shares = [name for name, _ in self.shares]
+        return tuple(dict.fromkeys((*groups, *shares, *self.means, *self.quantiles)))
+
+    def _places(self, names: Sequence[str]) -> Dimensions:
+        return tuple(sorted(self.names.index(name) for name in names))
+
+    def release(self, budget: Budget, relation: Relation) -> TabulationRelease:
+        """Plan the release."""
+        tables = [self._places(each) for each in self.tables] or [()]
+        shares = dict.fromkeys(name for name, _ in self.shares)
+        split = [self._places({*each, name}) for each in self.tables or [()] for name in shares]
+        counted = dict.fromkeys((*(() if split else tables), *split))
+        grouped = [()] if self.described else tables
+        return tabulation(
+            budget, relation, [*counted], grouped, self._places(self.means),
+            self._places(self.quantiles),
+        )  # fmt: skip
+
+    def check(self, table: Table) -> Table:
+        """Return the table of the columns as codes, or refuse columns of another type."""
+        names = table.source_columns
+        for parameter, columns in (
+            ("by", [name for each in self.tables for name in each]),
+            ("share", [name for name, _ in self.shares]),
+            ("mean", self.means),
+            ("median", self.quantiles),
+        ):
+            for name in columns:
+                if name not in names:
+                    raise ParameterError(
+                        f"{parameter_name(parameter)} names {name!r}, which is not a column of the "
+                        f"table as it was opened ({usage_hint('features', [name])})"
+                    )
+        coded = table.as_codes(self.names)
+        for name, labels in zip(self.names, coded.code_labels, strict=True):
+            self._check_type(name, labels)
+        self._check_size([len(labels or ()) for labels in coded.code_labels])
+        return coded
+
+    def _check_size(self, sizes: Sequence[int]) -> None:
+        """Refuse more numbers than fit a memory; levels are declared."""
+        release = self.release(Budget(1.0), "add-remove")
+        groups = [
+            sum(math.prod(sizes[d] for d in each) for each in tables)
+            for tables in (release.counted, release.grouped)
+        ]
+        each = 3 * len(release.summed) + 2 * CELLS * len(release.spread)
+        if groups[0] + groups[1] * each > _MOST_NUMBERS:
+            raise ParameterError(
+                f"{parameter_name('by')} makes {groups[1]:,} groups of the declared levels, too many "
+                "for the measures asked; expected fewer columns, levels or quantiles"
+            )
+
+    def _check_type(self, name: str, labels: tuple[str, ...] | None) -> None:
+        grouped = any(name in each for each in self.tables)
+        if labels is None:
+            parameter = "by" if grouped else "share"
+            if grouped or name in dict(self.shares):
+                raise ParameterError(
+                    f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected one "
+                    f"of declared levels ({usage_hint('categories', {name: ['A', 'B']})})"
+                )
+        elif labels[0] != "false" and name in {*self.means, *self.quantiles}:
+            parameter = "mean" if name in self.means else "median"
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r}, a category; expected a column of "
+                "numbers"
+            )
+        for column, value in self.shares:
+            if column == name and labels is not None:
+                wanted = "true" if value is None else value
+                if wanted not in labels[:-1]:
+                    raise ParameterError(
+                        f"{parameter_name('share')} is of {name!r}, whose levels do not include "
+                        f"{wanted!r}; expected a declared level "
+                        f"({usage_hint('share', f'{name}={labels[0]}')})"
+                    )
+
+    def measures(
+        self, released: Released, labels: Sequence[tuple[str, ...] | None]
+    ) -> tuple[Groups, tuple[Measured, ...]]:
+        """Return what was asked of every group."""
+        sizes = [len(each or ()) for each in labels]
+        groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
+        own = Groups.of([()], sizes) if self.described else groups
+        found = [Measured("count", None, None, count_of(groups, released))]
+        for name, value in self.shares:
+            place = self.names.index(name)
+            known = cast("tuple[str, ...]", labels[place])[:-1]
+            code = known.index("true" if value is None else value)
+            share = share_of(groups, released, place, [code], len(known))
+            found.append(Measured("share", name, value, share))
+
+        def whole(each: Estimates) -> Estimates:
+            return each if own is groups else _of_first(each, len(groups.codes))
+
+        for name in self.means:
+            parts = moments_of(own, released, self.names.index(name))
+            kinds = ("values", "mean", "sum", "deviation")
+            pairs = zip(kinds, parts, strict=True)
+            found += [Measured(kind, name, None, whole(one)) for kind, one in pairs]
+        for name in self.quantiles:
+            parts = quantiles_of(own, released, self.names.index(name), self.at)
+            found += [
+                Measured("quantile", name, at, whole(one))
+                for at, one in zip(self.at, parts, strict=True)
+            ]
+        return groups, tuple(found)
+
+
+def _of_first(found: Estimates, groups: int) -> Estimates:
+    """Return what is known of the first group as of all, unknown elsewhere."""
+    return Estimates(*(np.append(each, np.full(groups - 1, np.nan)) for each in found))
+
+
+def tabulate(  # noqa: PLR0913 -- what may be asked
+    X: Table | ArrayLike,
+    by: By = (),
+    *,
+    mean: Columns = (),
+    median: Columns = (),
+    quantiles: Sequence[float] = (),
+    share: Columns = (),
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
+    relation: str = "add-remove",
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> Tabulation:
+    """Release counts, means, shares and quantiles of groups, with all margins and the total.
+
+    All groups of a table together cost what one costs. Groups are those of declared levels: an
+    empty one has a noisy count like any other. No range is needed, and all margins agree.
+
+    Guarantee
+    ---------
+    The result is (`epsilon`, `delta`)-differentially private when one row is added or removed (or
+    replaced), or one unit with all its rows if the table names a unit, however many groups these
+    are in.
+
+    Parameters
+    ----------
+    X : Table, array or frame of shape (n_samples, columns)
+        The columns, those of groups with declared levels (:func:`nolook.read_table`) or booleans.
+        Missing values and values that are not declared are groups of their own.
+    by : str, sequence of str, or sequence of these
+        At most three columns, or several tables of at most three columns each.
+    mean : str or sequence of str
+        Columns of numbers: the number of values, mean, sum and standard deviation of each.
+    median : str or sequence of str
+        Columns of numbers whose medians are released.
+    quantiles : sequence of float
+        Further quantiles of these columns: shares from 0 to 1.
+    share : str or sequence of str
+        Booleans whose share of true is released, or "column=level".
+    epsilon : float, default=1.0
+        Privacy loss, above 0.
+    delta : float, default=1e-6
+        Probability of a larger loss. The noise is Gaussian or Laplace's, whichever is less; with 0
+        Laplace's.
+    relation : {"add-remove", "replace"}, default="add-remove"
+    ledger, progress, random_state
+        As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
+
+    Returns
+    -------
+    Tabulation
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or names a column of another type. Nothing is charged.
+    TableError
+        If X is not a table of numbers. Nothing is charged.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Notes
+    -----
+    Intervals hold 95 %. Those of counts and sums cover the noise: they are of this table. All others
+    are given twice: for the noise, and in total, for the noise and that the rows are a sample; not
+    in total where several rows of a unit count in full. A mean's denominator is the number of values
+    present. Where clipping moves a mean more than noise, its interval says so.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> generator = np.random.default_rng(0)
+    >>> visits = pd.DataFrame({"ward": generator.choice(["A", "B"], 5000)})
+    >>> visits["cost"] = generator.normal(np.where(visits.ward == "A", 100.0, 200.0), 10.0)
+    >>> table = nolook.read_table(visits, features=["ward", "cost"], categories={"ward": ["A", "B"]})
+    >>> found = nolook.tabulate(table, "ward", mean="cost", epsilon=2.0)
+    >>> found.to_frame().mean_cost.round(-1).to_dict()
+    {'all': 150.0, 'A': 100.0, 'B': 200.0, '...': nan, 'missing': nan}
+    """
+    budget = check_budget(epsilon, delta, pure=True)
+    relation = check_relation(relation)
+    table = X if isinstance(X, Table) else table_from_arrays(X)
+    columns = _names(median, "median")
+    at = check_shares(quantiles, "quantiles") if len(quantiles) else np.empty(0)
+    if at.size and not columns:
+        raise ParameterError(
+            f"{parameter_name('quantiles')} is given without columns; expected them in "
+            f"{parameter_name('median')}"
+        )
+    shares = sorted({0.5, *at.tolist()})
+    asked = _Asked(
+        _by(by),
+        _names(mean, "mean"),
+        columns,
+        tuple(shares) if columns else (),
+        tuple(_share(each, table.source_columns) for each in _names(share, "share")),
+    )
+    return _released(
+        Tabulation, asked, table, budget, relation, ledger, progress, random_state
+    )
+
+
+def describe(
+    X: Table | ArrayLike,
+    *,
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> Description:
+    """Release what each column of a table holds, within one budget.
+
+    Of numbers: how many values there are, their mean, sum, standard deviation and quartiles. Of
+    categories and booleans: how many rows have each level, another value, or none.
+
+    Guarantee
+    ---------
+    As of :func:`tabulate`, when one row or unit is added or removed.
+
+    Parameters
+    ----------
+    X : Table, array or frame of shape (n_samples, columns)
+    epsilon, delta, ledger, progress, random_state
+        As of :func:`tabulate`.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    ParameterError, TableError, BudgetExceededError
+        As :func:`tabulate` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = nolook.describe(np.random.default_rng(0).normal(50.0, 10.0, (5000, 1)), epsilon=2.0)
+    >>> frame = found.to_frame().set_index("what")
+    >>> bool(abs(frame.value["mean"] - 50.0) < 1.0)
+    True
+    """
+    budget = check_budget(epsilon, delta, pure=True)
+    table = X if isinstance(X, Table) else table_from_arrays(X)
+    names = table.source_columns
+    kinds = dict(zip(names, table.as_codes(names).code_labels, strict=True))
+    numbers = tuple(name for name in names if kinds[name] is None)
+    tables = tuple((name,) for name in names if kinds[name] is not None)
+    quartiles = _QUARTILES if numbers else ()
+    asked = _Asked(tables, numbers, numbers, quartiles, described=True)
+    return _released(
+        Description, asked, table, budget, "add-remove", ledger, progress, random_state
+    )
+
+
+_Kind = TypeVar("_Kind", Tabulation, Description)
+
+
+def _released(  # noqa: PLR0913 -- of both
+    kind: type[_Kind],
+    asked: _Asked,
+    table: Table,
+    budget: Budget,
+    relation: Relation,
+    ledger: Ledger | None,
+    progress: Progress | None,
+    random_state: int | None,
+) -> _Kind:
+    plan = Plan.of(asked.release(budget, relation), budget, random_state, relation=relation)
+    coded = asked.check(table)
+
+    def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
+        groups, measured = asked.measures(released, coded.code_labels)
+        if guarantee.unit.max_rows > 1:
+            # Rows of a unit are not independent, and nothing tells how much less they say.
+            measured = tuple(evolve(each, estimates=each.estimates.of_noise()) for each in measured)
+        grouped = {name for each in asked.tables for name in each}
+        own = [place for place, name in enumerate(asked.names) if name in grouped]
+        levels = {asked.names[place]: coded.code_labels[place] or () for place in own}
+        total = released.counts[()]
+        rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
+        read_options = table.read_options()
+        return kind(
+            asked.tables, levels, groups.codes[:, own], measured, rows, error, guarantee,
+            read_options,
+        )  # fmt: skip
+
+    return make_release(
+        plan, lambda: coded, kind.kind, ledger=ledger, progress=progress, store=read_off
+    )
+
+
+def _names(given: Columns, parameter: str) -> tuple[str, ...]:
+    """Return columns, one of them without a list."""
+    listed = (given,) if isinstance(given, str) else given
+    return check_names(listed, parameter) if len(listed) else ()
+
+
+def _by(given: By) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of each table."""
+    several = not isinstance(given, str) and any(not isinstance(each, str) for each in given)
+    tables = given if several else [given]
+    found = tuple(_names(cast("Columns", each), "by") for each in tables)
+    for each in found:
+        if len(each) > _MOST_COLUMNS:
+            raise ParameterError(
+                f"{parameter_name('by')} has {len(each)} columns; expected at most {_MOST_COLUMNS} a "
+                "table (several tables cost one release)"
+            )
+    return tuple(each for each in dict.fromkeys(found) if each or len(found) == 1)
+
+
+def _share(given: str, columns: Sequence[str]) -> tuple[str, str | None]:
+    """Return the column of a share, and its level where one is named."""
+    name, equals, value = given.rpartition("=")
+    return (given, None) if given in columns or not equals else (name, value)
