@@ -57,8 +57,12 @@ class Estimates:
         return Estimates(self.value, none, none, self.noise_low, self.noise_high)
 
     def within(self, low: float, high: float) -> Estimates:
-        """Return the estimates clipped to what is possible."""
-        return Estimates(*(each.clip(low, high) for each in self))
+        """Return the estimates with the ends of intervals clipped to what is possible.
+
+        The numbers stay, so that margins agree.
+        """
+        _, *ends = self
+        return Estimates(self.value, *(each.clip(low, high) for each in ends))
 
 
 @frozen(eq=False)
@@ -151,10 +155,8 @@ def share_of(
     return found.where(count > _ENOUGH * np.sqrt(known * each))
 
 
-def moments_of(
-    groups: Groups, released: Released, column: int
-) -> tuple[Estimates, Estimates, Estimates, Estimates]:
-    """Return the number of values of a column, their mean, sum and standard deviation."""
+def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimates, ...]:
+    """Return how many values a column has and lacks, their mean, sum and standard deviation."""
     own: ColumnSums = released.sums[column]
     sums, variance = _flat(groups, own.moments)
     rows, first, second = sums.T
@@ -162,6 +164,9 @@ def moments_of(
     rows_error = 4.0 * np.sqrt(variance)
     shown = rows > _ENOUGH * rows_error
     count = _around(rows, rows_error, None, factor).within(0.0, np.inf)
+    counted, counts_variance = _flat(groups, released.counts)
+    lacked = np.sqrt(counts_variance + rows_error**2)
+    missing = _around(counted - rows, lacked, None, factor).within(0.0, np.inf)
     size = np.where(shown, rows, np.nan)
     place = first / size
     inside = place.clip(-1.0, 1.0)
@@ -174,7 +179,13 @@ def moments_of(
     error = np.sqrt(variance * (clip**2 + 16.0 * center**2))
     total_sum = _around(summed, error, None, factor).where(shown)
     deviation = clip * np.sqrt(spread)
-    return count, mean, total_sum, _spread_interval(deviation, size, variance, clip, factor)
+    return (
+        count,
+        missing,
+        mean,
+        total_sum,
+        _spread_interval(deviation, size, variance, clip, factor),
+    )
 
 
 def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vector:

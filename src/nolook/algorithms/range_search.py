@@ -129,7 +129,8 @@ def second_look(counts: Counts, noise: BinNoise, first: FirstLook) -> FoundRange
     low = np.maximum(found.low - room, np.minimum(found.low, 1.0))
     high = np.minimum(found.high + room, np.maximum(found.high, BINS - 1.0))
     return FoundRange(
-        *(first.low + float(each[0]) * first.width for each in (low, high)),
+        low=first.low + float(low[0]) * first.width,
+        high=first.low + float(high[0]) * first.width,
         rows=first.rows,
         center=first.low + float(found.mean[0]) * first.width,
         scale=float(found.deviation[0]) * first.width,

@@ -273,7 +273,9 @@ class _Run:
         tables = _tables(self._grouped, noisy, variance, len(release.spread), forest.blocks)
         found = margins(tables)
         return {
-            column: ColumnValues(low + step * np.arange(CELLS), forest, _of_column(found, place))
+            column: ColumnValues(
+                low + step * np.arange(float(CELLS)), forest, _of_column(found, place)
+            )
             for place, (column, (low, step)) in enumerate(zip(release.spread, grids, strict=True))
         }
 
@@ -310,7 +312,7 @@ def _tables(
     each = math.prod(shape)
     parts = np.split(noisy, np.cumsum([own.groups * each for own in groupings])[:-1])
     return [
-        NoisyTable(own.columns, part.reshape(*own.sizes, *shape), variance)
+        NoisyTable(own.columns, part.reshape((*own.sizes, *shape)), variance)
         for own, part in zip(groupings, parts, strict=True)
     ]
 
@@ -334,7 +336,9 @@ def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
 def _sums_deviation(release: TabulationRelease, event: CountEvent) -> float:
     """Return about the standard deviation of the noise of a sum of t, in rows."""
     l1, l2 = _sums_sensitivities(release)
-    return l2 / event.mu if isinstance(event, GaussianEvent) else math.sqrt(2.0) * l1 / event.epsilon
+    return (
+        l2 / event.mu if isinstance(event, GaussianEvent) else math.sqrt(2.0) * l1 / event.epsilon
+    )
 
 
 def _by_magnitude(numbers: Sequence[int], batch: Vector, weights: Weights) -> Integers:
@@ -370,7 +374,7 @@ def _by_distance(
         for own, column, center, ends in zip(counts, numbers, centers, edges, strict=True):
             known = ~np.isnan(batch[column])
             weighed = None if weights is None else weights[known]
-            own += threshold_counts(np.abs(batch[column][known] - center), ends, weighed)
+            own[:] = threshold_counts(np.abs(batch[column][known] - center), ends, weighed)
     return counts
 
 
@@ -450,7 +454,7 @@ def tabulation(
 
     Without a delta it is Laplace's. Raises ParameterError if the budget is too small for any noise.
     """
-    numbers, tables = len({*summed, *spread}), len(grouped)
+    numbers, groupings = len({*summed, *spread}), len(grouped)
     levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
     # How often a row is counted, and the share of the budget for each time.
     parts = {
@@ -458,8 +462,8 @@ def tabulation(
         MAGNITUDES: (numbers, _SHARES[MAGNITUDES]),
         RANGES: (numbers, _SHARES[RANGES]),
         DISTANCES: (len(summed), _SHARES[DISTANCES]),
-        SUMS: (len(summed) * tables, _SHARES[SUMS]),
-        BLOCKS: (len(spread) * tables, _SHARES[BLOCKS]),
+        SUMS: (len(summed) * groupings, _SHARES[SUMS]),
+        BLOCKS: (len(spread) * groupings, _SHARES[BLOCKS]),
     }
     parts = {name: part for name, part in parts.items() if part[0]}
     shares = np.array([times * share for times, share in parts.values()])
@@ -475,5 +479,5 @@ def tabulation(
     if costs.min() < _SMALLEST_SHARE:
         raise too_small(budget.epsilon, budget.delta or None)
     events = tuple(kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True))
-    own = tuple(map(tuple, (counted, grouped, summed, spread)))
-    return TabulationRelease(relation, events, *own)
+    tables = tuple(counted), tuple(grouped)
+    return TabulationRelease(relation, events, *tables, tuple(summed), tuple(spread))

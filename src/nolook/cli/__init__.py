@@ -36,6 +36,7 @@ from nolook.cli._roc import roc
 from nolook.cli._schema import schema
 from nolook.cli._select import select
 from nolook.cli._show import compare, report, show
+from nolook.cli._tabulate import describe, tabulate
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
 
@@ -53,7 +54,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS = (
-    *(schema, plan, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration),
+    *(schema, plan, describe, tabulate, fit, select, predict, evaluate),
+    *(ecdf, quantiles, roc, calibration),
     *(show, report, compare, audit),
 )
 for _command in _COMMANDS:

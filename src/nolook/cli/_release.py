@@ -161,6 +161,18 @@ class Release:
             )
         return table
 
+    def read_groups(
+        self, names: Sequence[str], categories: Mapping[str, Sequence[str | None]]
+    ) -> Table:
+        """Open the table for some of its columns, of numbers or declared levels."""
+        return self._read(False, features=names, categories=categories, schema=self.declared)
+
+    def read_described(self, options: Mapping[str, Any], excluded: tuple[str, ...]) -> Table:
+        """Open the table for all its columns that are numbers or have declared levels."""
+        table = self._read(None, schema=self._without(excluded), **options)
+        self._tell(table, by_default="features" not in options)
+        return table
+
     def read_scores(self, scored: Scored) -> Table:
         """Open the table for a score and a target of classes."""
         from nolook.tables.read import read_scores
@@ -205,7 +217,7 @@ class Release:
                         f"--missing indicator names {name!r}, which is not a numeric feature "
                         "(leave it out)"
                     )
-            self._tell(table, columns)
+            self._tell(table, by_default=columns.features is None)
             estimator.fit(table, **ledger_and_progress)
 
     def has_classes(self, columns: Columns) -> bool:
@@ -233,12 +245,12 @@ class Release:
         options |= {"missing": self.missing.policy, **self._rows}
         return read_table(self.place, target, **options)
 
-    def _tell(self, table: Table, columns: Columns) -> None:
+    def _tell(self, table: Table, *, by_default: bool) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
         from nolook.tables.draft import column_hints
 
-        by_default = columns.features is None  # those that types or a schema tell
+        # By default those that types or a schema tell.
         for words in () if self.quiet else column_hints(table, by_default=by_default):
             say(console(), one_line(words))
 
@@ -293,7 +305,7 @@ def release_command(
     what: str,
     *,
     about: Sequence[str] = ("target",),
-    missing: object = MissingOption,
+    missing: object | None = MissingOption,
     more: Iterable[Parameter] = (),
     names: Mapping[str, str] | None = None,
     find_target: FindTarget = lambda given, schema: target_of(given["target"], schema),
@@ -308,18 +320,20 @@ def release_command(
     output = typer.Option(
         "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
     )
-    own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
+    own_forms: dict[str, Any] = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         _, *own = signature(command, eval_str=True).parameters.values()
         own = [option for option in own if option.kind is not Parameter.VAR_KEYWORD]
         shared = dict(signature(Release, eval_str=True).parameters)
+        if missing is None:  # missing values are groups of their own
+            del shared["missing"], own_forms["missing"]
         for name, form in own_forms.items():
             shared[name] = shared[name].replace(annotation=form, default=None)
 
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
-            options["missing"] = check_missing(options["missing"])
+            options["missing"] = check_missing(options.get("missing"))
             if given.get("positive") == "":
                 raise ParameterError("--positive is empty; give a value (--positive yes)")
             if "target" in given:
@@ -347,8 +361,11 @@ def release_command(
     return decorate
 
 
-def _columns(option: str, given: str) -> tuple[str, ...]:
-    """Return the columns an option names: `--columns` lists them."""
+def _columns(option: str, given: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Return the columns an option names: `--columns` and `--by` list them."""
+    if option == "by":
+        names = (name for text in given or () for name in column_names(text, "--by"))
+        return tuple(dict.fromkeys(names)) or ("all",)
     return column_names(given, "--columns") if option == "columns" else (given,)
 
 

@@ -29,7 +29,7 @@ from nolook.estimators.ecdf import check_relation
 from nolook.estimators.quantiles import check_shares
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PureEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 
@@ -56,7 +56,8 @@ class Measured:
     Parameters
     ----------
     name : str
-        "count" of rows, "values" present, "mean", "sum", "deviation", "share" or "quantile".
+        "count" of rows, "values" present and "missing", "mean", "sum", "deviation", "share" or
+        "quantile".
     column : str or None
         The column measured; None for rows.
     at : str, float or None
@@ -195,13 +196,13 @@ class _Asked:
         return tuple(dict.fromkeys((*groups, *shares, *self.means, *self.quantiles)))
 
     def _places(self, names: Sequence[str]) -> Dimensions:
-        return tuple(sorted(self.names.index(name) for name in names))
+        return tuple(sorted({self.names.index(name) for name in names}))
 
     def release(self, budget: Budget, relation: Relation) -> TabulationRelease:
         """Plan the release."""
         tables = [self._places(each) for each in self.tables] or [()]
         shares = dict.fromkeys(name for name, _ in self.shares)
-        split = [self._places({*each, name}) for each in self.tables or [()] for name in shares]
+        split = [self._places((*each, name)) for each in self.tables or [()] for name in shares]
         counted = dict.fromkeys((*(() if split else tables), *split))
         grouped = [()] if self.described else tables
         return tabulation(
@@ -240,8 +241,8 @@ class _Asked:
         each = 3 * len(release.summed) + 2 * CELLS * len(release.spread)
         if groups[0] + groups[1] * each > _MOST_NUMBERS:
             raise ParameterError(
-                f"{parameter_name('by')} makes {groups[1]:,} groups of the declared levels, too many "
-                "for the measures asked; expected fewer columns, levels or quantiles"
+                f"{parameter_name('by')} makes {groups[1]:,} groups of the declared levels, too "
+                "many for the measures asked; expected fewer columns, levels or quantiles"
             )
 
     def _check_type(self, name: str, labels: tuple[str, ...] | None) -> None:
@@ -250,8 +251,8 @@ class _Asked:
             parameter = "by" if grouped else "share"
             if grouped or name in dict(self.shares):
                 raise ParameterError(
-                    f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected one "
-                    f"of declared levels ({usage_hint('categories', {name: ['A', 'B']})})"
+                    f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected "
+                    f"declared levels ({usage_hint('categories', {name: ['A', 'B']})})"
                 )
         elif labels[0] != "false" and name in {*self.means, *self.quantiles}:
             parameter = "mean" if name in self.means else "median"
@@ -289,14 +290,17 @@ class _Asked:
 
         for name in self.means:
             parts = moments_of(own, released, self.names.index(name))
-            kinds = ("values", "mean", "sum", "deviation")
+            kinds = ("values", "missing", "mean", "sum", "deviation")
             pairs = zip(kinds, parts, strict=True)
             found += [Measured(kind, name, None, whole(one)) for kind, one in pairs]
         for name in self.quantiles:
-            parts = quantiles_of(own, released, self.names.index(name), self.at)
             found += [
                 Measured("quantile", name, at, whole(one))
-                for at, one in zip(self.at, parts, strict=True)
+                for at, one in zip(
+                    self.at,
+                    quantiles_of(own, released, self.names.index(name), self.at),
+                    strict=True,
+                )
             ]
         return groups, tuple(found)
 
@@ -350,8 +354,8 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=1e-6
-        Probability of a larger loss. The noise is Gaussian or Laplace's, whichever is less; with 0
-        Laplace's.
+        Probability of a larger loss. The noise is Gaussian or Laplace's, whichever is less; the
+        latter needs no delta, and the guarantee has none then.
     relation : {"add-remove", "replace"}, default="add-remove"
     ledger, progress, random_state
         As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
@@ -371,10 +375,11 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 
     Notes
     -----
-    Intervals hold 95 %. Those of counts and sums cover the noise: they are of this table. All others
-    are given twice: for the noise, and in total, for the noise and that the rows are a sample; not
-    in total where several rows of a unit count in full. A mean's denominator is the number of values
-    present. Where clipping moves a mean more than noise, its interval says so.
+    Intervals hold 95 %. Those of counts and sums cover the noise only: they are of this table. All
+    others are given twice: of the noise, and in total, of the noise and because the rows are a
+    sample; not in total where several rows of a unit count in full. A mean's denominator is the
+    number of values present. A mean is one of values clipped at a distance from the centre; what
+    that moves it by is in its total interval, as far as the released counts show it.
 
     Examples
     --------
@@ -382,7 +387,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     >>> generator = np.random.default_rng(0)
     >>> visits = pd.DataFrame({"ward": generator.choice(["A", "B"], 5000)})
     >>> visits["cost"] = generator.normal(np.where(visits.ward == "A", 100.0, 200.0), 10.0)
-    >>> table = nolook.read_table(visits, features=["ward", "cost"], categories={"ward": ["A", "B"]})
+    >>> table = nolook.read_table(visits, categories={"ward": ["A", "B"]})
     >>> found = nolook.tabulate(table, "ward", mean="cost", epsilon=2.0)
     >>> found.to_frame().mean_cost.round(-1).to_dict()
     {'all': 150.0, 'A': 100.0, 'B': 200.0, '...': nan, 'missing': nan}
@@ -405,9 +410,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         tuple(shares) if columns else (),
         tuple(_share(each, table.source_columns) for each in _names(share, "share")),
     )
-    return _released(
-        Tabulation, asked, table, budget, relation, ledger, progress, random_state
-    )
+    return _released(Tabulation, asked, table, budget, relation, ledger, progress, random_state)
 
 
 def describe(
@@ -467,7 +470,7 @@ def describe(
 _Kind = TypeVar("_Kind", Tabulation, Description)
 
 
-def _released(  # noqa: PLR0913 -- of both
+def _released(
     kind: type[_Kind],
     asked: _Asked,
     table: Table,
@@ -477,7 +480,15 @@ def _released(  # noqa: PLR0913 -- of both
     progress: Progress | None,
     random_state: int | None,
 ) -> _Kind:
-    plan = Plan.of(asked.release(budget, relation), budget, random_state, relation=relation)
+    if not asked.names:
+        raise ParameterError(
+            f"{parameter_name('by')} is empty, and so is what to measure; expected columns (for "
+            "example by=['ward'], mean=['cost'])"
+        )
+    release = asked.release(budget, relation)
+    if all(isinstance(each, PureEvent) for each in release.costs):
+        budget = Budget(budget.epsilon)  # Laplace noise needs no delta
+    plan = Plan.of(release, budget, random_state, relation=relation)
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
@@ -515,8 +526,8 @@ def _by(given: By) -> tuple[tuple[str, ...], ...]:
     for each in found:
         if len(each) > _MOST_COLUMNS:
             raise ParameterError(
-                f"{parameter_name('by')} has {len(each)} columns; expected at most {_MOST_COLUMNS} a "
-                "table (several tables cost one release)"
+                f"{parameter_name('by')} has {len(each)} columns; expected at most {_MOST_COLUMNS} "
+                "a table (several tables cost one release)"
             )
     return tuple(each for each in dict.fromkeys(found) if each or len(found) == 1)
 

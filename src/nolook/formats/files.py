@@ -48,7 +48,7 @@ def default_name(table: Path, columns: Sequence[str], ending: str) -> Path:
     if len(named) > _LONGEST_COLUMNS:
         more = f"+{len(safe) - 1}" if len(safe) > 1 else ""
         named = safe[0][:_LONGEST_COLUMNS] + more
-    return Path(f"{table.stem}.{named}.{ending}")
+    return Path(".".join(part for part in (table.stem, named, ending) if part))
 
 
 def check_outputs(

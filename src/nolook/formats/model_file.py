@@ -23,6 +23,7 @@ from nolook.formats.findings_file import (
     QuantilesFile,
 )
 from nolook.formats.strict import Broken, convert, expect, plain, read_object
+from nolook.formats.tabulation_file import DescriptionFile, TabulationFile
 
 __all__ = ["load", "save", "to_dict"]
 
@@ -35,6 +36,7 @@ _RECORDS: dict[Any, Any] = {
         *(LinearModel, LogisticModel, CountModel, Pipeline, Selection),
         *(DistributionFile, QuantilesFile),
         *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
+        *(TabulationFile, DescriptionFile),
     )
 }
 

@@ -23,6 +23,7 @@ from nolook.report.scale_findings import scale_findings
 from nolook.report.score_findings import calibration_findings, calibration_picture, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.summary import summary_of
+from nolook.report.tabulation_findings import description_findings, tabulation_findings
 from nolook.report.terminal import lines
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _CONTENT: dict[str, Callable[[Any], Findings]] = {
     "calibration": calibration_findings,
     "evaluation": evaluation_findings,
     "cross-validation": folds_findings,
+    "tabulation": tabulation_findings,
+    "description": description_findings,
 }
 # What is a picture and no more.
 _PICTURES = {"calibration curve": calibration_picture}

@@ -67,8 +67,8 @@ class _ByGroup:
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
-        for own, seen in zip(self._totals, other._totals, strict=True):
-            own += seen
+        for place, seen in enumerate(other._totals):
+            self._totals[place] += seen
         return self
 
     @property

@@ -410,11 +410,15 @@ def known_levels(levels: Levels) -> list[str]:
 
 
 def _codes(column: Any, known: list[str]) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return the place of each cell among levels, after the last for others, NaN for null."""
+    """Return the place of each cell among levels, after the last for others.
+
+    NaN for null, and for an empty text that is not a level.
+    """
     cells = column.dictionary if pt.is_dictionary(column.type) else column
     cells = cells.cast(pa.large_string())
     codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string()))
-    codes = pc.if_else(cells.is_valid(), codes.fill_null(len(known)), None)
+    there = pc.or_kleene(pc.not_equal(cells, ""), codes.is_valid())
+    codes = pc.if_else(there, codes.fill_null(len(known)), None)
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
     found: NDArray[np.float64] = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)

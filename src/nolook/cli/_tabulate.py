@@ -1,0 +1,157 @@
+"""``nolook tabulate`` and ``nolook describe``: groups of a table, and its columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nolook._defaults import DEFAULT_DELTA
+from nolook.cli._options import (
+    CategoriesOption,
+    DeltaOption,
+    ExcludeOption,
+    FeaturesOption,
+    RelationOption,
+    column_names,
+    column_options,
+    shares,
+)
+from nolook.cli._places import files_of
+from nolook.cli._release import Release, release_command
+from nolook.errors import ParameterError
+from nolook.formats.files import check_outputs, one_line
+
+_ENDINGS = (".csv", ".md", ".tex")
+
+
+def _listed(words: str, name: str) -> Any:  # noqa: ANN401 -- Typer's own type
+    return typer.Option(f"--{name}", metavar="A,B,C", help=words)
+
+
+ExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--export", metavar="FILE", help="Also write the table: .csv (unrounded), .md or .tex."
+    ),
+]
+
+
+def _check_export(path: Path | None, release: Release) -> None:
+    """Check that a table can be written as its name says, before anything is spent."""
+    if path is None:
+        return
+    if path.suffix not in _ENDINGS:
+        raise ParameterError(
+            f"--export is {one_line(path)}; expected a name that ends in .csv, .md or .tex"
+        )
+    reports = [] if release.report is None else [("--report", release.report)]
+    outputs = [("--output", release.output), *reports, ("--export", path)]
+    check_outputs(outputs, files_of(release.place), replace=release.force)
+
+
+@release_command("tabulation.json", "The tabulation's file", about=("by",), missing=None)
+def tabulate(
+    release: Release,
+    *,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            "-b",
+            metavar="A,B",
+            help="The columns of the groups, at most three, with declared levels (--categories or "
+            "a schema). May be repeated: several tables of one release.",
+        ),
+    ] = None,
+    mean: Annotated[str | None, _listed("Columns whose means and sums are wanted.", "mean")] = None,
+    median: Annotated[str | None, _listed("Columns whose medians are wanted.", "median")] = None,
+    quantiles: Annotated[
+        str | None,
+        typer.Option(metavar="P,Q", help="Further quantiles of the columns of --median."),
+    ] = None,
+    share: Annotated[
+        str | None,
+        _listed("Booleans whose share of true is wanted, or NAME=VALUE.", "share"),
+    ] = None,
+    categories: CategoriesOption = None,
+    delta: DeltaOption = DEFAULT_DELTA,
+    relation: RelationOption = "add-remove",
+    export: ExportOption = None,
+) -> None:
+    """Count the rows of groups; release means, shares and quantiles of each, with all margins."""
+    tables = [column_names(text, "--by") for text in by or ()]
+    means, medians, of_shares = (
+        () if text is None else column_names(text, option)
+        for option, text in (("--mean", mean), ("--median", median), ("--share", share))
+    )
+    at = () if quantiles is None else shares(quantiles, "--quantiles")
+    _check_export(export, release)
+    levels = column_options(None, categories).get("categories", {})
+    shared = [each.rpartition("=")[0] or each for each in of_shares]
+    for each, name in zip(of_shares, shared, strict=True):
+        declared = release.declared.columns.get(name)
+        if each != name and (declared is None or not declared.levels):
+            levels.setdefault(name, [each.rpartition("=")[2]])
+    groups = [name for each in tables for name in each]
+    names = dict.fromkeys((*groups, *shared, *means, *medians))
+    if not names:
+        raise ParameterError(
+            "no columns are given; expected --by, --mean, --median or --share (for example --by "
+            "ward --mean cost)"
+        )
+
+    from nolook.estimators.tabulation import tabulate as release_groups
+
+    with release.running() as ledger_and_progress:
+        found = release_groups(
+            release.read_groups([*names], levels),
+            tables,
+            mean=means,
+            median=medians,
+            quantiles=at,
+            share=of_shares,
+            epsilon=release.epsilon,
+            delta=delta,
+            relation=relation,
+            random_state=release.random_state,
+            **ledger_and_progress,
+        )
+    release.keep(found)
+    if export is not None:
+        from nolook.report.exports import write_tables
+
+        write_tables(found, export)
+
+
+@release_command("description.json", "The description's file", about=(), missing=None)
+def describe(
+    release: Release,
+    *,
+    features: FeaturesOption = None,
+    categories: CategoriesOption = None,
+    exclude: ExcludeOption = None,
+    delta: DeltaOption = DEFAULT_DELTA,
+    export: ExportOption = None,
+) -> None:
+    """Describe every column: values, mean, quartiles of numbers; rows of each level."""
+    _check_export(export, release)
+
+    from nolook.estimators.tabulation import describe as release_columns
+
+    options = column_options(features, categories)
+    left_out = () if exclude is None else column_names(exclude, "--exclude")
+    with release.running() as ledger_and_progress:
+        found = release_columns(
+            release.read_described(options, left_out),
+            epsilon=release.epsilon,
+            delta=delta,
+            random_state=release.random_state,
+            **ledger_and_progress,
+        )
+    release.keep(found)
+    if export is not None:
+        from nolook.report.exports import write_tables
+
+        write_tables(found, export)

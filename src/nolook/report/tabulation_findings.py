@@ -1,0 +1,246 @@
+"""What a report says of groups: their counts and measures, with margins; and of whole columns."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nolook.report.distribution_findings import what_was_found
+from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
+from nolook.report.picture import Axis, Picture, Point, around, axis
+from nolook.report.wording import CONFIDENCE, count, estimated
+from nolook.tables.schema import OTHERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nolook.estimators.tabulation import Description, Measured, Tabulation
+
+    Places = NDArray[np.intp]
+
+__all__ = ["description_findings", "tabulation_findings"]
+
+_MOST_NAMED = 5
+_MOST_DRAWN = 40  # groups in a picture
+_HIDDEN = "not shown"
+_WHY_HIDDEN = f'"{_HIDDEN}" stands where a group has too few values to be distinguished from noise.'
+_UNSEEN = (
+    f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where no rows '
+    "stand out from the noise."
+)
+_SURE = (
+    f"Intervals hold {CONFIDENCE}. Those of counts and sums cover the noise, all others also that "
+    "the {}s may be a sample."
+)
+_NAMES = {"count": "{}s", "values": "Values of {}", "deviation": "Standard deviation of {}"}
+
+
+def _head(each: Measured, counted: str) -> str:
+    """Return what a measure is called."""
+    if each.name == "quantile":
+        at = float(each.at or 0.0)
+        return (
+            f"Median of {each.column}" if at == 0.5 else f"{100 * at:g} % quantile of {each.column}"
+        )
+    if each.name == "share":
+        return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
+    name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
+    return name.format(counted.capitalize() if each.column is None else each.column)
+
+
+def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
+    """Return one number and its interval: the total one, or where there is none of the noise."""
+    found = each.estimates
+    value = float(found.value[place])
+    if math.isnan(value):
+        return _HIDDEN
+    ends = (float(found.low[place]), float(found.high[place]))
+    if noise or math.isnan(ends[0]):
+        ends = (float(found.noise_low[place]), float(found.noise_high[place]))
+    scale = 100.0 if each.name == "share" else 1.0
+    value = max(value, 0.0) if each.name in {"count", "values", "missing"} else value
+    shown, interval = estimated(scale * value, (scale * ends[0], scale * ends[1]))
+    percent = " %" if each.name == "share" else ""
+    return f"{shown}{percent} ({interval}{percent})"
+
+
+def _shown(found: Tabulation | Description, places: Places) -> list[int]:
+    """Return groups of declared levels, and of others only those that stand out from the noise."""
+    lowest = found.measured[0].estimates.noise_low
+    known = [len(labels) - (2 if OTHERS in labels else 1) for labels in found.levels.values()]
+    declared = np.all(found.codes < np.array(known, dtype=np.intp), axis=1)
+    kept: Places = places[declared[places] | (lowest[places] > 0.0)]
+    return kept.tolist()
+
+
+def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
+    codes = dict(zip(found.names, found.codes[place].tolist(), strict=True))
+    return ", ".join(found.label(name, codes[name]) for name in names)
+
+
+def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
+    """Return the table of some columns: its groups, then margins, then all."""
+    counted = found.privacy.unit.counted
+    kept = [
+        each
+        for each in found.measured
+        if each.name not in {"values", "deviation"}
+        and not (each.name == "share" and each.column in by)
+        and not (noise and np.isnan(each.estimates.low).all())
+    ]
+    margins = [own for size in range(len(by), 0, -1) for own in combinations(by, size)]
+    places = [place for own in margins for place in _shown(found, found.groups_of(own))]
+    (total,) = found.groups_of(())
+    rows = [
+        (_label(found, place, by), *(_cell(each, place, noise=noise) for each in kept))
+        for place in places
+    ]
+    last = ("all", *(_cell(each, int(total), noise=noise) for each in kept))
+    what = "of the noise only" if noise else "in total"
+    heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
+    return Table(
+        f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}",
+        heads,
+        tuple(rows) if rows else (last,),
+        last if rows else (),
+    )
+
+
+def _pictures(found: Tabulation) -> tuple[Picture, ...]:
+    """Draw one measure of the first table's groups."""
+    by = found.by[0] if found.by else ()
+    drawn = [each for each in found.measured if each.name in {"mean", "share", "quantile"}]
+    each = (drawn or list(found.measured))[0]
+    value, low, high, noise_low, noise_high = each.estimates
+    if np.isnan(low).all():
+        low, high = noise_low, noise_high
+    places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])]
+    places = places[:_MOST_DRAWN]
+    if not by or not places:
+        return ()
+    points = tuple(
+        Point(float(value[p]), row, (float(low[p]), float(high[p])), name=_label(found, p, by))
+        for row, p in enumerate(places)
+    )
+    title = _head(each, found.privacy.unit.counted)
+    return (
+        Picture(
+            f"{title} by {', '.join(by)}",
+            f"with {CONFIDENCE} intervals",
+            axis(title, *around(float(low[places].min()), float(high[places].max()))),
+            Axis("", -0.5, len(points) - 0.5),
+            points,
+            rows=True,
+        ),
+    )
+
+
+def tabulation_findings(found: Tabulation) -> Findings:
+    """Say what the groups of a table hold."""
+    unit, tables = found.privacy.unit, found.by or ((),)
+    shown = [_table(found, by) for by in tables]
+    hidden = any(_HIDDEN in row for table in shown for row in table.rows)
+    notes = (
+        _UNSEEN,
+        *((_WHY_HIDDEN,) * hidden),
+        "Numbers are rounded; all margins of this release agree before that.",
+    )
+    sections = tuple(
+        what_was_found(
+            table,
+            notes if place == 0 else (),
+            *(_pictures(found) if place == 0 else ()),
+            name=f"found{place or ''}",
+            heading="What was found" if place == 0 else f"By {', '.join(by)}",
+        )
+        for place, (by, table) in enumerate(zip(tables, shown, strict=True))
+    )
+    sampled = any(not np.isnan(each.estimates.low).all() for each in found.measured)
+    apart = tuple(_table(found, by, noise=True) for by in tables) if sampled else ()
+    alone = (Section("noise", "The noise alone", tables=apart),) if apart else ()
+    names = list(dict.fromkeys(name for by in tables for name in by))
+    asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
+    of = ", ".join(names) or "all rows"
+    return Findings(
+        kind="tabulation",
+        what="table by" if names else "table of",
+        of=of,
+        provenance=Provenance.of(found),
+        cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
+        sections=(*sections, *alone),
+        settings=(
+            ("Tables", "; ".join(", ".join(by) for by in tables) or "all rows"),
+            ("Measured", ", ".join(asked) or "counts only"),
+        ),
+        rows=(found.n_rows, found.n_rows_error),
+        question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
+        conclusion=_largest(found),
+        certainty=(_SURE.format(unit.protected),),
+    )
+
+
+def _largest(found: Tabulation) -> tuple[Text, ...]:
+    """Say which group of the first table is largest."""
+    by = found.by[0] if found.by else ()
+    places = _shown(found, found.groups_of(by))
+    if not by or not places:
+        return ()
+    counts = found.measured[0].estimates.value
+    first = max(places, key=lambda place: float(counts[place]))
+    counted = f"{found.privacy.unit.counted}s"
+    named = (Name(_label(found, first, by)),)
+    return (
+        ("The largest group is ", *named, f" with {_cell(found.measured[0], first)} {counted}."),
+    )
+
+
+def description_findings(found: Description) -> Findings:
+    """Say what the columns of a table hold."""
+    counted = found.privacy.unit.counted
+    rows = found.measured[0]
+    (whole,) = (int(place) for place in found.groups_of(()))
+    numbers: dict[str, list[Measured]] = {}
+    for each in found.measured[1:]:
+        numbers.setdefault(str(each.column), []).append(each)
+    listed_numbers = tuple(
+        (name, *(_cell(each, whole) for each in own if each.name != "sum"))
+        for name, own in numbers.items()
+    )
+    quartiles = ("25 %", "50 %", "75 %")
+    tables = []
+    if numbers:
+        heads = ("Column", "Values", "Missing", "Mean", "Standard deviation", *quartiles)
+        tables.append(Table(f"Numbers, with {CONFIDENCE} intervals", heads, listed_numbers))
+    levels = [
+        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(rows, place),
+         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.n_rows)))
+        for (name,) in found.by
+        for place in _shown(found, found.groups_of((name,)))
+    ]  # fmt: skip
+    if levels:
+        columns_of_levels = ("Level", f"{counted.capitalize()}s", "Share")
+        tables.append(
+            Table(f"Levels, with {CONFIDENCE} intervals", columns_of_levels, tuple(levels))
+        )
+    columns = [*numbers, *found.names]
+    section = Section(
+        "found", "What was found", tables=tuple(tables), printed=tuple(tables),
+        notes=(_UNSEEN,),
+    )  # fmt: skip
+    return Findings(
+        kind="description",
+        what="description of",
+        of=count(len(columns), "column"),
+        provenance=Provenance.of(found),
+        cards=(("Columns", str(len(columns)), "share the budget"),),
+        sections=(section,),
+        settings=(("Columns", ", ".join(columns)),),
+        rows=(found.n_rows, found.n_rows_error),
+        question=(": what ", *listed(columns, _MOST_NAMED), " hold"),
+        certainty=(_SURE.format(found.privacy.unit.protected),),
+    )
