@@ -24,6 +24,10 @@ RELEASES = {
     "select": ["select", "--target", "income", "--features", "age,risk", "-k", "1", *EPSILON],
     "ecdf": ["ecdf", "--column", "risk", "--grid", "0:1:0.01", *EPSILON],
     "quantiles": ["quantiles", "--columns", "age,risk", "--grid", "risk=0:1:0.01", *EPSILON],
+    "tabulate": [
+        *("tabulate", "--by", "word", "--categories", "word=yes,no", "--mean", "age", *EPSILON),
+    ],
+    "describe": ["describe", "--features", "age,risk", *EPSILON],
     "roc": [
         *("roc", "--score", "risk", "--target", "word", "--positive", "yes"),
         *("--threshold", "0.3", "--threshold", "0.505", *EPSILON),

@@ -33,10 +33,10 @@ TABLE = pa.table({
 })  # fmt: skip
 
 
-def read(target, **options):
+def read(target, others=(None,), **options):
     """Open the table, with a column of categories."""
     columns = ["a", "b", "c"]
-    levels = {"c": ["Bern", "Basel", None]}
+    levels = {"c": ["Bern", "Basel", *others]}
     return nolook.read_table(TABLE, target, features=columns, categories=levels, **options)
 
 
@@ -117,6 +117,15 @@ _MAKERS = {
     "evaluation": [
         lambda: nolook.evaluate(probable(1.0), SCORES[:, np.newaxis], HAPPENED, groups=3, **SEED),
         lambda: nolook.evaluate(seeded(), X, HAPPENED, other_rows=True, **SEED),
+    ],
+    "tabulation": [
+        lambda: nolook.tabulate(read(False, ()), "c", mean="a", median="b", share="c=Bern", **SEED),
+        lambda: nolook.tabulate(read("y"), [["c"], []], mean=["y"], epsilon=8.0, **SEED),
+        lambda: nolook.tabulate(X, mean="x0", quantiles=[0.1], median="x1", delta=0.0, **SEED),
+    ],
+    "description": [
+        lambda: nolook.describe(read("y", ()), **SEED),
+        lambda: nolook.describe(X, epsilon=0.001, **SEED),
     ],
     "cross-validation": [
         lambda: nolook.cross_validate(

@@ -46,7 +46,7 @@ def places(value, path=()):
 
 def test_every_kind_is_tried():
     assert sorted(KINDS) == sorted(_RECORDS)
-    assert len(KINDS) == 11
+    assert len(KINDS) == 13
 
 
 @pytest.mark.parametrize(("kind", "place"), EVERY)
@@ -156,6 +156,8 @@ def test_arrays_of_other_sizes_are_refused(tmp_path, kind):
         value = at(whole, path)
         # Nothing else in these files says which columns a model has.
         free = {"features"} if kind in {"evaluation", "cross-validation"} else set()
+        if path == ("measured",):  # a table may have any measures
+            continue
         if isinstance(value, list) and value and (LISTS | free).isdisjoint(path):
             refusal(tmp_path, json.dumps(put(whole, path, value[:-1])))
 

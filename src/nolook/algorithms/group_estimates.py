@@ -27,6 +27,7 @@ ALL = -1
 _NORMAL, _LAPLACE = 1.96, 2.05
 #: Deviations of its noise that a number of rows must exceed for anything else to be said.
 _ENOUGH = 3.0
+_LARGEST = np.finfo(np.float64).max
 
 Vector = NDArray[np.float64]
 
@@ -104,7 +105,7 @@ def _factor(released: Released) -> float:
 def _around(value: Vector, noise: Vector, total: Vector | None, factor: float) -> Estimates:
     errors = np.full_like(noise, np.nan) if total is None else total, noise
     ends = (value + sign * factor * error for error in errors for sign in (-1.0, 1.0))
-    return Estimates(value, *ends)
+    return Estimates(*(each.clip(-_LARGEST, _LARGEST) for each in (value, *ends)))
 
 
 def _flat(groups: Groups, margins: dict[Dimensions, Margin]) -> tuple[Vector, Vector]:
@@ -173,19 +174,12 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     noise = variance * (1.0 + 16.0 * inside**2) / size**2
     spread = _spread(size, second / size + 0.5 - inside**2, variance, inside)
     clipped = own.clipped if math.isfinite(own.clipped) else 0.0
-    total = clip**2 * (noise + spread / size) + clipped**2
-    mean = _around(center + clip * place, clip * np.sqrt(noise), np.sqrt(total), factor)
+    total = clip * np.sqrt(noise + spread / size + (clipped / clip) ** 2)
+    mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
-    error = np.sqrt(variance * (clip**2 + 16.0 * center**2))
+    error = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
     total_sum = _around(summed, error, None, factor).where(shown)
-    deviation = clip * np.sqrt(spread)
-    return (
-        count,
-        missing,
-        mean,
-        total_sum,
-        _spread_interval(deviation, size, variance, clip, factor),
-    )
+    return count, missing, mean, total_sum, _deviation(spread, size, variance, clip, factor)
 
 
 def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vector:
@@ -205,15 +199,15 @@ def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vecto
     return found
 
 
-def _spread_interval(
-    deviation: Vector, size: Vector, variance: Vector, clip: float, factor: float
+def _deviation(
+    spread: Vector, size: Vector, variance: Vector, clip: float, factor: float
 ) -> Estimates:
-    """Return standard deviations with the errors of their squares."""
-    noise = 16.0 * variance / size**2 * clip**4
-    error = np.sqrt(noise) / (2.0 * np.maximum(deviation, 1e-300))
-    # That of normal values; heavier tails have more.
-    total = np.sqrt(error**2 + deviation**2 / (2.0 * size))
-    return _around(deviation, error, total, factor).within(0.0, np.inf)
+    """Return standard deviations, of values whose variance is so many squares of the clip."""
+    root = np.sqrt(spread)
+    noise = 4.0 * np.sqrt(variance) / size / (2.0 * root)
+    # The second part is that of normal values; heavier tails have more.
+    total = np.sqrt(noise**2 + spread / (2.0 * size))
+    return _around(clip * root, clip * noise, clip * total, factor).within(0.0, np.inf)
 
 
 def quantiles_of(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -22,6 +22,7 @@ __all__ = ["Margin", "Margins", "NoisyTable", "margins", "subsets"]
 Array = NDArray[np.float64]
 #: Dimensions of a table or margin, in increasing order.
 Dimensions: TypeAlias = tuple[int, ...]
+_Name = TypeVar("_Name", int, str)
 
 
 @frozen(eq=False)
@@ -44,13 +45,13 @@ class Margin:
 Margins: TypeAlias = dict[Dimensions, Margin]
 
 
-def subsets(tables: Sequence[Dimensions]) -> list[Dimensions]:
+def subsets(tables: Sequence[tuple[_Name, ...]]) -> list[tuple[_Name, ...]]:
     """Return every margin that some table has, the smallest first."""
     found = {each for table in tables for each in _subsets(table)}
     return sorted(found, key=lambda each: (len(each), each))
 
 
-def _subsets(dimensions: Dimensions) -> Iterator[Dimensions]:
+def _subsets(dimensions: tuple[_Name, ...]) -> Iterator[tuple[_Name, ...]]:
     for size in range(len(dimensions) + 1):
         yield from combinations(dimensions, size)
 

@@ -80,7 +80,7 @@ _SMALLEST_SHARE = 2.0**-20
 # Edges of the distances from the centre, in scales: half octaves. One of them is the clip of a
 # column of which nothing stands out.
 _HALVES = np.arange(-10.0, 30.0, 0.5)
-_USUAL = 24
+_USUAL, _LARGEST = 24, 2.0**1000
 _LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
@@ -248,7 +248,10 @@ class _Run:
         release = self._release
         grids = [_grid(ranges[column]) for column in release.spread]
         cells = GroupedCells(self._grouped, release.spread, CELLS, grids)
-        edges = [ranges[column].scale * np.exp2(_HALVES) for column in release.summed]
+        edges = [
+            (ranges[column].scale * np.exp2(_HALVES)).clip(None, _LARGEST)
+            for column in release.summed
+        ]
         around = [ranges[column].center for column in release.summed]
         far = Histograms(partial(_by_distance, release.summed, around, edges))
         self._table.fold(Together(cells, *((far,) * bool(release.summed))))
@@ -414,7 +417,7 @@ def chosen_clip(
     middles = (edges + np.append(0.0, edges[:-1])) / 2.0
     mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
     excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
-    best = int(np.argmin((error * edges) ** 2 + excess**2))
+    best = int(np.argmin(np.hypot(error * edges, excess)))
     return float(edges[best]), float(excess[best] / held.sum())
 
 

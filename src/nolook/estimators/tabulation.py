@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -86,7 +86,6 @@ class _Table(Result):
 
     by: tuple[tuple[str, ...], ...]
     levels: dict[str, tuple[str, ...]]
-    codes: NDArray[np.intp]
     measured: tuple[Measured, ...]
     n_rows: float
     n_rows_error: float
@@ -95,8 +94,13 @@ class _Table(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of levels, in the order of those of `codes`."""
+        """The columns of groups."""
         return tuple(self.levels)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """The level of each group, shape (groups, columns); -1 for all rows."""
+        return _codes(self.by, self.levels)
 
     def label(self, column: str, code: int) -> str:
         """Return what a code of a column stands for; "all" for any level."""
@@ -119,8 +123,6 @@ class Tabulation(_Table):
     levels : dict
         Of each column: its declared levels, then "..." for any other value unless it is a boolean,
         then "missing".
-    codes : ndarray of int, shape (groups, columns)
-        The level of each group; -1 for all rows.
     measured : tuple of Measured
         For every group.
     n_rows, n_rows_error : float
@@ -272,7 +274,7 @@ class _Asked:
 
     def measures(
         self, released: Released, labels: Sequence[tuple[str, ...] | None]
-    ) -> tuple[Groups, tuple[Measured, ...]]:
+    ) -> tuple[Measured, ...]:
         """Return what was asked of every group."""
         sizes = [len(each or ()) for each in labels]
         groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
@@ -302,7 +304,14 @@ class _Asked:
                     strict=True,
                 )
             ]
-        return groups, tuple(found)
+        return tuple(found)
+
+
+def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
+    """Return the level of each group of all margins of tables, shape (groups, columns)."""
+    names = list(levels)
+    tables = [tuple(sorted(names.index(name) for name in own)) for own in by]
+    return Groups.of(subsets(tables or [()]), [len(each) for each in levels.values()]).codes
 
 
 def _of_first(found: Estimates, groups: int) -> Estimates:
@@ -492,7 +501,7 @@ def _released(
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
-        groups, measured = asked.measures(released, coded.code_labels)
+        measured = asked.measures(released, coded.code_labels)
         if guarantee.unit.max_rows > 1:
             # Rows of a unit are not independent, and nothing tells how much less they say.
             measured = tuple(evolve(each, estimates=each.estimates.of_noise()) for each in measured)
@@ -503,7 +512,7 @@ def _released(
         rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
         read_options = table.read_options()
         return kind(
-            asked.tables, levels, groups.codes[:, own], measured, rows, error, guarantee,
+            asked.tables, levels, measured, rows, error, guarantee,
             read_options,
         )  # fmt: skip
 

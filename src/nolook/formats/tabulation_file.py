@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+import math
+from typing import Annotated, Any, Self
 
 import numpy as np
 from msgspec import Meta
 
-from nolook.algorithms.group_estimates import ALL, Estimates
+from nolook.algorithms.group_estimates import Estimates
+from nolook.algorithms.margins import subsets
 from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.formats.parts import Finding
-from nolook.formats.strict import Content, Places, expect
+from nolook.formats.strict import Content, expect
+from nolook.tables.design import labels_of
+from nolook.tables.schema import check_categories
 
 __all__ = ["DescriptionFile", "TabulationFile"]
 
@@ -29,6 +33,12 @@ class Measure(Content, frozen=True):
     noise_low: _Numbers
     noise_high: _Numbers
 
+    def __post_init__(self) -> None:
+        counted, whole = self.name == "count", None not in self.value
+        expect((self.column is None) == counted and whole >= counted, "counts of all groups only")
+        kinds = {"share": str | None, "quantile": float}
+        expect(isinstance(self.at, kinds.get(self.name, type(None))), "at of shares and quantiles")
+
     @classmethod
     def of(cls, measured: Measured) -> Self:
         """Return what a file says of a measure."""
@@ -39,7 +49,7 @@ class Measure(Content, frozen=True):
         }
         return cls(name=measured.name, column=measured.column, at=measured.at, **numbers)
 
-    def measured(self, groups: int) -> Measured:
+    def measured_of(self, groups: int) -> Measured:
         """Return the measure."""
         known = (self.value, self.low, self.high, self.noise_low, self.noise_high)
         expect(all(len(each) == groups for each in known), "a number for each group")
@@ -51,59 +61,60 @@ class Measure(Content, frozen=True):
 
 
 class _TableFile(Finding, frozen=True):
-    """Measures of groups; -1 stands for all levels."""
+    """Measures of groups, in the order that the columns of groups and their levels give."""
 
-    by: list[list[str]]
     levels: dict[str, Annotated[list[str], Meta(min_length=2)]]
-    codes: list[list[int]]
     measured: Annotated[list[Measure], Meta(min_length=1)]
     n_rows: Annotated[float, Meta(ge=1)]
     n_rows_error: Annotated[float, Meta(ge=0)]
 
-    #: What it is the file of.
-    made: ClassVar[Any]
-
     @classmethod
-    def of(cls, found: Any) -> Self:  # noqa: ANN401
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return what a file says of a table."""
         return cls.holding(
             found,
-            by=[list(each) for each in found.by],
             levels={name: list(labels) for name, labels in found.levels.items()},
-            codes=found.codes.tolist(),
             measured=[Measure.of(each) for each in found.measured],
+            **others,
         )
 
-    def release(self) -> Any:  # noqa: ANN401
+    def made(self, kind: Any, by: tuple[tuple[str, ...], ...]) -> Any:  # noqa: ANN401
         """Return the table."""
-        sizes = [len(labels) for labels in self.levels.values()]
-        grouped = {name for each in self.by for name in each}
-        expect(grouped == self.levels.keys(), "levels of the columns of by")
-        expect(all(len(row) == len(sizes) for row in self.codes), "a code for each of levels")
-        codes: Places = np.array(self.codes, dtype=np.intp).reshape(-1, len(sizes))
-        inside = (codes >= ALL) & (codes < np.array(sizes, dtype=np.intp))
-        expect(inside.all(), "codes of levels")
-        expect(len({*map(tuple, self.codes)}) == len(codes), "each group once")
-        expect(codes.size == 0 or (codes[0] == ALL).all(), "all rows as the first group")
-        expect(self.measured[0].name == "count", "counts as the first measure")
-        return self.made(
-            tuple(map(tuple, self.by)),
-            {name: tuple(labels) for name, labels in self.levels.items()},
-            codes,
-            tuple(each.measured(len(codes)) for each in self.measured),
-            self.n_rows,
-            self.n_rows_error,
-            **self.about(),
-        )
+        expect({name for each in by for name in each} == {*self.levels}, "levels of every group")
+        levels = {name: tuple(labels) for name, labels in self.levels.items()}
+        known = check_categories(self.read_options.categories)
+        for name, labels in levels.items():
+            own = labels_of(known.get(name))
+            expect(labels == own, "levels as read_options has them, or those of a boolean")
+        margins = subsets([tuple(sorted(each)) for each in by] or [()])
+        groups = sum(math.prod(len(levels[name]) for name in own) for own in margins)
+        measured = tuple(each.measured_of(groups) for each in self.measured)
+        expect(measured[0].name == "count", "counts as the first measure")
+        return kind(by, levels, measured, self.n_rows, self.n_rows_error, **self.about())
 
 
 class TabulationFile(_TableFile, frozen=True, tag="tabulation"):
-    """A tabulation."""
+    """A tabulation: the columns of each of its tables."""
 
-    made: ClassVar[Any] = Tabulation
+    by: list[list[str]]
+
+    def release(self) -> Tabulation:
+        """Return the tabulation."""
+        found: Tabulation = self.made(Tabulation, tuple(map(tuple, self.by)))
+        return found
 
 
 class DescriptionFile(_TableFile, frozen=True, tag="description"):
-    """A description."""
+    """A description: the columns of levels."""
 
-    made: ClassVar[Any] = Description
+    columns: list[str]
+
+    @classmethod
+    def of(cls, found: Description) -> Self:
+        """Return what a file says of a description."""
+        return super().of(found, columns=list(found.names))
+
+    def release(self) -> Description:
+        """Return the description."""
+        found: Description = self.made(Description, tuple((name,) for name in self.columns))
+        return found

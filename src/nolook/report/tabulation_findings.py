@@ -30,8 +30,8 @@ _MOST_DRAWN = 40  # groups in a picture
 _HIDDEN = "not shown"
 _WHY_HIDDEN = f'"{_HIDDEN}" stands where a group has too few values to be distinguished from noise.'
 _UNSEEN = (
-    f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where no rows '
-    "stand out from the noise."
+    f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where they '
+    "do not stand out from the noise."
 )
 _SURE = (
     f"Intervals hold {CONFIDENCE}. Those of counts and sums cover the noise, all others also that "

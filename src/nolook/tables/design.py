@@ -30,7 +30,7 @@ __all__ = [
     "Missing",
     "delimiter_hint",
     "has_levels",
-    "known_levels",
+    "labels_of",
     "plan",
     "unknown_column",
 ]
@@ -92,13 +92,10 @@ class Design:
     @property
     def code_labels(self) -> tuple[tuple[str, ...] | None, ...]:
         """What the codes of each feature stand for, a missing value last; None for numbers."""
-        found: list[tuple[str, ...] | None] = []
-        for feature in self.features:
-            if feature.levels is not None:
-                found.append((*known_levels(feature.levels), OTHERS, GAP))
-            else:
-                found.append(("false", "true", GAP) if feature.name in self.booleans else None)
-        return tuple(found)
+        return tuple(
+            labels_of(f.levels) if f.levels is not None or f.name in self.booleans else None
+            for f in self.features
+        )
 
     @property
     def binary(self) -> NDArray[np.bool_]:
@@ -139,7 +136,7 @@ class Design:
                         out[row] = ~np.isfinite(out[row - 1])
                         row += 1
                 elif feature.coded:
-                    out[row] = _codes(column, known_levels(feature.levels))
+                    out[row] = _codes(column, _known(feature.levels))
                     row += 1
                 else:
                     row += _contrasts(column, feature.levels, out[row:])
@@ -395,7 +392,7 @@ def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  #
 
     The first level has no row. Null and undeclared cells are in the row of None, if it has one.
     """
-    known = known_levels(levels)
+    known = _known(levels)
     codes = _codes(column, known)
     found = np.where(np.isnan(codes), len(known), codes)
     for row, level in enumerate(levels[1:]):
@@ -404,7 +401,12 @@ def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  #
     return len(levels) - 1
 
 
-def known_levels(levels: Levels) -> list[str]:
+def labels_of(levels: Levels | None) -> tuple[str, ...]:
+    """Return what the codes of a category, or of a boolean, stand for."""
+    return ("false", "true", GAP) if levels is None else (*_known(levels), OTHERS, GAP)
+
+
+def _known(levels: Levels) -> list[str]:
     """Return the levels that are declared by name."""
     return [level for level in levels if level is not None]
 

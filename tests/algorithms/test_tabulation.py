@@ -1,0 +1,150 @@
+"""Tabulations: what they draw, that margins agree, and that intervals hold what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+from nolook.algorithms.group_estimates import Groups, count_of, moments_of, quantiles_of, share_of
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.margins import subsets
+from nolook.algorithms.tabulation import _HALVES, chosen_clip, tabulation
+from nolook.errors import ParameterError
+from nolook.privacy.accounting import total_delta
+from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
+from nolook.privacy.noise import SeededSource
+
+NAMES = ["a", "b", "r", "y", "z"]
+LEVELS = {"a": ["0", "1", "2", "3"], "b": ["0", "1", "2"]}
+MARGINS = subsets([(0, 1)])
+GROUPS = Groups.of(MARGINS, [6, 5])
+
+
+def _people(rows, generator):
+    a = generator.choice(4, rows, p=[0.1, 0.2, 0.3, 0.4])
+    b = generator.integers(0, 3, rows)
+    y = np.exp(generator.normal(0.1 * a, 0.5, rows))
+    z = generator.normal(b, 1.0, rows)
+    return pd.DataFrame(
+        {"a": a, "b": b, "r": generator.random(rows) < 0.1 + 0.05 * a, "y": y, "z": z}
+    )
+
+
+def _plan(budget, relation="add-remove"):
+    return tabulation(budget, relation, [(0, 1), (0, 1, 2)], [(0, 1)], [3, 4], [3])
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6), Budget(0.01, 1e-9)])
+def test_a_plan_costs_its_budget(budget, relation):
+    events = _plan(budget, relation).events()
+    assert total_delta(events, budget.epsilon) <= budget.delta
+    kinds = {type(each) for each in events}
+    assert len(kinds) == 1
+    # And not much less.
+    dearer = [
+        type(each)(each.name, 1.01 * getattr(each, "mu", 0.0) or 1.01 * each.epsilon)
+        for each in events
+    ]
+    if kinds == {GaussianEvent} or not budget.delta:
+        assert total_delta(dearer, budget.epsilon) > budget.delta
+
+
+def test_noise_is_that_which_is_less():
+    counts = tabulation(Budget(1.0, 1e-6), "add-remove", [(0,)], [(0,)], [], [])
+    many = tabulation(Budget(1.0, 1e-6), "add-remove", [(j,) for j in range(20)], [()], [], [])
+    assert {type(each) for each in counts.events()} == {PureEvent}
+    assert {type(each) for each in many.events()} == {GaussianEvent}
+
+
+def test_too_small_a_budget_is_refused():
+    with pytest.raises(ParameterError, match="epsilon"):
+        _plan(Budget(1e-6))
+
+
+def _estimates(released):
+    found = {"count": count_of(GROUPS, released), "share": share_of(GROUPS, released, 2, [1], 2)}
+    for column in (3, 4):
+        found["mean", column] = moments_of(GROUPS, released, column)[2]
+    return found | {"median": quantiles_of(GROUPS, released, 3, [0.5])[0]}
+
+
+def _truth(rows):
+    return {
+        "count": len(rows), "share": rows.r.mean(), ("mean", 3): rows.y.mean(),
+        ("mean", 4): rows.z.mean(), "median": rows.y.median(),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_intervals_hold_as_often_as_they_say(delta):
+    generator = np.random.default_rng(0)
+    people, plan, source = _people(200_000, generator), _plan(Budget(1.0, delta)), SeededSource(1)
+    inside = {}
+    for _ in range(25):
+        rows = people.iloc[generator.integers(0, len(people), 12_000)]
+        table = nolook.read_table(rows, False, features=NAMES, categories=LEVELS)
+        found = _estimates(plan.run(table.as_codes(NAMES), source, lambda _: None))
+        for place, (own, codes) in enumerate(GROUPS.of_each()):
+            chosen, whole = rows, people
+            for dimension, code in zip(own, codes, strict=True):
+                chosen = chosen[chosen[NAMES[dimension]] == code]
+                whole = whole[whole[NAMES[dimension]] == code]
+            if len(chosen) < 200:
+                continue
+            for name, own_truth in _truth(chosen).items():
+                value, low, high, noise_low, noise_high = (each[place] for each in found[name])
+                if math.isnan(value):  # its own noise hides it
+                    continue
+                held = inside.setdefault(name, [])
+                held.append((
+                    noise_low <= own_truth <= noise_high,
+                    name == "count" or low <= _truth(whole)[name] <= high,
+                ))  # fmt: skip
+    for name, held in inside.items():
+        noise, total = np.mean(held, axis=0)
+        assert len(held) > 300, name
+        # Intervals of noise 30 % smaller would hold 83 %.
+        assert 0.9 < noise < 0.995, name
+        assert total > 0.9, name
+
+
+def test_margins_agree_and_a_unit_of_many_rows_counts_once():
+    generator = np.random.default_rng(1)
+    rows = _people(4000, generator)
+    rows["id"] = np.minimum(rows.index, 3000)  # the last one has 1,000 rows
+    table = nolook.read_table(rows, False, features=NAMES, categories=LEVELS, unit="id")
+    released = _plan(Budget(50.0)).run(table.as_codes(NAMES), SeededSource(0), lambda _: None)
+    counts = released.counts
+    assert abs(counts[()].values - 3001) < 20
+    for own in MARGINS:
+        np.testing.assert_allclose(counts[own].values.sum(), counts[()].values)
+    sums = released.sums[3].moments
+    np.testing.assert_allclose(sums[0, 1].values.sum(axis=(0, 1)), sums[()].values)
+
+
+def test_a_column_of_which_nothing_is_detected_gives_numbers_without_raising():
+    for rows in (0, 1, 3):
+        frame = _people(10, np.random.default_rng(2)).iloc[:rows]
+        table = nolook.read_table(frame, False, features=NAMES, categories=LEVELS)
+        released = _plan(Budget(0.1)).run(table.as_codes(NAMES), SeededSource(3), lambda _: None)
+        assert np.isfinite(released.sums[3].moments[()].values).all()
+
+
+@pytest.mark.parametrize("spread", [1e-200, 1.0, 1e250])
+def test_the_clip_grows_with_the_tail_and_the_unit(spread):
+    generator = np.random.default_rng(4)
+    edges = spread * np.exp2(_HALVES)
+    clips = []
+    for values in (generator.random(20_000), np.exp(generator.normal(0, 1.5, 20_000))):
+        counts = np.bincount(np.searchsorted(edges, spread * values), minlength=edges.size + 1)
+        noisy = counts + generator.normal(0, 5, counts.size)
+        clips.append(chosen_clip(noisy, edges, BinNoise(5.0), 5.0)[0] / spread)
+    assert 0.7 <= clips[0] <= 3.0
+    assert clips[1] > 5.0
+    assert chosen_clip(np.zeros(edges.size + 1), edges, BinNoise(5.0), 5.0)[1] == 0.0
