@@ -151,8 +151,8 @@ def share_of(
         noise = each * (chosen.sum() * (1 - 2 * share) + known * share**2) / count**2
         # As if two more rows had it and two had not (Agresti and Coull 1998).
         near = ((own + 2.0) / (count + 4.0)).clip(0.0, 1.0)
-        total = noise + near * (1.0 - near) / (count + 4.0)
-    found = _around(share, np.sqrt(noise), np.sqrt(total), _factor(released)).within(0.0, 1.0)
+        total = np.sqrt(noise + near * (1.0 - near) / (count + 4.0))
+        found = _around(share, np.sqrt(noise), total, _factor(released)).within(0.0, 1.0)
     return found.where(count > _ENOUGH * np.sqrt(known * each))
 
 
