@@ -327,6 +327,37 @@ def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypa
     assert first == second
 
 
+def tabulated(rows, **options):
+    """Tabulate all that can be asked."""
+    frame = pd.DataFrame(data()[0], columns=["a", "b", "c", "d"]).iloc[rows:]
+    frame["e"], frame["f"] = frame.a > 5.0, (frame.b > 5.0).map({True: "x", False: "y"})
+    frame["id"] = frame.index // 5
+    table = nolook.read_table(
+        frame, False, features=[*"abcdef"], categories={"f": ["x", "y"]}, unit="id", **options
+    )
+    return lambda **budget: nolook.tabulate(
+        table, [["e"], ["f"]], mean=["a", "b"], median="c", share=["e", "f=x"], **budget
+    )
+
+
+@pytest.mark.parametrize("rows", ["weights", 4])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_tabulations_draw_what_they_state(delta, rows, drawn):
+    found = tabulated(0, rows_per_unit=rows)(delta=delta)
+    times = 1 if rows == "weights" else rows
+    np.testing.assert_allclose(np.array(drawn) * times, stated(found.privacy), rtol=1e-9)
+    assert len(drawn) == 6
+    described = nolook.describe(data()[0], delta=delta)
+    assert drawn[6:] == stated(described.privacy)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_where_mechanisms_answer_the_same_tabulations_are_the_same(delta, monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    first, second = (repr(plain(tabulated(rows)(delta=delta))) for rows in (0, 1000))
+    assert first == second
+
+
 def judged(rows):
     """Evaluate a model of probabilities, whose score is its first feature."""
     p, positive = (each[rows:] for each in scored())

@@ -166,11 +166,19 @@ def distribution(source: object, **options: object) -> np.ndarray:
     return nolook.ECDF(epsilon=1.0, random_state=0).fit(read).cdf([-1.0, 0.0, 1.0])
 
 
+def groups(source: object, **options: object) -> np.ndarray:
+    read = nolook.read_table(source, "y", **USED, **options)
+    found = nolook.tabulate(read, "city", mean="y", median="x", random_state=0)
+    return found.to_frame().fillna(0.0).to_numpy()
+
+
 RELEASES = [
     (regression, "person"),
     (distribution, None),
+    (groups, "person"),
     pytest.param(regression, None, marks=pytest.mark.slow),
     pytest.param(distribution, "person", marks=pytest.mark.slow),
+    pytest.param(groups, None, marks=pytest.mark.slow),
 ]
 
 

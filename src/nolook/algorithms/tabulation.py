@@ -465,8 +465,8 @@ def tabulation(
         MAGNITUDES: (numbers, _SHARES[MAGNITUDES]),
         RANGES: (numbers, _SHARES[RANGES]),
         DISTANCES: (len(summed), _SHARES[DISTANCES]),
-        SUMS: (len(summed) * groupings, _SHARES[SUMS]),
         BLOCKS: (len(spread) * groupings, _SHARES[BLOCKS]),
+        SUMS: (len(summed) * groupings, _SHARES[SUMS]),
     }
     parts = {name: part for name, part in parts.items() if part[0]}
     shares = np.array([times * share for times, share in parts.values()])

@@ -30,6 +30,7 @@ from nolook.estimators.quantiles import quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
 from nolook.estimators.sis import SISSelector
+from nolook.estimators.tabulation import tabulate
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import ByteSource
@@ -160,6 +161,13 @@ def _distributions() -> tuple[_Audited, ...]:
             neighbours="a value below all others",
             tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
             score=lambda found: np.ravel(found.values)[0],
+        ),
+        _Audited(
+            name="tabulate",
+            make=_pure(partial(_Fitted, partial(tabulate, by="x0"))),
+            neighbours="a row more, alone in its group",
+            tables=((np.zeros((8, 1), np.bool_),), (np.arange(9)[:, np.newaxis] == 8,)),
+            score=lambda found: found.measured[0].estimates.value[2],
         ),
     )
 

@@ -22,6 +22,7 @@ from nolook.statistics.design_moments import (
     smallest_eigenvalue,
 )
 from nolook.statistics.grid_models import CountModel, GridModel, RowBlock
+from nolook.statistics.group_totals import Grouping, GroupMoments, moments_l2_sensitivity
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
@@ -184,6 +185,16 @@ def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
             ),
         ),
         case(
+            name=f"group-moments{suffix}",
+            neighbours=f"{more}, at the clip, in one group",
+            covers=("gaussian_release", "moments_l2_sensitivity"),
+            draw=vectors(
+                mu,
+                WHOLE * moments_l2_sensitivity(1, "add-remove"),
+                *(_group_moments(n, whole) for n in (rows, 0)),
+            ),
+        ),
+        case(
             name=f"held-out-errors{suffix}",
             neighbours=f"{more}, far from the predictions and from the centre",
             covers=("gaussian_release", "held_out_sensitivity"),
@@ -192,6 +203,12 @@ def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
             ),
         ),
     )
+
+
+def _group_moments(rows: int, whole: int) -> Integers:
+    values = np.array([np.zeros(rows), np.full(rows, 1e9)])
+    exact = GroupMoments([Grouping((0,), (2,))], [1], np.zeros(1), np.ones(1))
+    return exact.update(values, None if whole == 1 else np.full(rows, _SHARE)).value
 
 
 def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
