@@ -173,7 +173,7 @@ def plan(
     >>> found.wanted.epsilon < 10
     True
     """
-    if method in COUNTS:
+    if method in {*COUNTS, "tabulate", "describe"}:
         raise ParameterError(
             f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
         )

@@ -1,0 +1,129 @@
+"""`tabulate` and `describe`: what they return, refuse, and protect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+
+LEVELS = {"ward": ["A", "B"], "sex": ["m", "f"]}
+
+
+def visits(rows=6000):
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "ward": generator.choice(["A", "B", "C", None], rows, p=[0.5, 0.4, 0.06, 0.04]),
+        "sex": generator.choice(["m", "f"], rows),
+        "dead": generator.random(rows) < 0.2,
+        "id": generator.integers(0, 2500, rows),
+    })  # fmt: skip
+    frame["cost"] = generator.normal(np.where(frame.ward == "A", 100.0, 200.0), 10.0)
+    frame.loc[:300, "cost"] = np.nan
+    return frame
+
+
+def opened(**options):
+    columns = ["ward", "sex", "dead", "cost"]
+    return nolook.read_table(visits(), False, features=columns, categories=LEVELS, **options)
+
+
+def test_groups_are_counted_and_measured_where_values_are_missing_too():
+    found = nolook.tabulate(
+        opened(), ["ward", "sex"], mean="cost", median="cost", quantiles=[0.9],
+        share=["dead", "sex=f"], epsilon=20.0, random_state=0,
+    )  # fmt: skip
+    frame, rows = found.to_frame(), visits()
+    assert frame.index.names == ["ward", "sex"]
+    assert len(frame) == (4 + 1) * (4 + 1)
+    ward = rows.ward.fillna("missing").replace("C", "...")
+    for (one, other), group in rows.groupby([ward, "sex"]):
+        got, cost = frame.loc[one, other], group.cost.dropna()
+        assert abs(got["count"] - len(group)) < 10
+        assert abs(got.mean_cost - cost.mean()) < 3
+        assert abs(got.sum_cost - cost.sum()) < 4000
+        assert abs(got.cost_q0_5 - cost.median()) < 4
+        assert abs(got.share_dead - group.dead.mean()) < 0.05
+        assert got.mean_cost_low < got.mean_cost_noise_low < got.mean_cost_noise_high
+        assert np.isnan(got.share_sex_f)  # of one level
+    total = frame.loc["all", "all"]
+    assert abs(total.values_cost - rows.cost.count()) < 30
+    assert abs(total.missing_cost - rows.cost.isna().sum()) < 60
+    assert abs(total.share_sex_f - (rows.sex == "f").mean()) < 0.02
+    np.testing.assert_allclose(frame.loc["A", "all"]["count"], frame.loc["A"][1:]["count"].sum())
+
+
+def test_several_tables_agree_on_their_margins():
+    found = nolook.tabulate(opened(), [["ward"], ["sex", "dead"]], mean="cost", random_state=0)
+    frame = found.to_frame()
+    total = frame.loc["all", "all", "all"]
+    for names in (("A", "B", "...", "missing"), ("m", "f", "...", "missing")):
+        place = 0 if names[0] == "A" else 1
+        groups = [tuple(n if i == place else "all" for i in range(3)) for n in names]
+        np.testing.assert_allclose(frame.loc[groups]["count"].sum(), total["count"])
+        np.testing.assert_allclose(frame.loc[groups]["values_cost"].sum(), total.values_cost)
+
+
+def test_a_description_has_every_column():
+    found = nolook.describe(opened(), epsilon=20.0, random_state=0)
+    frame = found.to_frame().set_index(["column", "what"]).value
+    assert abs(frame["cost", "mean"] - visits().cost.mean()) < 2
+    assert abs(frame["cost", "q0_5"] - visits().cost.median()) < 15
+    assert abs(frame["cost", "missing"] - 301) < 40
+    assert abs(frame["ward", "missing"] - visits().ward.isna().sum()) < 10
+    assert abs(frame["dead", "true"] - visits().dead.sum()) < 10
+
+
+def test_a_unit_counts_once_and_rows_in_full_have_no_total_interval():
+    by_weight = nolook.tabulate(opened(unit="id"), "ward", mean="cost", epsilon=20.0)
+    persons = visits().id.nunique()
+    assert abs(by_weight.n_rows - persons) < 15
+    assert by_weight.privacy.unit.column == "id"
+    in_full = nolook.tabulate(opened(unit="id", rows_per_unit=2), "ward", mean="cost")
+    assert in_full.to_frame().mean_cost_low.isna().all()
+    assert in_full.to_frame().mean_cost_noise_low.notna().any()
+
+
+def test_under_replacement_the_number_of_units_is_exact():
+    found = nolook.tabulate(opened(unit="id"), "ward", relation="replace", epsilon=0.5)
+    assert (found.n_rows, found.n_rows_error) == (visits().id.nunique(), 0.0)
+    np.testing.assert_allclose(found.to_frame()["count"].iloc[1:].sum(), found.n_rows)
+
+
+def test_laplace_noise_needs_no_delta():
+    assert nolook.tabulate(opened(), "ward", delta=1e-6).privacy.delta == 0.0
+    assert nolook.describe(opened(), delta=1e-6).privacy.delta == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"by": "city"}, "by names 'city'"),
+        ({"by": "cost"}, "by names 'cost', a column of numbers"),
+        ({"by": ["ward", "sex", "dead", "cost"]}, "at most 3"),
+        ({"by": ["ward", "ward"]}, "by"),
+        ({"by": "ward", "mean": "sex"}, "mean names 'sex', a category"),
+        ({"by": "ward", "median": "sex"}, "median names 'sex', a category"),
+        ({"by": "ward", "share": "cost"}, "share names 'cost'"),
+        ({"by": "ward", "share": "sex=x"}, "levels do not include 'x'"),
+        ({"by": "ward", "quantiles": [0.1]}, "quantiles is given without columns"),
+        ({"by": "ward", "median": "cost", "quantiles": [2.0]}, "quantiles is not from 0 to 1"),
+        ({"by": "ward", "epsilon": 0.0}, "epsilon"),
+        ({"by": "ward", "delta": 1.0}, "delta"),
+        ({"by": "ward", "relation": "swap"}, "relation"),
+        ({}, "by is empty"),
+    ],
+)
+def test_what_is_refused_costs_nothing(given, words, costs_nothing):
+    costs_nothing(lambda ledger: nolook.tabulate(opened(), ledger=ledger, **given), words)
+
+
+def test_more_groups_than_fit_are_refused(costs_nothing):
+    levels = {name: [str(i) for i in range(600)] for name in ("ward", "sex")}
+    table = nolook.read_table(visits(), False, features=["ward", "sex", "cost"], categories=levels)
+    said = costs_nothing(
+        lambda ledger: nolook.tabulate(table, ["ward", "sex"], median="cost", ledger=ledger),
+        "too many",
+    )
+    assert "362,404 groups" in said

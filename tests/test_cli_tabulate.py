@@ -1,0 +1,71 @@
+"""``nolook tabulate`` and ``nolook describe``."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+import nolook
+from tests.report.command import write_table
+from tests.test_cli_show import columns
+
+BY = ("--by", "word", "--categories", "word=yes,no", "--epsilon", "2")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "people.parquet", columns())
+
+
+def test_a_table_is_printed_kept_and_exported(cli, tmp_path):
+    words = ("tabulate", "people.parquet", *BY, "--mean", "income", "--median", "age")
+    for ending in ("csv", "md", "tex"):
+        done = cli(*words, "--share", "word=yes", "--export", f"t.{ending}", "--force")
+        assert (done.status, done.err.count("error")) == (0, 0), done.err
+    assert "Mean of income" in done.out
+    assert "people.word.tabulation.json" in done.out
+    found = nolook.load("people.word.tabulation.json")
+    with (tmp_path / "t.csv").open() as file:
+        rows = [*csv.DictReader(file)]
+    assert [row["word"] for row in rows] == ["all", "yes", "no", "...", "missing"]
+    assert len(rows) == len(found.to_frame())
+    assert "| yes |" in (tmp_path / "t.md").read_text()
+    assert r"yes & " in (tmp_path / "t.tex").read_text()
+
+
+def test_several_tables_and_a_share_of_a_value_that_no_schema_declares(cli):
+    done = cli(
+        "tabulate", "people.parquet", *BY, "--by", "", "--share", "died=1", "--output", "a.json"
+    )
+    assert done.status == 2
+    done = cli("tabulate", "people.parquet", *BY, "--share", "died=1", "--output", "a.json")
+    assert done.status == 0, done.err
+    frame = nolook.load("a.json").to_frame()
+    assert frame.share_died_1["yes"] - frame.share_died_1["no"] > 0.2
+
+
+def test_a_description_names_what_it_leaves_out(cli):
+    done = cli("describe", "people.parquet", "--exclude", "risk", "--epsilon", "2")
+    assert done.status == 0, done.err
+    assert "word" in done.err + done.out
+    assert {*nolook.load("people.description.json").to_frame().column} == {"age", "income", "died"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tabulate", "people.parquet", "--epsilon", "1"),
+        ("tabulate", "people.parquet", "--by", "age", "--epsilon", "1"),
+        ("tabulate", "people.parquet", *BY, "--export", "t.txt"),
+        ("tabulate", "people.parquet", *BY, "--quantiles", "0.1"),
+        ("tabulate", "people.parquet", *BY, "--missing", "zero"),
+        ("describe", "people.parquet", "--epsilon", "0"),
+        ("plan", "--rows", "1000", "--columns", "3", "--method", "tabulate"),
+    ],
+)
+def test_a_refusal_is_one_line(cli, words):
+    done = cli(*words)
+    assert done.status == 2
+    assert done.err.count("\n") == 1
