@@ -72,6 +72,8 @@ EXPECTED = {
     "quantiles": "T.a+b.quantiles.json",
     "roc": "T.a+y.roc.json",
     "calibration": "T.a+y.calibration.json",
+    "tabulate": "T.all.tabulation.json",
+    "describe": "T.description.json",
 }
 
 

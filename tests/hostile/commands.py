@@ -54,8 +54,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "ecdf": lambda columns: ["--column", columns[0], "--grid", "0:10:1"],
     "quantiles": lambda columns: ["--columns", _listed(columns), *_grids(columns)],
     "tabulate": lambda columns: [
-        *("--by", "y", "--categories", "y=a,b", "--mean", columns[0]),
-        *("--median", _listed(columns[:1])),
+        *("--mean", _listed(columns), "--median", _listed(columns[:1])),
     ],
     "describe": lambda columns: ["--features", _listed(columns)],
     "roc": lambda columns: ["--score", columns[0], "--target", "y", "--grid", "0:10:1"],

@@ -316,7 +316,7 @@ def release_command(
     options `about` name. `more` are options that the function takes by `**`; `names`
     are those of :func:`reads_table`; `find_target` tells the target by the options and the schema.
     """
-    default = f"TABLE.{'+'.join(about).upper()}.{ending}"
+    default = ".".join(filter(None, ("TABLE", "+".join(about).upper(), ending)))
     output = typer.Option(
         "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
     )
