@@ -107,7 +107,7 @@ def test_laplace_noise_needs_no_delta():
         ({"by": "ward", "median": "sex"}, "median names 'sex', a category"),
         ({"by": "ward", "share": "cost"}, "share names 'cost'"),
         ({"by": "ward", "share": "sex=x"}, "levels do not include 'x'"),
-        ({"by": "ward", "quantiles": [0.1]}, "quantiles is given without columns"),
+        ({"by": "ward", "quantiles": [0.1]}, "quantiles needs columns"),
         ({"by": "ward", "median": "cost", "quantiles": [2.0]}, "quantiles is not from 0 to 1"),
         ({"by": "ward", "epsilon": 0.0}, "epsilon"),
         ({"by": "ward", "delta": 1.0}, "delta"),

@@ -45,6 +45,7 @@ from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.terminal import print_findings
+from tests.formats.releases import release
 from tests.report.hand_made import (
     Choosy,
     choosing,
@@ -417,6 +418,9 @@ PAGES = {
     "distribution-replace": of_distribution(relation="replace"),
     "distribution-seeded": of_distribution(NASTY[2], as_it_is),
     "quantiles": lambda: some_quantiles(private=True),
+    "tabulation": lambda: release("tabulation").content(),
+    "tabulation of several tables": lambda: release("tabulation", 1).content(),
+    "description": lambda: release("description").content(),
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,
     "calibration": calibration,

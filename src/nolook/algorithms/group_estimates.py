@@ -1,4 +1,4 @@
-"""What a tabulation says of every group, with intervals: post-processing of what was released.
+"""The estimates of a tabulation for every group, with intervals: post-processing of its release.
 
 The total interval covers the noise and that the rows may be a sample, the other the noise alone.
 The proof is ``tabulation.md``.
@@ -129,7 +129,7 @@ def share_of(
 ) -> Estimates:
     """Return the share of rows with some of the values of a column, of which `known` are levels.
 
-    Of the rows whose value is known. A group of one level has none.
+    Only rows with a known value count. Groups of one level have no share.
     """
     counts, variances = [], []
     for own, place in groups.of_each():
@@ -157,7 +157,7 @@ def share_of(
 
 
 def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimates, ...]:
-    """Return how many values a column has and lacks, their mean, sum and standard deviation."""
+    """Return the numbers of values present and missing, mean, sum and standard deviation."""
     own: ColumnSums = released.sums[column]
     sums, variance = _flat(groups, own.moments)
     rows, first, second = sums.T
@@ -202,7 +202,7 @@ def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vecto
 def _deviation(
     spread: Vector, size: Vector, variance: Vector, clip: float, factor: float
 ) -> Estimates:
-    """Return standard deviations, of values whose variance is so many squares of the clip."""
+    """Return standard deviations from variances in squares of the clip."""
     root = np.sqrt(spread)
     noise = 4.0 * np.sqrt(variance) / size / (2.0 * root)
     # The second part is that of normal values; heavier tails have more.

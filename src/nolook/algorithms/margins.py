@@ -1,9 +1,9 @@
 """Tables of one set of rows made consistent by least squares: every margin from all tables at once.
 
-A table of independent noise splits into components, one for each subset of its dimensions: what a
-margin says beyond all smaller ones. Components of different subsets are uncorrelated, so the best
-component is the mean of those of all tables that have it, weighted by precision, and every margin
-is the sum of its components. The proof is ``tabulation.md``.
+A table with independent noise splits into components, one for each subset of its dimensions: the
+part of a margin that no smaller margin has. Components of different subsets are uncorrelated, so
+the best component is the mean of those of all tables that have it, weighted by precision, and every
+margin is the sum of its components. The proof is ``tabulation.md``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def margins(tables: Sequence[NoisyTable], total: float | None = None) -> Margins
 
 
 def _component(table: NoisyTable, own: Dimensions) -> Array:
-    """Return what a table's margin says beyond all smaller ones."""
+    """Return the component of a table's margin that no smaller margin has."""
     outside = tuple(place for place, d in enumerate(table.dimensions) if d not in own)
     found: Array = table.values.sum(axis=outside)
     for axis in range(len(own)):

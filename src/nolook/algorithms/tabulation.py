@@ -77,10 +77,11 @@ BLOCKS, SUMS = "counts of blocks by group", "sums by group"
 # The share of the budget for each time that a row is counted.
 _SHARES = {COUNTS: 0.7, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0, BLOCKS: 2.0}
 _SMALLEST_SHARE = 2.0**-20
-# Edges of the distances from the centre, in scales: half octaves. One of them is the clip of a
-# column of which nothing stands out.
+# Edges of the distances from the centre, in scales: half octaves. The clip of a column of which
+# nothing stands out is 4 scales, and that of any column at least 2.
 _HALVES = np.arange(-10.0, 30.0, 0.5)
-_USUAL, _LARGEST = 24, 2.0**1000
+_USUAL, _LEAST, _LARGEST = 24, 22, 2.0**1000
+_LONGEST = 6  # bins that are looked at together: three octaves
 _LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
@@ -116,7 +117,7 @@ class ColumnValues:
 
 @frozen(eq=False)
 class Released:
-    """What was released, by column where it is of one; counts are in rows."""
+    """The noisy counts, sums and cells of a tabulation, by column; counts are in rows."""
 
     counts: Margins
     sums: dict[int, ColumnSums]
@@ -157,7 +158,7 @@ class TabulationRelease:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """The number of passes over the table."""
         return 1 + 2 * bool(self.numbers) + bool(self.summed)
 
     def events(self) -> tuple[CountEvent, ...]:
@@ -165,7 +166,7 @@ class TabulationRelease:
         return self.costs
 
     def for_rows_per_unit(self, most: int) -> TabulationRelease:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs a unit of at most `most` rows as much."""
         costs = tuple(event_for_rows(each, most, self.relation) for each in self.costs)
         return evolve(self, costs=costs)
 
@@ -229,7 +230,7 @@ class _Run:
         return margins(_tables(groupings, noisy, variance), total), looks
 
     def ranges(self, exact: Histograms) -> dict[int, FoundRange]:
-        """Find where the numbers lie."""
+        """Find the range of every column of numbers."""
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
         firsts = [first_look(noisy[place : place + 1], noise) for place in range(len(numbers))]
@@ -401,14 +402,16 @@ def chosen_clip(
         `clipped` is how far clipping moves the mean of all rows, as far as the counts tell;
         infinite if values stand out beyond the last edge.
     """
-    # Every run of bins may stand out where none of them does.
+    # Every short run of bins may stand out where none of them does.
     first, end = np.triu_indices(counts.size)
+    first, end = first[end - first < _LONGEST], end[end - first < _LONGEST]
     sums = np.append(0.0, np.cumsum(counts))
     surely = noise.surely(np.arange(counts.size) + 1, _SURE)
-    shown = first[sums[end + 1] - sums[first] > surely[end - first]]
-    if not shown.size:
+    shown = sums[end + 1] - sums[first] > surely[end - first]
+    if not shown.any():
         return float(edges[_USUAL]), 0.0
-    last = int(shown.max())
+    farthest = first[shown].max()
+    last = int(end[shown & (first == farthest)].min())
     if last == edges.size:
         return float(edges[-1]), math.inf
     held = counts[:-1].clip(0.0)
@@ -417,12 +420,12 @@ def chosen_clip(
     middles = (edges + np.append(0.0, edges[:-1])) / 2.0
     mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
     excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
-    best = int(np.argmin(np.hypot(error * edges, excess)))
+    best = _LEAST + int(np.argmin(np.hypot(error * edges, excess)[_LEAST:]))
     return float(edges[best]), float(excess[best] / held.sum())
 
 
 def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:
-    """Return what the bins beyond the last one shown may hold.
+    """Return the largest plausible counts of the bins beyond the last one shown.
 
     Each a share of the one before, as the last two fall, and no more than a deviation above its
     noisy count.

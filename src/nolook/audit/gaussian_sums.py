@@ -75,6 +75,19 @@ def cases(mu: float) -> tuple[Case, ...]:
         *_statistics_of_models(mu),
         *_weighted(mu, 1),
         *_weighted(mu, WHOLE),
+        *(
+            case(
+                name=f"group-moments{suffix}",
+                neighbours=f"{more}, at the clip, in one group",
+                covers=("gaussian_release", "moments_l2_sensitivity"),
+                draw=vectors(
+                    mu,
+                    WHOLE * moments_l2_sensitivity(1, "add-remove"),
+                    *(_group_moments(n, weights=bool(suffix)) for n in (rows, 0)),
+                ),
+            )
+            for rows, more, suffix in ((1, "a row more", ""), (_UNIT_ROWS, _UNIT, "-units"))
+        ),
     )
 
 
@@ -185,16 +198,6 @@ def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
             ),
         ),
         case(
-            name=f"group-moments{suffix}",
-            neighbours=f"{more}, at the clip, in one group",
-            covers=("gaussian_release", "moments_l2_sensitivity"),
-            draw=vectors(
-                mu,
-                WHOLE * moments_l2_sensitivity(1, "add-remove"),
-                *(_group_moments(n, whole) for n in (rows, 0)),
-            ),
-        ),
-        case(
             name=f"held-out-errors{suffix}",
             neighbours=f"{more}, far from the predictions and from the centre",
             covers=("gaussian_release", "held_out_sensitivity"),
@@ -205,10 +208,10 @@ def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
     )
 
 
-def _group_moments(rows: int, whole: int) -> Integers:
+def _group_moments(rows: int, *, weights: bool) -> Integers:
     values = np.array([np.zeros(rows), np.full(rows, 1e9)])
     exact = GroupMoments([Grouping((0,), (2,))], [1], np.zeros(1), np.ones(1))
-    return exact.update(values, None if whole == 1 else np.full(rows, _SHARE)).value
+    return exact.update(values, np.full(rows, _SHARE) if weights else None).value
 
 
 def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:

@@ -82,7 +82,7 @@ class Measured:
 
 @frozen
 class _Table(Result):
-    """What tabulations and descriptions share: measures of groups, and how they were released."""
+    """Measures of groups with their guarantee: the base of tabulations and descriptions."""
 
     by: tuple[tuple[str, ...], ...]
     levels: dict[str, tuple[str, ...]]
@@ -103,11 +103,11 @@ class _Table(Result):
         return _codes(self.by, self.levels)
 
     def label(self, column: str, code: int) -> str:
-        """Return what a code of a column stands for; "all" for any level."""
+        """Return the level of a code of a column; "all" for any level."""
         return "all" if code == ALL else self.levels[column][code]
 
     def groups_of(self, margin: Sequence[str]) -> NDArray[np.intp]:
-        """Return which rows are the groups of a margin, in the order of its columns' levels."""
+        """Return the places of the groups of a margin, in the order of its columns' levels."""
         own = np.array([name in margin for name in self.names], dtype=np.bool_)
         return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
 
@@ -154,7 +154,7 @@ class Tabulation(_Table):
 
 @frozen
 class Description(_Table):
-    """What each column of a table holds, within one budget; parameters as of :class:`Tabulation`.
+    """The contents of each column of a table; parameters as of :class:`Tabulation`.
 
     `measured` are those of all rows for each column of numbers, and counts of every level.
     """
@@ -181,7 +181,7 @@ class Description(_Table):
 
 @frozen
 class _Asked:
-    """What is asked of a table: names of its columns, and the positions they have as codes."""
+    """A request: the columns of groups and of measures, by name."""
 
     tables: tuple[tuple[str, ...], ...]
     means: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class _Asked:
 
     def check(self, table: Table) -> Table:
         """Return the table of the columns as codes, or refuse columns of another type."""
-        names = table.source_columns
+        names = table.as_codes().column_names
         for parameter, columns in (
             ("by", [name for each in self.tables for name in each]),
             ("share", [name for name, _ in self.shares]),
@@ -275,7 +275,7 @@ class _Asked:
     def measures(
         self, released: Released, labels: Sequence[tuple[str, ...] | None]
     ) -> tuple[Measured, ...]:
-        """Return what was asked of every group."""
+        """Return the measures of every group."""
         sizes = [len(each or ()) for each in labels]
         groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
         own = Groups.of([()], sizes) if self.described else groups
@@ -315,7 +315,7 @@ def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> 
 
 
 def _of_first(found: Estimates, groups: int) -> Estimates:
-    """Return what is known of the first group as of all, unknown elsewhere."""
+    """Return estimates of the first group as those of all groups, NaN elsewhere."""
     return Estimates(*(np.append(each, np.full(groups - 1, np.nan)) for each in found))
 
 
@@ -408,8 +408,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     at = check_shares(quantiles, "quantiles") if len(quantiles) else np.empty(0)
     if at.size and not columns:
         raise ParameterError(
-            f"{parameter_name('quantiles')} is given without columns; expected them in "
-            f"{parameter_name('median')}"
+            f"{parameter_name('quantiles')} needs columns; give them as {parameter_name('median')}"
         )
     shares = sorted({0.5, *at.tolist()})
     asked = _Asked(
@@ -417,7 +416,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         _names(mean, "mean"),
         columns,
         tuple(shares) if columns else (),
-        tuple(_share(each, table.source_columns) for each in _names(share, "share")),
+        tuple(_share(each, table.as_codes().column_names) for each in _names(share, "share")),
     )
     return _released(Tabulation, asked, table, budget, relation, ledger, progress, random_state)
 
@@ -465,8 +464,8 @@ def describe(
     """
     budget = check_budget(epsilon, delta, pure=True)
     table = X if isinstance(X, Table) else table_from_arrays(X)
-    names = table.source_columns
-    kinds = dict(zip(names, table.as_codes(names).code_labels, strict=True))
+    coded = table.as_codes()
+    names, kinds = coded.column_names, dict(zip(coded.column_names, coded.code_labels, strict=True))
     numbers = tuple(name for name in names if kinds[name] is None)
     tables = tuple((name,) for name in names if kinds[name] is not None)
     quartiles = _QUARTILES if numbers else ()

@@ -22,7 +22,7 @@ _Numbers = list[float | None]
 
 
 class Measure(Content, frozen=True):
-    """A measure of every group; null is what is not known."""
+    """A measure of every group; null stands for an unknown number."""
 
     name: Annotated[str, Meta(pattern="^(count|values|missing|mean|sum|deviation|share|quantile)$")]
     column: str | None
@@ -41,7 +41,7 @@ class Measure(Content, frozen=True):
 
     @classmethod
     def of(cls, measured: Measured) -> Self:
-        """Return what a file says of a measure."""
+        """Return the record of a measure."""
         names = ("value", "low", "high", "noise_low", "noise_high")
         own = zip(names, measured.estimates, strict=True)
         numbers = {
@@ -70,7 +70,7 @@ class _TableFile(Finding, frozen=True):
 
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a table."""
+        """Return the record of a table."""
         return cls.holding(
             found,
             levels={name: list(labels) for name, labels in found.levels.items()},
@@ -110,9 +110,9 @@ class DescriptionFile(_TableFile, frozen=True, tag="description"):
     columns: list[str]
 
     @classmethod
-    def of(cls, found: Description) -> Self:
-        """Return what a file says of a description."""
-        return super().of(found, columns=list(found.names))
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return the record of a description."""
+        return super().of(found, columns=list(found.names), **others)
 
     def release(self) -> Description:
         """Return the description."""

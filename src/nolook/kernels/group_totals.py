@@ -22,7 +22,7 @@ Weights = NDArray[np.int64] | None
 def group_numbers(codes: Array, sizes: tuple[int, ...]) -> Integers:
     """Return the number of each row's group, from codes of shape (columns, rows).
 
-    A column's last code stands for NaN, and for whatever is no code.
+    A column's last code stands for NaN and for any other number.
     """
     numbers = np.zeros(codes.shape[1], dtype=np.int64)
     for column, size in zip(codes, sizes, strict=True):

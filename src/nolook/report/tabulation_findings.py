@@ -1,4 +1,4 @@
-"""What a report says of groups: their counts and measures, with margins; and of whole columns."""
+"""Reports of tabulations, groups with their margins, and of descriptions of columns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
@@ -37,11 +38,12 @@ _SURE = (
     f"Intervals hold {CONFIDENCE}. Those of counts and sums cover the noise, all others also that "
     "the {}s may be a sample."
 )
+_MISSING = "counted as a group of their own"
 _NAMES = {"count": "{}s", "values": "Values of {}", "deviation": "Standard deviation of {}"}
 
 
 def _head(each: Measured, counted: str) -> str:
-    """Return what a measure is called."""
+    """Return the heading of a measure."""
     if each.name == "quantile":
         at = float(each.at or 0.0)
         return (
@@ -74,8 +76,7 @@ def _shown(found: Tabulation | Description, places: Places) -> list[int]:
     lowest = found.measured[0].estimates.noise_low
     known = [len(labels) - (2 if OTHERS in labels else 1) for labels in found.levels.values()]
     declared = np.all(found.codes < np.array(known, dtype=np.intp), axis=1)
-    kept: Places = places[declared[places] | (lowest[places] > 0.0)]
-    return kept.tolist()
+    return [int(place) for place in places if declared[place] or lowest[place] > 0.0]
 
 
 def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
@@ -83,15 +84,19 @@ def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
     return ", ".join(found.label(name, codes[name]) for name in names)
 
 
+def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
+    """Return the measures of a table's groups; the share of a level is not one of its own group."""
+    kept = (each for each in found.measured if each.name not in {"values", "missing"})
+    return [each for each in kept if each.name != "share" or each.column not in by]
+
+
 def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
     """Return the table of some columns: its groups, then margins, then all."""
     counted = found.privacy.unit.counted
     kept = [
         each
-        for each in found.measured
-        if each.name not in {"values", "deviation"}
-        and not (each.name == "share" and each.column in by)
-        and not (noise and np.isnan(each.estimates.low).all())
+        for each in _of_groups(found, by)
+        if each.name != "deviation" and not (noise and np.isnan(each.estimates.low).all())
     ]
     margins = [own for size in range(len(by), 0, -1) for own in combinations(by, size)]
     places = [place for own in margins for place in _shown(found, found.groups_of(own))]
@@ -114,8 +119,8 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
 def _pictures(found: Tabulation) -> tuple[Picture, ...]:
     """Draw one measure of the first table's groups."""
     by = found.by[0] if found.by else ()
-    drawn = [each for each in found.measured if each.name in {"mean", "share", "quantile"}]
-    each = (drawn or list(found.measured))[0]
+    counts, *others = _of_groups(found, by)
+    each = others[0] if others else counts
     value, low, high, noise_low, noise_high = each.estimates
     if np.isnan(low).all():
         low, high = noise_low, noise_high
@@ -141,7 +146,7 @@ def _pictures(found: Tabulation) -> tuple[Picture, ...]:
 
 
 def tabulation_findings(found: Tabulation) -> Findings:
-    """Say what the groups of a table hold."""
+    """Report the measures of groups."""
     unit, tables = found.privacy.unit, found.by or ((),)
     shown = [_table(found, by) for by in tables]
     hidden = any(_HIDDEN in row for table in shown for row in table.rows)
@@ -156,7 +161,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
             notes if place == 0 else (),
             *(_pictures(found) if place == 0 else ()),
             name=f"found{place or ''}",
-            heading="What was found" if place == 0 else f"By {', '.join(by)}",
+            heading="Results" if place == 0 else f"By {', '.join(by)}",
         )
         for place, (by, table) in enumerate(zip(tables, shown, strict=True))
     )
@@ -170,7 +175,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         kind="tabulation",
         what="table by" if names else "table of",
         of=of,
-        provenance=Provenance.of(found),
+        provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
         sections=(*sections, *alone),
         settings=(
@@ -185,7 +190,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
 
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:
-    """Say which group of the first table is largest."""
+    """Name the largest group of the first table."""
     by = found.by[0] if found.by else ()
     places = _shown(found, found.groups_of(by))
     if not by or not places:
@@ -200,7 +205,7 @@ def _largest(found: Tabulation) -> tuple[Text, ...]:
 
 
 def description_findings(found: Description) -> Findings:
-    """Say what the columns of a table hold."""
+    """Report the contents of columns."""
     counted = found.privacy.unit.counted
     rows = found.measured[0]
     (whole,) = (int(place) for place in found.groups_of(()))
@@ -229,14 +234,14 @@ def description_findings(found: Description) -> Findings:
         )
     columns = [*numbers, *found.names]
     section = Section(
-        "found", "What was found", tables=tuple(tables), printed=tuple(tables),
+        "found", "Results", tables=tuple(tables), printed=tuple(tables),
         notes=(_UNSEEN,),
     )  # fmt: skip
     return Findings(
         kind="description",
         what="description of",
         of=count(len(columns), "column"),
-        provenance=Provenance.of(found),
+        provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),

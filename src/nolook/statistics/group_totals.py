@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 def moments_l1_sensitivity(times: int, relation: Literal["add-remove", "replace"]) -> float:
-    """L1 sensitivity of :class:`GroupMoments` of so many columns and groupings, in rows.
+    """L1 sensitivity of :class:`GroupMoments`, in rows, for `times` pairs of column and grouping.
 
     A row adds ``(1/4, t, (t^2 - 1/2) / 4)`` to one group of each, whose entries add up to at most
     11/8 in size, at ``|t| = 1``.
@@ -50,7 +50,7 @@ class Grouping:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(np.prod(self.sizes, dtype=np.int64))
 
     def of(self, batch: Array) -> Integers:
@@ -78,9 +78,9 @@ class _ByGroup:
 
 
 class GroupCounts(_ByGroup, Statistic):
-    """How many rows each group has, or what they weigh.
+    """The number of rows of each group, or their weights.
 
-    A row is in one group of each grouping: sensitivities are those of so many columns' cells.
+    A row is in one group of each grouping, as in one cell of each column (`cell_counts.py`).
     """
 
     def update(self, batch: Array, weights: Integers | None = None) -> Self:
@@ -113,7 +113,7 @@ class GroupMoments(_ByGroup, Statistic):
 
 
 class GroupedCells(_ByGroup, Statistic):
-    """How many values of each column each group has in each of some cells, or what they weigh.
+    """The number of values of each column and group in each of some cells, or their weights.
 
     Cell i holds values up to ``low + i step``, the last one all above; missing values are in none.
     Shape (groups, columns, cells) for each grouping.

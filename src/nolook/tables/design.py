@@ -89,9 +89,21 @@ class Design:
         """Names of the features; a category gives one for each level but the first."""
         return tuple(name for feature in self.features for name in feature.names)
 
+    def as_codes(self, names: Sequence[str] | None) -> Design:
+        """Return the design of columns, all with the target by default, as one number each.
+
+        NaN stands for a missing value. A category is the place of the cell's level among those
+        declared, one more for any other value: `code_labels` says what codes stand for.
+        """
+        known = {f.name: evolve(f, indicated=False, coded=bool(f.levels)) for f in self.features}
+        if self.target is not None:
+            known[self.target] = Feature(self.target)
+        features = tuple(known[name] for name in names or known)
+        return evolve(self, features=features, target=None, missing="centre")
+
     @property
     def code_labels(self) -> tuple[tuple[str, ...] | None, ...]:
-        """What the codes of each feature stand for, a missing value last; None for numbers."""
+        """The labels of the codes of each feature, a missing value last; None for numbers."""
         return tuple(
             labels_of(f.levels) if f.levels is not None or f.name in self.booleans else None
             for f in self.features
@@ -402,7 +414,7 @@ def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  #
 
 
 def labels_of(levels: Levels | None) -> tuple[str, ...]:
-    """Return what the codes of a category, or of a boolean, stand for."""
+    """Return the labels of the codes of a category or a boolean."""
     return ("false", "true", GAP) if levels is None else (*_known(levels), OTHERS, GAP)
 
 

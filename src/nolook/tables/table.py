@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.design import Columns, Design, Feature
+from nolook.tables.design import Columns, Design
 from nolook.tables.folding import (
     Block,
     BlockCache,
@@ -107,7 +107,7 @@ class Table:
         self._source, self._design, self._run = source, design, Run(threads)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
-        self.binary = design.binary
+        self.binary, self.code_labels = design.binary, design.code_labels
         self.unit: Unit = design.unit
         # Shared with the tables made of this one.
         self._places = _Places()
@@ -493,34 +493,11 @@ class Table:
         table._run, table._places = Run(self._run.threads), _Places()
         return table
 
-    @property
-    def source_columns(self) -> tuple[str, ...]:
-        """The columns in use as the source names them, the target last."""
-        names = tuple(feature.name for feature in self._design.features)
-        return names if self.target_name is None else (*names, self.target_name)
-
-    def as_codes(self, names: Sequence[str]) -> Table:
-        """Return some columns of the same rows, each as one number, NaN where it is missing.
-
-        A category is the place of the cell's level among those declared, one more for any other
-        value: `code_labels` says what codes stand for. No row is left out for a missing value.
-        """
+    def as_codes(self, names: Sequence[str] | None = None) -> Table:
+        """Return the same rows with some columns as codes (`Design.as_codes`); none is left out."""
         if self._run.is_of_release or self._places.chosen or self._turns:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
-        own = self._design
-        known = {f.name: evolve(f, indicated=False, coded=bool(f.levels)) for f in own.features}
-        if own.target is not None:
-            known[own.target] = Feature(own.target)
-        features = tuple(known[name] for name in names)
-        design = evolve(own, features=features, target=None, missing="centre")
-        table = Table(self._source, design, self._run.threads)
-        table.unit = self.unit
-        return table
-
-    @property
-    def code_labels(self) -> tuple[tuple[str, ...] | None, ...]:
-        """What the codes of each column stand for, a missing value last; None for numbers."""
-        return self._design.code_labels
+        return Table(self._source, self._design.as_codes(names), self._run.threads)
 
     def may_drop_rows(self) -> bool:
         """Tell from a filter, policy and declared types whether rows may be left out.
