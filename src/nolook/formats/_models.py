@@ -11,6 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._classes import declared_classes
@@ -100,7 +101,7 @@ class _Model(Fitted, frozen=True):
 class LinearModel(_Model, frozen=True, tag="linear model"):
     """A fitted regression."""
 
-    entries: ClassVar = METHODS
+    entries: ClassVar = {name: METHODS[name] for name in METHODS if name != "additive"}
 
     target_range: tuple[float | None, float | None]
     row_norm: _Bound | None
@@ -135,6 +136,26 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         model = super().estimator()
         model.target_range_, model.detected_ = self._range(), bool(self.scaling.detected[-1])
         return model
+
+
+class AdditiveModel(LinearModel, frozen=True, tag="additive model"):
+    """A fitted regression with a curve for each column."""
+
+    entries: ClassVar = {"additive": METHODS["additive"]}
+
+    curves: tuple[ColumnCurve, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = len(self.features) if self.scaling.detected[-1] else 0
+        expect(len(self.curves) == size, f"curves to have {size} entries")
+        for curve in self.curves:
+            places = curve.places
+            expect(places.ndim == 1 and places.size > 0, "places of curves to be numbers")
+            expect((np.diff(places) >= 0.0).all(), "places of curves to be increasing")
+            expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
+            known = curve.band is None or curve.band.shape == (places.size, 2)
+            expect(known, "band of curves to have two ends at each place")
 
 
 class LogisticModel(_Model, frozen=True, tag="logistic model"):
@@ -186,7 +207,8 @@ class CountModel(_Model, frozen=True, tag="count model"):
 
 
 _MODELS: dict[str, Any] = {
-    str(each.__struct_config__.tag): each for each in (LinearModel, LogisticModel, CountModel)
+    str(each.__struct_config__.tag): each
+    for each in (LinearModel, AdditiveModel, LogisticModel, CountModel)
 }
 
 
@@ -236,7 +258,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     named: bool
     split: Annotated[float, Meta(gt=0, lt=1)]
     selection: Selection
-    model: LinearModel | LogisticModel | CountModel
+    model: LinearModel | AdditiveModel | LogisticModel | CountModel
 
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:

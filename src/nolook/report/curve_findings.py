@@ -1,0 +1,94 @@
+"""The curves of an additive model: a picture of each, and what can be told from a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nolook.report.findings import Figure, Name, Section, Table, in_percent, listed
+from nolook.report.picture import Band, Line, Picture, around, axis
+from nolook.report.wording import CONFIDENCE
+
+if TYPE_CHECKING:
+    from nolook.algorithms.glm.additive_inference import ColumnCurve
+    from nolook.estimators.base import PrivateModel
+    from nolook.report.findings import Text
+
+__all__ = ["curve_sections"]
+
+_MOST_DRAWN, _MOST_NAMED = 12, 8
+# Scales about the centre that a picture shows, and places in it.
+_SHOWN, _PLACES = 3.0, 200
+
+
+def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
+    """Show the curves, those first that vary most; none of a model of lines."""
+    names = model.scaling_.names[:-1]
+    found = [(name, curve) for name, curve in zip(names, model.curves_, strict=False)]
+    found = sorted((one for one in found if one[1].share > 0.0), key=lambda one: -one[1].share)
+    if not found:
+        return ()
+    bent = [(name, curve) for name, curve in found if not curve.straight]
+    target = Name(model.scaling_.names[-1])
+    figures = tuple(
+        Figure(_picture(model, place, name, curve), ("What ", Name(name), " adds to ", target, "."))
+        for place, (name, curve) in enumerate(bent[:_MOST_DRAWN])
+    )
+    rows = tuple(
+        (name, "line" if curve.straight else "curve", curve.share) for name, curve in found
+    )
+    caption = "Share of the variances of all curves, each by itself"
+    table = Table(caption, ("Column", "Shape", "Share"), rows)
+    few = tuple((name, shape, in_percent(share)) for name, shape, share in rows[:_MOST_DRAWN])
+    printed = Table(caption, ("Column", "Shape", "Share"), few)
+    notes = (
+        f"A curve is what a column adds to the prediction, less its mean. Bands are {CONFIDENCE} "
+        "intervals at each place; they cover sampling and privacy noise, as those of coefficients. "
+        "A curve without a band is not known well enough.",
+        *_lines(found),
+    )
+    return (
+        Section(
+            "curves", "Curves", figures=figures, tables=(table,), notes=notes, printed=(printed,)
+        ),
+    )
+
+
+def _lines(found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:
+    """Say which columns have lines, and of which no curve can be told from a line."""
+    straight = [(name, curve) for name, curve in found if curve.straight]
+    same = [name for name, curve in straight if len(curve.places) > 2]
+    lines = [name for name, curve in straight if len(curve.places) == 2]
+    words: list[Text] = []
+    if same:
+        words.append(("Curves not distinguishable from a line: ", *listed(same, _MOST_NAMED), "."))
+    if lines:
+        words.append(("Straight lines: ", *listed(lines, _MOST_NAMED), "."))
+    return tuple(words)
+
+
+def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> Picture:
+    """Draw a curve, with its band if that is known, about where its column lies."""
+    scaling = model.scaling_
+    column = scaling.names.index(name)
+    center, reach = scaling.center[column], _SHOWN * scaling.scale[column]
+    low = max(float(curve.places[0]), float(center - reach))
+    high = min(float(curve.places[-1]), float(center + reach))
+    across = np.union1d(np.linspace(low, high, _PLACES), curve.places.clip(low, high))
+    heights = curve.at(across)
+    ends = heights[:, None]
+    marks: tuple[Band | Line, ...] = (Line(across, heights, name),)
+    if curve.band is not None:
+        ends = np.column_stack([np.interp(across, curve.places, end) for end in curve.band.T])
+        marks = (Band(across, *ends.T, f"{CONFIDENCE} band"), *marks)
+    limits = around(float(ends.min()), float(ends.max()))
+    adds = f"added to {scaling.names[-1]}"
+    return Picture(
+        f"What {name} adds to {scaling.names[-1]}",
+        f"the line is the curve, the band its {CONFIDENCE} intervals",
+        axis(name, low, high),
+        axis(adds, *limits),
+        marks,
+        key=f"curve-{place}",
+    )
