@@ -100,7 +100,8 @@ def _mass(counts: Vector, sigma: float, edges: Vector) -> Vector:
     far = float(((counts - normal) ** 2).sum())
     share = max(0.0, 1.0 - counts.size * sigma**2 / max(far, _TINY))
     mass: Vector = np.maximum(normal + share * (counts - normal), 0.0) + _TINY
-    return mass / mass.sum()
+    mass /= mass.sum()
+    return mass
 
 
 def _knots(mass: Vector, edges: Vector) -> Vector:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,18 +91,20 @@ class AdditiveRegression(LinearRegression):
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        straight = () if self.straight is None else self.straight
-        listed = isinstance(straight, Sequence) and not isinstance(straight, str)
-        if not listed or not all(isinstance(name, str) for name in straight):
+        straight: object = [] if self.straight is None else self.straight
+        monotone: object = {} if self.monotone is None else self.monotone
+        if not isinstance(straight, list | tuple) or not all(
+            isinstance(name, str) for name in straight
+        ):
             raise ParameterError(
-                f"{parameter_name('straight')} is {self.straight!r}; expected a list of columns"
+                f"{parameter_name('straight')} is {straight!r}; expected a list of column names"
             )
-        if not isinstance(self.monotone, Mapping | None):
+        if not isinstance(monotone, dict):
             raise ParameterError(
-                f"{parameter_name('monotone')} is {self.monotone!r}; expected 'up' or 'down' by "
-                "column"
+                f"{parameter_name('monotone')} is {monotone!r}; expected a dict with 'up' or "
+                "'down' for each of some columns"
             )
-        for way in (self.monotone or {}).values():
+        for way in monotone.values():
             check_choice(parameter_name("monotone"), way, ("up", "down"))
         release = AdditiveRelease(whole_mu(budget), None, tuple(straight))
         return Plan.of(release, budget, self.random_state)

@@ -111,10 +111,10 @@ METHODS = {
     "additive": Entry(
         "nolook.estimators.additive",
         "AdditiveRegression",
-        "Additive regression: the prediction is a level plus a curve for each column, a line unless "
-        "the column is seen to be bent. Noisy histograms place the knots of the curves, and a "
-        "noisy first step shows which columns are bent; the rest is weighted least squares as for "
-        "linear, and each curve is pulled towards its line where noise hides the answer.",
+        "Additive regression: the prediction is a level plus a curve for each column. Noisy "
+        "histograms place the knots of the curves, and a noisy first step shows which columns are "
+        "bent; all others have lines. The rest is weighted least squares as for linear, and each "
+        "curve is shrunk towards its line where noise hides the answer.",
         (
             Option(
                 "--straight",

@@ -42,15 +42,19 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     table = Table(caption, ("Column", "Shape", "Share"), rows)
     few = tuple((name, shape, in_percent(share)) for name, shape, share in rows[:_MOST_DRAWN])
     printed = Table(caption, ("Column", "Shape", "Share"), few)
-    notes = (
+    about = (
         f"A curve is what a column adds to the prediction, less its mean. Bands are {CONFIDENCE} "
         "intervals at each place; they cover sampling and privacy noise, as those of coefficients. "
-        "A curve without a band is not known well enough.",
-        *_lines(found),
+        "A curve without a band is not known well enough."
     )
     return (
         Section(
-            "curves", "Curves", figures=figures, tables=(table,), notes=notes, printed=(printed,)
+            "curves",
+            "Curves",
+            figures=figures,
+            tables=(table,),
+            notes=(about, *_lines(found)),
+            printed=(printed,),
         ),
     )
 
@@ -81,7 +85,7 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
     marks: tuple[Band | Line, ...] = (Line(across, heights, name),)
     if curve.band is not None:
         ends = np.column_stack([np.interp(across, curve.places, end) for end in curve.band.T])
-        marks = (Band(across, *ends.T, f"{CONFIDENCE} band"), *marks)
+        marks = (Band(across, ends[:, 0], ends[:, 1], f"{CONFIDENCE} band"), *marks)
     limits = around(float(ends.min()), float(ends.max()))
     adds = f"added to {scaling.names[-1]}"
     return Picture(

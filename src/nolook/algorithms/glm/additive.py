@@ -84,28 +84,23 @@ class AdditiveRelease(LinearRelease):
         room = (_ENTRIES * scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0) - lines
         most = _MANY if room >= _MANY * (lines - 1) else _FEW
         searched = ~scaling.binary[:-1]
-        searched &= [name not in self.straight for name in table.feature_names]
+        searched &= ~np.isin(table.feature_names, self.straight)
         if room < most or not searched.any() or not scaling.detected[-1]:
             return scaling
         progress("knots")
         edges = cell_edges(scaling.limit)
-        places = np.flatnonzero(searched)
-        counts, sigma = self._histograms(table, scaling, places, edges, source)
-        curves: list[Curve | None] = [None] * (lines - 1)
-        for place, own in zip(places, counts, strict=True):
-            curves[place] = curve_of(own, sigma, edges, most)
+        counts, sigma = self._histograms(table, scaling, np.flatnonzero(searched), edges, source)
+        rest = iter(counts)
+        curves = [curve_of(next(rest), sigma, edges, most) if own else None for own in searched]
         scaling = evolve(scaling, curves=tuple(curves))
         progress("choice")
         bent = self._bent(table, scaling, source)
-        chosen, left = [], room
-        for place in sorted(bent, key=lambda each: -bent[each]):
-            size = len(_functions(curves, place))
-            if bent[place] > _BENT * math.sqrt(2.0 * size) and size <= left:
-                chosen.append(place)
-                left -= size
-        return evolve(
-            scaling, curves=tuple(each if j in chosen else None for j, each in enumerate(curves))
-        )
+        chosen: list[Curve | None] = [None] * len(curves)
+        for place in sorted(bent, key=lambda each: -bent[each][0]):
+            excess, size = bent[place]
+            if excess > _BENT * math.sqrt(2.0 * size) and size <= room:
+                chosen[place], room = curves[place], room - size
+        return evolve(scaling, curves=tuple(chosen))
 
     def _histograms(
         self,
@@ -121,11 +116,13 @@ class AdditiveRelease(LinearRelease):
         sigma = histograms_sensitivity(len(places), "add-remove") / mu
         return release_histograms(table, mu, source, count), sigma
 
-    def _bent(self, table: Table, scaling: Scaling, source: ByteSource) -> dict[int, float]:
-        """Release the gradient of the model that is 0, and return how bent each column seems.
+    def _bent(
+        self, table: Table, scaling: Scaling, source: ByteSource
+    ) -> dict[int, tuple[float, int]]:
+        """Release the gradient of the model that is 0, and return how bent columns seem.
 
-        The squares of its deviations' entries, in variances of noise and chance, less what these
-        are on average.
+        That is the squares of their deviations' entries, in variances of noise and chance, less
+        their number; and that number.
         """
         size = scaling.features.size + 1
         unit = choose_unit(math.sqrt(size))
@@ -141,7 +138,7 @@ class AdditiveRelease(LinearRelease):
         for place, curve in enumerate(scaling.curves):
             if curve is not None:
                 own = squares[start : start + len(curve.shapes)]
-                bent[place], start = float(own.sum()) - own.size, start + own.size
+                bent[place], start = (float(own.sum()) - own.size, own.size), start + own.size
         return bent
 
     def _gradients_mu(self, design: WeightedDesign) -> float:
@@ -149,7 +146,11 @@ class AdditiveRelease(LinearRelease):
         return math.sqrt(left) * self._mu("gradients")
 
     def _estimate(
-        self, found: NoisyFrame, seen: Gradients, clips: Clips, design: WeightedDesign
+        self,
+        found: NoisyFrame,
+        seen: Gradients,
+        clips: Clips,
+        design: WeightedDesign,  # noqa: ARG002
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model, with a prior for each line and each curve. Post-processing."""
         combined = combine_gradients(found.gram, found.gram_sigma, seen)
@@ -171,11 +172,6 @@ def _count(
     with np.errstate(over="ignore"):
         values = (batch[places] - center[:, None]) / scale[:, None]
     return np.array([threshold_counts(each, edges[1:-1], weights) for each in values])
-
-
-def _functions(curves: list[Curve | None], place: int) -> Matrix:
-    curve = curves[place]
-    return np.zeros((0, 0)) if curve is None else curve.shapes
 
 
 def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[NDArray[np.int64], Vector]:

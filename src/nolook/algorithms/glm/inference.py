@@ -106,7 +106,7 @@ class Knowledge:
         NaN where more than a share of a contrast's squared loading is on hidden directions, or
         where the interval says nothing. `extra` is a variance along each direction.
         """
-        frame, lines = self.frame, 1 + np.count_nonzero(self.frame.kept)
+        frame, lines = self.frame, 1 + int(self.frame.kept.sum())
         contrasts = np.eye(lines, len(frame.gram))
         center, scale = frame.scaling.center[:-1], frame.scaling.scale[:-1]
         contrasts[0, 1:lines] = -(center / scale)[frame.kept]
