@@ -39,7 +39,7 @@ _HEAD = {"format": "nolook", "version": 1}
 _RECORDS: dict[Any, Any] = {
     record.__struct_config__.tag: record
     for record in (
-        *(LinearModel, AdditiveModel, LogisticModel, CountModel, Pipeline, Selection),
+        *(LinearModel, LogisticModel, CountModel, AdditiveModel, Pipeline, Selection),
         *(DistributionFile, QuantilesFile),
         *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
     from nolook.report.findings import Text
 
-__all__ = ["curve_sections"]
+__all__ = ["bent_columns", "curve_sections"]
 
 _MOST_DRAWN, _MOST_NAMED = 12, 8
 # Scales about the centre that a picture shows, and places in it.
@@ -24,9 +24,7 @@ _SHOWN, _PLACES = 3.0, 200
 
 def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     """Show the curves, those first that vary most; none of a model of lines."""
-    names = model.scaling_.names[:-1]
-    found = [(name, curve) for name, curve in zip(names, model.curves_, strict=False)]
-    found = sorted((one for one in found if one[1].share > 0.0), key=lambda one: -one[1].share)
+    found = _by_share(model)
     if not found:
         return ()
     bent = [(name, curve) for name, curve in found if not curve.straight]
@@ -57,6 +55,16 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
             printed=(printed,),
         ),
     )
+
+
+def bent_columns(model: PrivateModel) -> list[str]:
+    """Name the columns whose curves are not lines, those first that vary most."""
+    return [name for name, curve in _by_share(model) if not curve.straight]
+
+
+def _by_share(model: PrivateModel) -> list[tuple[str, ColumnCurve]]:
+    found = list(zip(model.scaling_.names, model.curves_, strict=False))
+    return sorted((one for one in found if one[1].share > 0.0), key=lambda one: -one[1].share)
 
 
 def _lines(found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:

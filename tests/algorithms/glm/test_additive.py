@@ -82,7 +82,7 @@ def test_a_bent_column_has_a_curve_and_a_straight_one_a_line():
     assert found.curves[0] is not None
     _, _, (bent, line, nothing) = additive_curves(found)
     assert (bent.straight, line.straight, nothing.straight) == (False, True, True)
-    inside = np.linspace(*np.quantile(X[:, 0], [0.05, 0.95]), 50)
+    inside = np.linspace(*np.quantile(X[:, 0], [0.1, 0.9]), 50)
     truth = np.sin(2.0 * inside)
     offset = np.mean(bent.at(inside) - truth)
     assert np.abs(bent.at(inside) - truth - offset).max() < 0.3

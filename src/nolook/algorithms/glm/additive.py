@@ -37,8 +37,8 @@ __all__ = ["AdditiveRelease"]
 
 # Deviations of a column: few, or more where all columns may have them.
 _FEW, _MANY = 4, 6
-# Entries of a row: by how much noise their moments have.
-_ENTRIES = 1.0
+# Deviations of all columns together, and entries of a row with those of all columns.
+_MOST_ENTRIES, _WIDEST = 400, 20_000
 # A row's part of the choice is clipped at so many times what it measures on average.
 _CLIP = 1.5
 # Deviations of chance by which a column must seem bent.
@@ -81,11 +81,13 @@ class AdditiveRelease(LinearRelease):
     ) -> Scaling:
         """Find knots, and choose which features are to have curves: none if none may."""
         lines = len(table.feature_names) + 1
-        room = (_ENTRIES * scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0) - lines
+        room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0) - lines
+        room = min(room, _MOST_ENTRIES)
         most = _MANY if room >= _MANY * (lines - 1) else _FEW
         searched = ~scaling.binary[:-1]
         searched &= ~np.isin(table.feature_names, self.straight)
-        if room < most or not searched.any() or not scaling.detected[-1]:
+        wide = lines * (most + 1) > _WIDEST
+        if room < most or wide or not searched.any() or not scaling.detected[-1]:
             return scaling
         progress("knots")
         edges = cell_edges(scaling.limit)

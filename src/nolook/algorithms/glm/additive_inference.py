@@ -76,17 +76,7 @@ def additive_curves(
     columns = np.flatnonzero(release.kept)
     for column, (entries, curve) in zip(columns, _entries(release), strict=True):
         ends = float(low[column]), float(high[column])
-        standard = np.array(ends)
-        if curve is not None:
-            inside = curve.knots / UNIT
-            standard = np.concatenate(
-                [ends[:1], inside[(inside > ends[0]) & (inside < ends[1])], ends[1:]]
-            )
-        contrasts = np.zeros((standard.size, theta.size))
-        contrasts[:, entries] = -means[entries]
-        contrasts[:, entries[0]] += standard
-        if curve is not None:
-            contrasts[:, entries[1:]] += curve.at(standard).T
+        standard, contrasts = _contrasts(entries, curve, ends, means)
         heights, half = target * (contrasts @ theta), half_widths(contrasts)
         part = theta[entries]
         found[column] = ColumnCurve(
@@ -103,6 +93,21 @@ def additive_curves(
         None if half is None else level + half[0],
         tuple(evolve(each, share=each.share / whole) for each in found),
     )
+
+
+def _contrasts(
+    entries: list[int], curve: Curve | None, ends: tuple[float, float], means: Vector
+) -> tuple[Vector, Matrix]:
+    """Return the places of a feature, standardised, and its curve there less its mean."""
+    inside = np.zeros(0) if curve is None else curve.knots / UNIT
+    inside = inside[(inside > ends[0]) & (inside < ends[1])]
+    standard = np.concatenate([ends[:1], inside, ends[1:]])
+    contrasts = np.zeros((standard.size, means.size))
+    contrasts[:, entries] = -means[entries]
+    contrasts[:, entries[0]] += standard
+    if curve is not None:
+        contrasts[:, entries[1:]] += curve.at(standard).T
+    return standard, contrasts
 
 
 def _entries(release: NoisyRegression) -> Iterator[tuple[list[int], Curve | None]]:
