@@ -101,7 +101,7 @@ class _Model(Fitted, frozen=True):
 class LinearModel(_Model, frozen=True, tag="linear model"):
     """A fitted regression."""
 
-    entries: ClassVar = {name: METHODS[name] for name in METHODS if name != "additive"}
+    entries: ClassVar = METHODS
 
     target_range: tuple[float | None, float | None]
     row_norm: _Bound | None
@@ -141,9 +141,7 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
 class AdditiveModel(LinearModel, frozen=True, tag="additive model"):
     """A fitted regression with a curve for each column."""
 
-    entries: ClassVar = {"additive": METHODS["additive"]}
-
-    curves: tuple[ColumnCurve, ...]
+    curves: list[ColumnCurve]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,6 +154,12 @@ class AdditiveModel(LinearModel, frozen=True, tag="additive model"):
             expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
             known = curve.band is None or curve.band.shape == (places.size, 2)
             expect(known, "band of curves to have two ends at each place")
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted regression."""
+        model = super().estimator()
+        model.curves_ = tuple(self.curves)
+        return model
 
 
 class LogisticModel(_Model, frozen=True, tag="logistic model"):
