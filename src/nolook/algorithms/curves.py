@@ -49,7 +49,7 @@ class Curve:
 
 
 def cell_edges(limit: float) -> Vector:
-    """Return the edges between cells of a column that is clipped to so many scales."""
+    """Return the edges between the cells of a column that is clipped to `limit` scales."""
     far = math.asinh(limit / _EVEN)
     edges: Vector = _EVEN * np.sinh(np.linspace(-far, far, _CELLS + 1))
     return edges

@@ -89,7 +89,7 @@ def _shorten(whole: Array, squared_radius: int, unit: int) -> tuple[Array, Array
 
 
 class Standard(NamedTuple):
-    """How columns become standard rows: the arguments of `integer_rows` in ``moments.py``.
+    """Standardisation of columns: the arguments of `integer_rows` in ``moments.py``.
 
     Functions of the columns, if any, follow after them.
     """

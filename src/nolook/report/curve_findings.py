@@ -1,4 +1,4 @@
-"""The curves of an additive model: a picture of each, and what can be told from a line."""
+"""The curves of an additive model: pictures, shares, and the columns that have lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.report.findings import Figure, Name, Section, Table, in_percent, listed
+from nolook.report.findings import Figure, Section, Table, in_percent
 from nolook.report.picture import Band, Line, Picture, around, axis
+from nolook.report.sentences import sentence
 from nolook.report.wording import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bent_columns", "curve_sections"]
 
-_MOST_DRAWN, _MOST_NAMED = 12, 8
+_MOST_DRAWN = 12
 # Scales about the centre that a picture shows, and places in it.
 _SHOWN, _PLACES = 3.0, 200
 
@@ -28,9 +29,12 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     if not found:
         return ()
     bent = [(name, curve) for name, curve in found if not curve.straight]
-    target = Name(model.scaling_.names[-1])
+    target = model.scaling_.names[-1]
     figures = tuple(
-        Figure(_picture(model, place, name, curve), ("What ", Name(name), " adds to ", target, "."))
+        Figure(
+            _picture(model, place, name, curve),
+            sentence("curves.caption", column=name, target=target),
+        )
         for place, (name, curve) in enumerate(bent[:_MOST_DRAWN])
     )
     rows = tuple(
@@ -40,18 +44,13 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     table = Table(caption, ("Column", "Shape", "Share"), rows)
     few = tuple((name, shape, in_percent(share)) for name, shape, share in rows[:_MOST_DRAWN])
     printed = Table(caption, ("Column", "Shape", "Share"), few)
-    about = (
-        f"A curve is what a column adds to the prediction, less its mean. Bands are {CONFIDENCE} "
-        "intervals at each place; they cover sampling and privacy noise, as those of coefficients. "
-        "A curve without a band is not known well enough."
-    )
     return (
         Section(
             "curves",
             "Curves",
             figures=figures,
             tables=(table,),
-            notes=(about, *_lines(found)),
+            notes=(sentence("curves.about"), *_lines(found)),
             printed=(printed,),
         ),
     )
@@ -68,15 +67,15 @@ def _by_share(model: PrivateModel) -> list[tuple[str, ColumnCurve]]:
 
 
 def _lines(found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:
-    """Say which columns have lines, and of which no curve can be told from a line."""
+    """List the columns with lines, and those whose curves are not distinguishable from one."""
     straight = [(name, curve) for name, curve in found if curve.straight]
     same = [name for name, curve in straight if len(curve.places) > 2]
     lines = [name for name, curve in straight if len(curve.places) == 2]
     words: list[Text] = []
     if same:
-        words.append(("Curves not distinguishable from a line: ", *listed(same, _MOST_NAMED), "."))
+        words.append(sentence("curves.not_bent", names=same))
     if lines:
-        words.append(("Straight lines: ", *listed(lines, _MOST_NAMED), "."))
+        words.append(sentence("curves.straight", names=lines))
     return tuple(words)
 
 
@@ -95,9 +94,9 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
         ends = np.column_stack([np.interp(across, curve.places, end) for end in curve.band.T])
         marks = (Band(across, ends[:, 0], ends[:, 1], f"{CONFIDENCE} band"), *marks)
     limits = around(float(ends.min()), float(ends.max()))
-    adds = f"added to {scaling.names[-1]}"
+    adds = f"contribution to {scaling.names[-1]}"
     return Picture(
-        f"What {name} adds to {scaling.names[-1]}",
+        f"Contribution of {name} to {scaling.names[-1]}",
         f"the line is the curve, the band its {CONFIDENCE} intervals",
         axis(name, low, high),
         axis(adds, *limits),

@@ -63,7 +63,7 @@ def _columns(part: PrivateModel) -> tuple[Text, ...]:
     found = sorted(part.coefficients[:-1], key=lambda one: -abs(one.effect))
     found = [one for one in found if one.name not in bent]
     clear = [one for one in found if one.clear]
-    words = [sentence("model.bent", names=bent, target=words_of(part).target)] if bent else []
+    words = [sentence("curves.bent", names=bent, target=words_of(part).target)] if bent else []
     words += _changes(part, clear[:_MOST_TOLD])
     if more := [one.name for one in clear[_MOST_TOLD:]]:
         words.append(sentence("model.more_clear", names=more))

@@ -298,22 +298,9 @@ class CountWords(RatioWords):
         return _steps(middle, (low, high))
 
 
-@frozen
-class AdditiveWords(LinearWords):
-    """What is said of a model with a curve for each column."""
-
-    def purpose(self) -> tuple[str, ...]:
-        """Say what the intervals are for, and what the coefficients are."""
-        lines = (
-            "The coefficient of a column is the slope of the line nearest to its curve; the "
-            "intercept is the prediction where every curve is at its mean."
-        )
-        return lines, *super().purpose()
-
-
 _WORDS = {
     "linear model": LinearWords,
-    "additive model": AdditiveWords,
+    "additive model": LinearWords,
     "logistic model": LogisticWords,
     "count model": CountWords,
 }

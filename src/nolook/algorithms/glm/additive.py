@@ -2,8 +2,8 @@
 
 Curves are a design of :mod:`nolook.algorithms.glm.linear`: a row has deviations from lines as
 further entries (:mod:`nolook.algorithms.curves`), and all that follows is as for lines. Deviations
-cost noise, hence only columns get some that a noisy gradient shows to be bent, and no more than
-rows and budget allow; without any, the model is linear. The proof is ``additive.md``.
+cost noise, so only columns that a noisy gradient shows to be bent get some, and no more than rows
+and budget allow; without any, the model is linear. The proof is ``additive.md``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Matrix = NDArray[np.float64]
 
 @frozen
 class AdditiveRelease(LinearRelease):
-    """What a linear regression releases, with histograms of columns and a choice of curves.
+    """A linear regression's release, with histograms of columns and a choice of curves.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises.
 
