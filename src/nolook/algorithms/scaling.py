@@ -155,7 +155,7 @@ class Scaling:
 
     @property
     def features(self) -> Standard:
-        """How features, and functions of them, become standard rows."""
+        """The standardisation of features, and functions of them."""
         low, high = self.limits
         ends = low[:-1], high[:-1], kernel_curves(self.curves)
         return Standard(self.center[:-1], self.scale[:-1], *ends)

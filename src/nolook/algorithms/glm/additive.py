@@ -177,7 +177,7 @@ def _count(
 
 
 def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[NDArray[np.int64], Vector]:
-    """Return which prior each entry of a model has, and its variance in units of that.
+    """Return the prior of each entry of a model, and its variance in units of that.
 
     The constant has 0, then lines one each, then curves one each.
     """

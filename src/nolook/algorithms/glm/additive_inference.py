@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 
 @frozen(eq=False)
 class ColumnCurve:
-    """What a column adds to a prediction: straight between places, and constant beyond them."""
+    """The contribution of a column: straight between places, and constant beyond them."""
 
     places: Vector  # increasing, in the column's units
     heights: Vector  # in the target's units, 0 on average

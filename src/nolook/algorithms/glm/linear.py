@@ -196,7 +196,7 @@ class LinearRelease(Frame):
         return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
 
     def _gradients_mu(self, design: WeightedDesign) -> float:
-        """Return what all gradients of models of such rows may cost."""
+        """Return the mu of all gradients together."""
         del design
         return self._mu("gradients")
 
