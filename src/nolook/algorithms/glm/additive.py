@@ -41,6 +41,8 @@ _FEW, _MANY = 4, 6
 _MOST_ENTRIES, _WIDEST = 400, 20_000
 # A row's part of the choice is clipped at so many times what it measures on average.
 _CLIP = 1.5
+# n mu below which the gradients need all of their share.
+_LEAST = 700.0
 # Deviations of chance by which a column must seem bent.
 _BENT = 4.0
 # Log-likelihood by which a curve must beat its line.
@@ -81,13 +83,13 @@ class AdditiveRelease(LinearRelease):
     ) -> Scaling:
         """Find knots, and choose which features are to have curves: none if none may."""
         lines = len(table.feature_names) + 1
-        room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0) - lines
-        room = min(room, _MOST_ENTRIES)
+        rows = scaling.rows.value
+        room = min((rows * self._mu("gram")) ** (2.0 / 3.0) - lines, _MOST_ENTRIES)
         most = _MANY if room >= _MANY * (lines - 1) else _FEW
         searched = ~scaling.binary[:-1]
         searched &= ~np.isin(table.feature_names, self.straight)
-        wide = lines * (most + 1) > _WIDEST
-        if room < most or wide or not searched.any() or not scaling.detected[-1]:
+        hidden = room < most or rows * self.mu < _LEAST or lines * (most + 1) > _WIDEST
+        if hidden or not searched.any() or not scaling.detected[-1]:
             return scaling
         progress("knots")
         edges = cell_edges(scaling.limit)
