@@ -77,7 +77,7 @@ def linear_model(release: NoisyRegression) -> LinearModel:
 
 
 def knowledge(release: NoisyRegression) -> Knowledge:
-    """Return how well the model is known along the directions of its rows."""
+    """Return the precision of the model along the directions of its rows."""
     combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
     hidden = hidden_directions(combined.eigenvalues, release.gram_sigma)
     moments = release.score_moments, release.score_sigma
