@@ -14,6 +14,7 @@ from nolook.errors import TableError as TableError
 from nolook.errors import TooFewRows as TooFewRows
 from nolook.errors import WeakPrivacyWarning as WeakPrivacyWarning
 from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
+from nolook.estimators.additive import AdditiveRegression as AdditiveRegression
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm import designs, frame
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.estimate import Gradients
@@ -33,7 +34,7 @@ from nolook.tables import Table
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyFrame | Clips | Gradients | Steps | Family | Metric | Scaling | Spread
+ATTRS = NoisyFrame | Clips | Gradients | Steps | Family | Metric | Scaling | Spread | Curve
 Kind = Callable[[float], Frame]
 
 

@@ -130,6 +130,14 @@ def descent(draws):
     return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-8:-2]), *draws[-2:]]
 
 
+def curved(draws):
+    """Histograms for curves, and their choice, are stated with the gradients."""
+    knots, choice = draws[-17:-15]
+    assert choice == pytest.approx(knots * math.sqrt(0.8))
+    *before, gradients, fit, scores = descent([*draws[:-17], *draws[-15:]])
+    return [*before, math.hypot(knots, choice, gradients), fit, scores]
+
+
 def steps(draws):
     """Gradients and curvatures are stated as one release; the fit and scores come last."""
     before, rounds, fit = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-2], draws[-2:]
@@ -194,6 +202,7 @@ RELEASES = {
     **{name: (entry.load(), each, data) for name, entry in METHODS.items()},
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
     "linear": (nolook.LinearRegression, descent, data),
+    "additive": (partial(nolook.AdditiveRegression, 8.0), curved, data),
     "logistic": (nolook.LogisticRegression, steps, classes),
     "poisson": (nolook.PoissonRegression, counted_steps, data),
     "poisson-exposure": (partial(nolook.PoissonRegression, exposure="x0"), counted_steps, exposed),

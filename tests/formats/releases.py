@@ -40,6 +40,12 @@ def read(target, others=(None,), **options):
     return nolook.read_table(TABLE, target, features=columns, categories=levels, **options)
 
 
+def bent():
+    """A table whose target is bent in its first column."""
+    x = np.random.default_rng(0).normal(size=(5_000, 2))
+    return x, x[:, 0] ** 2 + 0.1 * x[:, 1]
+
+
 def extreme():
     """A linear model with infinite ends, intervals of NaN, and zeros of either sign."""
     model = counted(current(unlimited(fitted(("a", "b", "c", "y")))))
@@ -67,6 +73,13 @@ _MAKERS = {
         lambda: nolook.LinearRegression(0.01, 1e-6, **SEED).fit(X, SCORES),
         lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", **SEED).fit(X, SCORES),
         lambda: nolook.AdaSSPRegressor(bound_X=1.0, bound_y=2, **SEED).fit(X, SCORES),
+    ],
+    "additive model": [
+        lambda: nolook.AdditiveRegression(8.0, 1e-6, **SEED).fit(*bent()),
+        lambda: nolook.AdditiveRegression(
+            8.0, 1e-6, straight=["a"], monotone={"b": "down"}, **SEED
+        ).fit(read("y")),
+        lambda: nolook.AdditiveRegression(0.01, 1e-6, **SEED).fit(X, SCORES),
     ],
     "logistic model": [
         lambda: nolook.LogisticRegression(8.0, 1e-6, **SEED).fit(read("z", positive="yes")),

@@ -25,6 +25,7 @@ from rich.console import Console
 import nolook
 from nolook._unit import Unit
 from nolook.algorithms.cross_validation import Estimate
+from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -271,6 +272,22 @@ def classified_model(*withheld_places, detected=True):
     return model
 
 
+def bending():
+    """An additive model of two curves, a line that was tried, and one that was not."""
+    names = ("age", "<b>height</b>", "weight", "rooms", "income")
+    model = counted(current(fitted(names, made_by=nolook.AdditiveRegression())))
+    low, high = model.scaling_.low, model.scaling_.high
+    places = [np.linspace(low[j], high[j], 9 if j < 3 else 2) for j in range(4)]
+    bends = 2.0 * np.sin(np.arange(9.0)), 0.5 * (np.arange(9.0) - 4.0) ** 2 - 3.0
+    heights = *bends, np.linspace(-1.0, 1.0, 9), np.array([0.25, -0.25])
+    bands = heights[0][:, None] + [-0.5, 0.5], None, heights[2][:, None] + [-0.75, 0.75], None
+    parts = zip(places, heights, bands, (0.5, 0.3, 0.15, 0.05), strict=True)
+    model.curves_ = tuple(
+        ColumnCurve(*each[:3], straight=j > 1, share=each[3]) for j, each in enumerate(parts)
+    )
+    return model
+
+
 def counting(*, exposure=None, exposures=None, detected=True):
     """A model of counts with numbers of its own, the same each time."""
     model = nolook.PoissonRegression(exposure=exposure)
@@ -404,6 +421,7 @@ PAGES = {
     "logistic": classified(),
     "logistic-withheld": classified(1),
     "logistic-base-rate": classified(detected=False),
+    "additive": lambda: model_findings(bending()),
     "counts": lambda: model_findings(counting()),
     "counts-exposure": lambda: model_findings(counting(exposure="days", exposures=(3.0, 750.0))),
     "counts-no-exposure": lambda: model_findings(counting(exposure="days", exposures=(1.0, 1.0))),

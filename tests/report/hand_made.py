@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from nolook import LinearRegression, PrivacyGuarantee
+from nolook import AdditiveRegression, LinearRegression, PrivacyGuarantee
+from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.errors import PrivateFitFailed
@@ -75,6 +76,12 @@ def fitted(
     model.scaling_ = Scaling(tuple(names), center, scale, detected)
     model.target_range_ = (float(model.scaling_.low[-1]), float(model.scaling_.high[-1]))
     model.privacy_ = guarantee(**privacy)
+    if isinstance(model, AdditiveRegression):
+        ends = zip(model.scaling_.low[:-1], model.scaling_.high[:-1], strict=True)
+        model.curves_ = tuple(
+            ColumnCurve(np.array(each), np.zeros(2), None, straight=True, share=0.0)
+            for each in ends
+        )
     model.n_features_in_ = features
     model.feature_names_in_ = np.array(names[:-1], dtype=object)
     model.read_options_ = read_options or {

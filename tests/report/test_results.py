@@ -22,7 +22,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.wording import estimated
-from tests.report.golden_pages import NASTY, classified_model, counting
+from tests.report.golden_pages import NASTY, bending, classified_model, counting
 from tests.report.hand_made import (
     choosing,
     counted,
@@ -60,6 +60,7 @@ def releases():
     X = np.column_stack([first, second])
     return {
         "linear": counted(current(fitted())),
+        "additive": bending(),
         "logistic": classified_model(),
         "counts": counting(exposure="days", exposures=(3.0, 750.0)),
         "selection": nolook.KendallSelector(k=1).fit(X, happened),
@@ -78,7 +79,17 @@ def releases():
 
 
 KINDS = [
-    *("linear", "logistic", "counts", "selection", "scaler", "ecdf", "quantiles", "roc"),
+    *(
+        "linear",
+        "additive",
+        "logistic",
+        "counts",
+        "selection",
+        "scaler",
+        "ecdf",
+        "quantiles",
+        "roc",
+    ),
     *("calibration", "evaluation", "cross-validation"),
 ]
 DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]

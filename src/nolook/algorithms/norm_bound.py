@@ -48,7 +48,7 @@ def norm_counts(
     low, high = (end[:columns] for end in scaling.limits)
     largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    standard = scaling.center[:columns], scaling.scale[:columns], low, high
+    standard = Standard(scaling.center[:columns], scaling.scale[:columns], low, high)
     count = partial(_count, standard, None, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
@@ -60,12 +60,9 @@ def whitened_norm_counts(
 
     As :func:`norm_counts`, but rows may be longer than the last candidate.
     """
-    size = len(whitening.center)
-    largest = _LONGEST * UNIT**2 * size
+    largest = _LONGEST * UNIT**2 * len(whitening.center)
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    low, high = (end[:size] for end in scaling.limits)
-    standard = scaling.center[:size], scaling.scale[:size], low, high
-    count = partial(_count, standard, whitening, squares)
+    count = partial(_count, scaling.features, whitening, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
 
@@ -77,7 +74,7 @@ def _count(
     weights: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
-    norms = squared_lengths(batch[: standard[0].size], standard, whitening)
+    norms = squared_lengths(batch[: standard.center.size], standard, whitening)
     return threshold_counts(norms, squares, weights)[None, :]
 
 

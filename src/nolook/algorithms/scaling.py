@@ -24,8 +24,11 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.curves import Curve, kernel_curves
 from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
 from nolook.kernels.histogram import row_counts
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import Standard
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -89,6 +92,8 @@ class Scaling:
     )
     #: The last histogram released of each column; None for those that were not searched.
     histograms: tuple[ColumnHistogram | None, ...] = ()
+    #: Deviations of each feature from a line; None, or none at all, of a line.
+    curves: tuple[Curve | None, ...] = ()
 
     @classmethod
     def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
@@ -109,6 +114,7 @@ class Scaling:
             median=None if self.median is None else self.median[places],
             binary=self.binary[places],
             histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
+            curves=tuple(self.curves[place] for place in places[:-1]) if self.curves else (),
         )
 
     def all_features(self, theta: Vector) -> Vector:
@@ -146,6 +152,23 @@ class Scaling:
         """The same two in scales from the centre."""
         low = np.where(self.binary, (0.0 - self.center) / self.scale, -self.limit)
         return low, np.where(self.binary, (1.0 - self.center) / self.scale, self.limit)
+
+    @property
+    def features(self) -> Standard:
+        """The standardisation of features, and functions of them."""
+        low, high = self.limits
+        ends = low[:-1], high[:-1], kernel_curves(self.curves)
+        return Standard(self.center[:-1], self.scale[:-1], *ends)
+
+    @property
+    def feature_limits(self) -> tuple[Vector, Vector]:
+        """Between which two the entries of a standard row are."""
+        features = self.features
+        if features.curves is None:
+            return features.low, features.high
+        values = features.curves.values / UNIT
+        low, high = values.min(axis=1), values.max(axis=1)
+        return np.append(features.low, low), np.append(features.high, high)
 
 
 @frozen

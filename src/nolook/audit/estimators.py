@@ -73,7 +73,7 @@ _PARAMETERS: dict[str, dict[str, object]] = {
     "tukey": {"n_models": 100, "on_failure": "constant"},
 }
 # Methods with Gaussian noise alone: their budget is a mu.
-_GAUSSIAN = ("linear", "adassp", "boosted-adassp", "poisson")
+_GAUSSIAN = ("linear", "additive", "adassp", "boosted-adassp", "poisson")
 
 
 def cases() -> tuple[Case, ...]:

@@ -32,7 +32,7 @@ class GeneralisedLinearModel(PrivateModel):
     spread_ : Spread or None
         Where the rows lie and how they vary, found privately: a row x of standardised columns
         becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. None if the target was not detected.
+        noise does not hide. None if the target was not detected, or if columns have curves.
     """
 
     spread_: Spread | None = None
@@ -47,7 +47,9 @@ class GeneralisedLinearModel(PrivateModel):
         unknown = bool(np.isnan(known.intercept_interval).any())
         self.intercept_interval_ = None if unknown else known.intercept_interval
         self.clipped_share_ = known.clipped_share
-        self.weight_norm_, self.spread_ = frame.norm, frame.spread.among(frame.kept)
+        self.weight_norm_ = frame.norm
+        if not any(frame.curves):
+            self.spread_ = frame.spread.among(frame.kept)
 
     def _linear_predictor(self, rows: Numbers) -> Numbers:
         """Return intercept and slopes times rows of the fit's columns, clipped as in training."""

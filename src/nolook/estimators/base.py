@@ -312,6 +312,7 @@ class PrivateModel(PrivateEstimator):
     intercept_interval_: NDArray[np.float64] | None = None
     clipped_share_: NDArray[np.float64] | None = None
     chosen_: NDArray[np.intp] | None = None
+    curves_: tuple[Any, ...] = ()
     row_norm_: float = math.inf
     weight_norm_: float = math.inf
     failed_: bool = False

@@ -6,6 +6,7 @@ words and options without loading anything numeric.
 
 from __future__ import annotations
 
+import csv
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -82,6 +83,12 @@ class Entry:
 
 _ON_FAILURE = ("raise", "constant")
 
+
+def _names(value: Any) -> list[str]:  # noqa: ANN401 -- a text
+    """Split names at commas; one with a comma may be in double quotes."""
+    return next(csv.reader([value], skipinitialspace=True), [])
+
+
 #: Regressions, by the name a user gives.
 METHODS = {
     "linear": Entry(
@@ -98,6 +105,33 @@ METHODS = {
                 "K|auto",
                 "For linear: keep only this many columns, chosen from the same release.",
                 count_or_auto,
+            ),
+        ),
+    ),
+    "additive": Entry(
+        "nolook.estimators.additive",
+        "AdditiveRegression",
+        "Additive regression: the prediction is a level plus a curve for each column. Noisy "
+        "histograms place the knots of the curves, and a noisy first step shows which columns are "
+        "bent; all others have lines. The rest is weighted least squares as for linear, and each "
+        "curve is shrunk towards its line where noise hides the answer.",
+        (
+            Option(
+                "--straight",
+                "straight",
+                "A,B,C",
+                "For additive: columns with straight lines only.",
+                lambda value, _: _names(value),
+            ),
+            Option(
+                "--monotone",
+                "monotone",
+                "A=up|down,...",
+                "For additive: columns whose curves only rise (up), or only fall (down).",
+                lambda value, flag: {
+                    name: check_choice(flag, way, ("up", "down"))
+                    for name, _, way in (each.rpartition("=") for each in _names(value))
+                },
             ),
         ),
     ),

@@ -221,11 +221,12 @@ class PrivatePipeline(PrivateRegressor):
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
         _check_second_choice(selector, regressor)
-        if regressor.get_params().get("exposure") is not None:
-            raise ParameterError(
-                f"{parameter_name('exposure')} is {regressor.exposure!r} in a pipeline, whose "
-                "selection may leave any column out; expected None (or no selection)"
-            )
+        for name in ("exposure", "straight", "monotone"):
+            if (value := regressor.get_params().get(name)) is not None:
+                raise ParameterError(
+                    f"{parameter_name(name)} is {value!r} in a pipeline, whose "
+                    "selection may leave any column out; expected None (or no selection)"
+                )
         if _has_classes(self):
             # The table that both parts read has them as 0 and 1.
             regressor.set_params(classes=None)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._classes import declared_classes
@@ -137,6 +138,30 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         return model
 
 
+class AdditiveModel(LinearModel, frozen=True, tag="additive model"):
+    """A fitted regression with a curve for each column."""
+
+    curves: list[ColumnCurve]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = len(self.features) if self.scaling.detected[-1] else 0
+        expect(len(self.curves) == size, f"curves to have {size} entries")
+        for curve in self.curves:
+            places = curve.places
+            expect(places.ndim == 1 and places.size > 0, "places of curves to be numbers")
+            expect((np.diff(places) >= 0.0).all(), "places of curves to be increasing")
+            expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
+            known = curve.band is None or curve.band.shape == (places.size, 2)
+            expect(known, "band of curves to have two ends at each place")
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted regression."""
+        model = super().estimator()
+        model.curves_ = tuple(self.curves)
+        return model
+
+
 class LogisticModel(_Model, frozen=True, tag="logistic model"):
     """A fitted classifier."""
 
@@ -186,7 +211,8 @@ class CountModel(_Model, frozen=True, tag="count model"):
 
 
 _MODELS: dict[str, Any] = {
-    str(each.__struct_config__.tag): each for each in (LinearModel, LogisticModel, CountModel)
+    str(each.__struct_config__.tag): each
+    for each in (LinearModel, AdditiveModel, LogisticModel, CountModel)
 }
 
 
@@ -236,7 +262,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     named: bool
     split: Annotated[float, Meta(gt=0, lt=1)]
     selection: Selection
-    model: LinearModel | LogisticModel | CountModel
+    model: LinearModel | AdditiveModel | LogisticModel | CountModel
 
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:

@@ -12,7 +12,14 @@ from nolook._validation import check_path
 from nolook._version import __version__
 from nolook.errors import ModelFileError, ParameterError
 from nolook.estimators.catalogue import METHODS
-from nolook.formats._models import CountModel, LinearModel, LogisticModel, Pipeline, Selection
+from nolook.formats._models import (
+    AdditiveModel,
+    CountModel,
+    LinearModel,
+    LogisticModel,
+    Pipeline,
+    Selection,
+)
 from nolook.formats.files import one_line, write_json
 from nolook.formats.findings_file import (
     CalibrationFile,
@@ -33,7 +40,7 @@ _HEAD = {"format": "nolook", "version": 1}
 _RECORDS: dict[Any, Any] = {
     record.__struct_config__.tag: record
     for record in (
-        *(LinearModel, LogisticModel, CountModel, Pipeline, Selection),
+        *(LinearModel, LogisticModel, CountModel, AdditiveModel, Pipeline, Selection),
         *(DistributionFile, QuantilesFile),
         *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
         *(TabulationFile, DescriptionFile),

@@ -168,6 +168,7 @@ class Fitted(Counted, frozen=True):
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""
         maker: Any = self.entries[self.method].load()
+        expect(maker.kind == self.__struct_config__.tag, "a method of this kind")
         privacy, given = self.guarantee(), self.parameters
         hints = get_type_hints(maker.__init__)
         for name in sorted(given.keys() ^ own_parameters(maker()).keys()):
@@ -176,7 +177,10 @@ class Fitted(Counted, frozen=True):
         for name, value in given.items():
             if not _fits(value, hints[name]):
                 raise Broken(f"parameters.{name} has a value of the wrong type")
-        own = {n: tuple(value) if isinstance(value, list) else value for n, value in given.items()}
+        own = {
+            name: tuple(value) if isinstance(value, list) and _is_pair(hints[name]) else value
+            for name, value in given.items()
+        }
         estimator = maker(epsilon=privacy.epsilon, **own)
         if "delta" in estimator.get_params() and privacy.delta > 0:
             estimator.set_params(delta=privacy.delta)
@@ -190,9 +194,13 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _is_pair(hint: Any) -> bool:  # noqa: ANN401
+    return any(get_origin(one) is tuple for one in get_args(hint))
+
+
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union
     """Whether a plain value is finite and of a declared type."""
-    if any(get_origin(one) is tuple for one in get_args(hint)):
+    if _is_pair(hint):
         hint = _PAIR
     try:
         json.dumps(value, allow_nan=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook.kernels.curves import Curves, add_curves
 from nolook.kernels.moments import UNIT, shrink_rows
 
 __all__ = [
@@ -25,9 +26,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-#: Centre, scale, low and high of every column: the arguments of `integer_rows` in ``moments.py``.
-Standard: TypeAlias = tuple[Array, Array, Array, Array]
-
 #: What the sizes of a row of a whitening's matrix may add up to: times 2^20 it is below 2^53.
 LARGEST_ROW = 2.0**32
 
@@ -90,6 +88,24 @@ def _shorten(whole: Array, squared_radius: int, unit: int) -> tuple[Array, Array
     return totals, factors
 
 
+class Standard(NamedTuple):
+    """Standardisation of columns: the arguments of `integer_rows` in ``moments.py``.
+
+    Functions of the columns, if any, follow after them.
+    """
+
+    center: Array  # shape (columns,)
+    scale: Array
+    low: Array
+    high: Array
+    curves: Curves | None = None
+
+    @property
+    def size(self) -> int:
+        """Length of a standard row."""
+        return self.center.size + (0 if self.curves is None else len(self.curves.values))
+
+
 class Whitening(NamedTuple):
     """A linear map of standard rows: ``spacing matrix (x - center)``, each entry cut to +-`most`.
 
@@ -108,9 +124,9 @@ def _whitened(
     columns: Array, standard: Standard, whitening: Whitening | None
 ) -> Iterator[tuple[slice, Array]]:
     """Yield rows (1, x) of whole units, few at a time and in the same memory, and their places."""
-    center, scale, low, high = standard
-    low, high = UNIT * low, UNIT * high
-    size, count = columns.shape
+    center, scale = standard.center, standard.scale
+    low, high = UNIT * standard.low, UNIT * standard.high
+    size, count, lines = standard.size, columns.shape[1], center.size
     shift = np.zeros(size) if whitening is None else whitening.center
     most = min(count, max(1, _PART // (size + 1)))
     memory = np.empty((2, (size + 1) * most))
@@ -119,7 +135,9 @@ def _whitened(
         width = part.stop - start
         standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
         standing[0] = whole[0] = UNIT
-        _standard_rows(columns, start, center, scale, low, high, shift, standing[1:])
+        _standard_rows(columns, start, center, scale, low, high, shift, standing[1 : lines + 1])
+        if standard.curves is not None:
+            add_curves(standing[1:], shift, *standard.curves)
         if whitening is None:
             yield part, standing
             continue
@@ -150,7 +168,7 @@ def weighted_rows(
     at most `squared_radius` a row, in integers; the squares of all but the first, shape (rows,);
     and f, above 0, shape (rows,).
     """
-    size, count = columns.shape
+    size, count = standard.size, columns.shape[1]
     rows = np.empty((size + 1, count), dtype=np.int16)
     squares, factors = np.empty(count, dtype=np.int32), np.empty(count)
     for part, whole in _whitened(columns, standard, whitening):

@@ -12,7 +12,7 @@ from nolook._language import parameter_name
 from nolook._unit import RowsPerUnit, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import COUNTS
+from nolook.estimators.catalogue import MODELS
 from nolook.estimators.tukey import TukeyRegressor
 from nolook.planning.curves import Range, curve_of
 from nolook.privacy.accounting import gaussian_mu
@@ -173,7 +173,7 @@ def plan(
     >>> found.wanted.epsilon < 10
     True
     """
-    if method in {*COUNTS, "tabulate", "describe"}:
+    if method in {"tabulate", "describe"} or (method in MODELS and method not in PLANNED):
         raise ParameterError(
             f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
         )

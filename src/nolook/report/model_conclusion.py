@@ -11,6 +11,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from nolook.report.coefficient_findings import knows_intervals
+from nolook.report.curve_findings import bent_columns
 from nolook.report.model_words import words_of
 from nolook.report.reference_levels import sides
 from nolook.report.sentences import phrase, sentence
@@ -58,15 +59,18 @@ def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:
 
 def _columns(part: PrivateModel) -> tuple[Text, ...]:
     """Say what is associated with the target: the columns with the largest effects, and others."""
+    bent = bent_columns(part)
     found = sorted(part.coefficients[:-1], key=lambda one: -abs(one.effect))
+    found = [one for one in found if one.name not in bent]
     clear = [one for one in found if one.clear]
-    words = [*_changes(part, clear[:_MOST_TOLD])]
+    words = [sentence("curves.bent", names=bent, target=words_of(part).target)] if bent else []
+    words += _changes(part, clear[:_MOST_TOLD])
     if more := [one.name for one in clear[_MOST_TOLD:]]:
         words.append(sentence("model.more_clear", names=more))
     ends = {one.name: one.ends for one in found}
     offered = compress(part.scaling_.names, part.considered.tolist())
     unclear = [one.name for one in found if not one.clear]
-    unclear += [name for name in offered if name not in ends]
+    unclear += [name for name in offered if name not in {*ends, *bent}]
     if unclear:
         known = "all" if all(ends.get(name) for name in unclear) else "some"
         intervals = known if knows_intervals(part) else "none"

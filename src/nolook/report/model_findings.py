@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
+from nolook.report.curve_findings import curve_sections
 from nolook.report.findings import Findings, Provenance, Section, Table, rows_of
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
@@ -90,7 +91,7 @@ def why_not_visible(model: PrivateModel) -> str:
 def _regression(model: PrivateModel) -> tuple[Section, ...]:
     if not model.detected_:
         return ()
-    return coefficient_section(model), words_of(model).fit()
+    return (*curve_sections(model), coefficient_section(model), words_of(model).fit())
 
 
 def _scales(model: PrivateModel) -> tuple[Section, ...]:

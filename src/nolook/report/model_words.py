@@ -300,6 +300,7 @@ class CountWords(RatioWords):
 
 _WORDS = {
     "linear model": LinearWords,
+    "additive model": LinearWords,
     "logistic model": LogisticWords,
     "count model": CountWords,
 }

@@ -35,6 +35,7 @@ __all__ = ["content", "plot", "report", "summary"]
 _EXAMPLE = "report.html"
 _CONTENT: dict[str, Callable[[Any], Findings]] = {
     "linear model": model_findings,
+    "additive model": model_findings,
     "logistic model": model_findings,
     "count model": model_findings,
     "pipeline": model_findings,

@@ -101,7 +101,7 @@ class WeightedDesign:
     @property
     def size(self) -> int:
         """Length of a row: the features and a constant."""
-        return len(self.scaling.names)
+        return self.scaling.features.size + 1
 
     @property
     def norm(self) -> float:
@@ -115,8 +115,7 @@ class WeightedDesign:
     def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
         """Make the weighted rows of a batch of these features and the target."""
         center, scale = self.scaling.center[-1], self.scaling.scale[-1]
-        low, high = self.scaling.limits
-        standard = self.scaling.center[:-1], self.scaling.scale[:-1], low[:-1], high[:-1]
+        standard = self.scaling.features
         bound = self.squared_radius, self.unit
         rows, squares, factors = weighted_rows(batch[:-1], standard, self.spread.whitening, *bound)
         targets = bounded_targets(batch[-1], float(center), float(scale), TARGET_LIMIT)
@@ -225,13 +224,12 @@ def release_spread(table: Table, scaling: Scaling, mu: float, source: ByteSource
     Rows are shortened to what they measure on average, before anything else is known of them.
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
-    size = table.n_columns
+    size = scaling.features.size + 1
     unit = choose_unit(math.sqrt(size))
     design = WeightedDesign(scaling, size * unit**2, unit, Spread.standard(size - 1))
-    low, high = (end[:-1] for end in scaling.limits)
     # Rows are made anew: those that are kept are whitened.
     gram, sigma = release_gram(Blocks(table, design, 0), mu, source)
-    return spread_of(gram, sigma, max(float(gram[0, 0]), 1.0), (low, high))
+    return spread_of(gram, sigma, max(float(gram[0, 0]), 1.0), scaling.feature_limits)
 
 
 def whitened_bound(
@@ -243,7 +241,7 @@ def whitened_bound(
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
     counts, squares = whitened_norm_counts(table, scaling, spread.whitening, mu, source)
-    usual = UNIT**2 * (table.n_columns - 0.5)
+    usual = UNIT**2 * (len(spread.center) + 0.5)
     counts = likely_counts(counts, squares, 1 / mu, scaling.rows.value, usual)
     return int(smallest_bound(counts, squares, few))
 

@@ -26,6 +26,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.designs import (
     Blocks,
     WeightedDesign,
@@ -64,6 +65,7 @@ class NoisyFrame:
     norm: float  # B; rows (1, x) have the weight f^2, f = min(1, B / |(1, x)|)
     gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
     gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
+    curves: tuple[Curve | None, ...] = ()  # of those kept; none at all where all are lines
 
 
 @frozen
@@ -130,6 +132,7 @@ class Frame:
         kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
         kept &= ~self._apart(table)
         placed = self._placed(scaling.select(kept))
+        placed = self._shaped(table.select(kept), placed, source, progress)
         design = self._design(table.select(kept), placed, source, progress)
         progress("moments")
         room = copy_room(scaling, design.size, table.unit)
@@ -142,8 +145,20 @@ class Frame:
             norm=design.norm,
             gram=gram,
             gram_sigma=sigma,
+            curves=placed.curves,
         )
         return found, blocks
+
+    def _shaped(
+        self,
+        table: Table,
+        scaling: Scaling,
+        source: ByteSource,  # noqa: ARG002
+        progress: OnStep,  # noqa: ARG002
+    ) -> Scaling:
+        """Return the scaling with curves of the columns, if any."""
+        del table
+        return scaling
 
     def _apart(self, table: Table) -> NDArray[np.bool_]:
         """Tell which features have no slope of their own."""
@@ -167,7 +182,7 @@ class Frame:
         progress("spread")
         spread = release_spread(table, scaling, self._mu("spread"), source)
         progress("norms")
-        size, rows = table.n_columns, scaling.rows.value
+        size, rows = len(spread.center) + 1, scaling.rows.value
         few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
         few = min(few, _MOST_SHORTENED * rows)
         bound = whitened_bound(table, scaling, spread, few, self._mu("norms"), source)

@@ -12,6 +12,8 @@ well:
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -104,24 +106,41 @@ class Knowledge:
         NaN where more than a share of a contrast's squared loading is on hidden directions, or
         where the interval says nothing. `extra` is a variance along each direction.
         """
-        frame, vectors = self.frame, self.combined.vectors
-        contrasts = np.eye(len(frame.gram))
+        frame, lines = self.frame, 1 + int(self.frame.kept.sum())
+        contrasts = np.eye(lines, len(frame.gram))
         center, scale = frame.scaling.center[:-1], frame.scaling.scale[:-1]
-        contrasts[0, 1:] = -(center / scale)[frame.kept]
+        contrasts[0, 1:lines] = -(center / scale)[frame.kept]
         lengths = (contrasts**2).sum(axis=1)
-        origin = self._far_origin(contrasts[0, 1:])
-        contrasts, along = frame.spread.centred(contrasts), frame.spread.along(vectors)
+        margin = self.half_widths(contrasts, most_hidden, extra, residuals)
+        origin = QUANTILE**2 * self._far_origin(contrasts[0, 1:lines])
+        margin[0] = math.sqrt(margin[0] ** 2 + origin)
+        most = widest * np.sqrt(lengths)
+        most[1:] /= np.minimum(self._deviations(), 1.0)
+        margin[margin > most] = np.nan
+        return margin
+
+    def half_widths(
+        self,
+        contrasts: Matrix,
+        most_hidden: float,
+        extra: Vector | float = 0.0,
+        residuals: float = 0.0,
+    ) -> Vector:
+        """Half widths of the intervals of contrasts of a model of (1, x), standardised.
+
+        NaN where more than a share of a contrast's squared loading is on hidden directions. `extra`
+        is a variance along each direction.
+        """
+        spread, vectors = self.frame.spread, self.combined.vectors
+        lengths = (contrasts**2).sum(axis=1)
+        contrasts, along = spread.centred(contrasts), spread.along(vectors)
         moved = contrasts @ along
         variance = self.variances(moved, residuals) + moved**2 @ np.broadcast_to(
             extra, len(vectors)
         )
-        variance[0] += origin
         margin: Vector = QUANTILE * np.sqrt(variance)
         ways, _ = np.linalg.qr(along[:, self.hidden])
         margin[((contrasts @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
-        most = widest * np.sqrt(lengths)
-        most[1:] /= np.minimum(self._deviations(), 1.0)
-        margin[margin > most] = np.nan
         return margin
 
     def _deviations(self) -> Vector:
@@ -135,7 +154,7 @@ class Knowledge:
         noise = frame.gram_sigma * (back**2).sum(axis=1)[1:] / rows
         means = moments[0, 1:]
         deviations: Vector = np.sqrt(np.maximum(moments.diagonal()[1:] - means**2, noise))
-        return deviations
+        return deviations[: np.count_nonzero(frame.kept)]
 
     def _far_origin(self, ways: Vector) -> float:
         """Variance of the value at the origin that columns have whose scale is far too large.
@@ -144,8 +163,9 @@ class Knowledge:
         moves, but the origin may lie far from its centre: by `ways`, in scales.
         """
         frame, back = self.frame, self.frame.spread.back
-        noise = frame.gram_sigma * (back**2).sum(axis=1)[1:]
-        squares = ((back @ frame.gram) * back).sum(axis=1)[1:]
+        lines = slice(1, ways.size + 1)
+        noise = frame.gram_sigma * (back**2).sum(axis=1)[lines]
+        squares = ((back @ frame.gram) * back).sum(axis=1)[lines]
         sizes = frame.scaling.rows.value / np.maximum(squares, noise)
         unseen = squares < _NOT_SEEN * noise
         return float(self.effect**2 * (ways**2 * sizes)[unseen].sum())

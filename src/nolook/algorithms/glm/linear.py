@@ -67,6 +67,21 @@ class Clips:
     counts: Matrix  # noisy counts between them, one more than edges, for each histogram
     sigma: float  # of the counts' noise
 
+    def residuals(self, gram: Matrix, gram_sigma: float) -> float:
+        """Return the mean of |u_x|^2 rho^2 over that of |u_x|^2, one standard deviation up.
+
+        From the bins of the last histogram below the clip: those above hold few rows and much
+        noise.
+        """
+        low, counts = np.append(0.0, self.edges), self.counts[-1]
+        high = np.append(low[1:], 2.0 * low[-1])
+        squares = (low**2 + low * high + high**2) / 3.0
+        squares[low > 0.99 * self.bounds[-1]] = 0.0
+        total = max(float(squares @ counts), 0.0)
+        total += self.sigma * float(np.sqrt(squares @ squares))
+        moments = float(gram.trace() - gram[0, 0])
+        return total / max(moments, gram_sigma)
+
 
 @frozen(eq=False, kw_only=True)
 class NoisyRegression(NoisyFrame):
@@ -126,7 +141,7 @@ class LinearRelease(Frame):
         """
         found, blocks = self._begun(table, source, progress)
         seen, clips = self._descend(blocks, found.gram, found.gram_sigma, source, progress)
-        theta, chosen = self._estimate(found.gram, found.gram_sigma, seen, blocks.design)
+        theta, chosen = self._estimate(found, seen, clips, blocks.design)
         if not found.scaling.detected[-1]:
             return _recentred(found.scaling, float(theta[0]))
         progress("fit")
@@ -160,7 +175,8 @@ class LinearRelease(Frame):
         """Take preconditioned steps along noisy gradients, from the model that is 0."""
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
-        mu, clip_mu = self._mu("gradients", GRADIENTS), self._mu("clips", len(CLIPPED_AT))
+        whole = self._gradients_mu(design)
+        mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
         counts: list[Vector] = []
         seen, bounds = Gradients.none(size), []
@@ -168,7 +184,7 @@ class LinearRelease(Frame):
             model = GridModel(*design.on_grid(theta))
             if number in CLIPPED_AT:
                 progress(f"sizes {len(counts) + 1}")
-                most, found = release_clip(blocks, model, self._mu("gradients"), clip_mu, source)
+                most, found = release_clip(blocks, model, whole, clip_mu, source)
                 counts.append(found)
             progress(f"gradient {number + 1}")
             gradient = release_products(blocks, model, most, mu, source)
@@ -179,10 +195,20 @@ class LinearRelease(Frame):
         clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
         return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
 
+    def _gradients_mu(self, design: WeightedDesign) -> float:
+        """Return the mu of all gradients together."""
+        del design
+        return self._mu("gradients")
+
     def _estimate(
-        self, gram: Matrix, sigma: float, seen: Gradients, design: WeightedDesign
+        self,
+        found: NoisyFrame,
+        seen: Gradients,
+        clips: Clips,  # noqa: ARG002 -- of curves
+        design: WeightedDesign,
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
+        gram, sigma = found.gram, found.gram_sigma
         combined = combine_gradients(gram, sigma, seen)
         detected, rows = len(gram) - 1, design.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= detected) or detected < 2:

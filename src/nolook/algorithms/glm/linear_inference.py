@@ -24,7 +24,7 @@ from nolook.algorithms.glm.inference import (
 )
 from nolook.algorithms.glm.linear import NoisyRegression
 
-__all__ = ["HIDDEN_EFFECT", "LinearModel", "linear_model"]
+__all__ = ["HIDDEN_EFFECT", "MOST_HIDDEN", "LinearModel", "knowledge", "linear_model"]
 
 #: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
@@ -33,9 +33,9 @@ HIDDEN_EFFECT = 0.7
 # A slope's interval wider than this to either side, in scales of the target a deviation of the
 # column, says nothing: a column that explained all of the target would have slope 1.
 _WIDEST = 1.1
-# Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
+#: Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
-_MOST_HIDDEN = 0.3
+MOST_HIDDEN = 0.3
 _WIDEST_R2 = 0.5
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -58,14 +58,11 @@ class LinearModel:
 
 def linear_model(release: NoisyRegression) -> LinearModel:
     """Return the model, its intervals and its fit from what was released."""
-    combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
-    theta = release.spread.model(release.theta)
+    theta = release.spread.model(release.theta)[: np.count_nonzero(release.kept) + 1]
     margin = np.full(len(theta), np.nan)
     if release.chosen is None:  # a choice by the same rows voids what intervals promise
-        hidden = hidden_directions(combined.eigenvalues, release.gram_sigma)
-        moments = release.score_moments, release.score_sigma
-        known = Knowledge(release, combined, hidden, release.gram_sigma, HIDDEN_EFFECT, *moments)
-        margin = known.margins(_MOST_HIDDEN, _WIDEST, residuals=_residuals(release))
+        residuals = release.clips.residuals(release.gram, release.gram_sigma)
+        margin = knowledge(release).margins(MOST_HIDDEN, _WIDEST, residuals=residuals)
     else:  # what is left of the others is rounding
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
     r2, r2_interval = explained(release.fit, release.fit_sigma, _WIDEST_R2)
@@ -79,6 +76,14 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     )
 
 
+def knowledge(release: NoisyRegression) -> Knowledge:
+    """Return the precision of the model along the directions of its rows."""
+    combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
+    hidden = hidden_directions(combined.eigenvalues, release.gram_sigma)
+    moments = release.score_moments, release.score_sigma
+    return Knowledge(release, combined, hidden, release.gram_sigma, HIDDEN_EFFECT, *moments)
+
+
 def _rmse(release: NoisyRegression) -> tuple[float, Vector]:
     """Root mean squared error, and its interval."""
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
@@ -86,19 +91,3 @@ def _rmse(release: NoisyRegression) -> tuple[float, Vector]:
     error = QUANTILE * np.hypot(release.fit_sigma, mean * rows.error) / rows.value
     rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
     return float(rmse[0]), rmse[1:]
-
-
-def _residuals(release: NoisyRegression) -> float:
-    """Return the mean of |u_x|^2 rho^2 over that of |u_x|^2, one standard deviation up.
-
-    From the bins of the last histogram of sizes below the clip: those above hold few rows and much
-    noise.
-    """
-    low, counts = np.append(0.0, release.clips.edges), release.clips.counts[-1]
-    high = np.append(low[1:], 2.0 * low[-1])
-    squares = (low**2 + low * high + high**2) / 3.0
-    squares[low > 0.99 * release.clips.bounds[-1]] = 0.0
-    total = max(float(squares @ counts), 0.0)
-    total += release.clips.sigma * float(np.sqrt(squares @ squares))
-    moments = float(release.gram.trace() - release.gram[0, 0])
-    return total / max(moments, release.gram_sigma)

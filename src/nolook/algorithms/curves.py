@@ -1,0 +1,116 @@
+"""Smooth functions of a column, from a noisy histogram of it. All of it is post-processing.
+
+A column's curve is a line and deviations from it: piecewise linear functions on knots at equal
+mass, orthogonal to 1 and to the column under the histogram, each of mean square 1, in the order of
+their roughness (Demmler and Reinsch 1975). So their centre and scale are known.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.special import ndtr
+
+from nolook.kernels.curves import Curves
+from nolook.kernels.moments import UNIT
+
+__all__ = ["Curve", "cell_edges", "curve_of", "kernel_curves"]
+
+_CELLS, _KNOTS = 64, 12
+_FEWEST_KNOTS = 4
+# Scales about the centre in which cells are about as wide; beyond they grow.
+_EVEN = 0.8
+# Places in a cell for means over it.
+_PLACES = 8
+# A function is cut at so many of its deviations; of a knot with hardly any mass it may be large.
+_LARGEST = 20.0
+_TINY = 1e-6
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Curve:
+    """Deviations from a line: functions of a standardised column, in whole units of 1/UNIT."""
+
+    knots: Vector  # increasing, shape (knots,)
+    shapes: Matrix  # values at the knots, smoothest first, shape (functions, knots)
+    roughness: Vector  # in units of the smoothest one's, shape (functions,)
+
+    def at(self, places: Vector) -> Matrix:
+        """Return the functions of standardised values, shape (functions, places)."""
+        knots, shapes = self.knots / UNIT, self.shapes / UNIT
+        return np.array([np.interp(places, knots, shape) for shape in shapes])
+
+
+def cell_edges(limit: float) -> Vector:
+    """Return the edges between the cells of a column that is clipped to `limit` scales."""
+    far = math.asinh(limit / _EVEN)
+    edges: Vector = _EVEN * np.sinh(np.linspace(-far, far, _CELLS + 1))
+    return edges
+
+
+def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | None:
+    """Return up to `most` deviations by noisy counts between edges, or None of too few knots."""
+    mass = _mass(counts, sigma, edges)
+    knots = _knots(mass, edges)
+    if len(knots) < _FEWEST_KNOTS:
+        return None
+    inside = (np.arange(_PLACES) + 0.5) / _PLACES
+    places = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
+    weights = np.repeat(mass / _PLACES, _PLACES)
+    hats = np.array([np.interp(places, knots, hat) for hat in np.eye(len(knots))])
+    products = (hats * weights) @ hats.T + _TINY * np.eye(len(knots))
+    bends = np.diff(np.eye(len(knots)), 2, axis=0)
+    straight = np.stack([hats @ weights, hats @ (weights * places)])
+    free = np.linalg.svd(straight)[2][2:].T
+    rough, found = eigh(free.T @ bends.T @ bends @ free, free.T @ products @ free)
+    shapes = (free @ found[:, :most]).T.clip(-_LARGEST, _LARGEST)
+    rough = rough[:most] / max(float(rough[0]), _TINY)
+    return Curve(np.rint(knots * UNIT), np.rint(shapes * UNIT), np.maximum(rough, 1.0))
+
+
+def kernel_curves(curves: tuple[Curve | None, ...]) -> Curves | None:
+    """Return columns' curves as one table, or None if all are lines."""
+    some = [(place, curve) for place, curve in enumerate(curves) if curve is not None]
+    if not some:
+        return None
+    most = max(curve.knots.size for _, curve in some)
+    sizes = [len(curve.shapes) for _, curve in some]
+    knots = np.full((len(some), most), np.inf)
+    values = np.zeros((sum(sizes), most))
+    first = np.append(0, np.cumsum(sizes))
+    for place, (_, curve) in enumerate(some):
+        knots[place, : curve.knots.size] = curve.knots
+        values[first[place] : first[place + 1], : curve.knots.size] = curve.shapes
+    return Curves(np.array([place for place, _ in some]), first, knots, values)
+
+
+def _mass(counts: Vector, sigma: float, edges: Vector) -> Vector:
+    """Shrink counts towards a normal law as far as noise makes them differ; return shares."""
+    total = max(float(counts.sum()), 1.0)
+    below = ndtr(edges)
+    below[0], below[-1] = 0.0, 1.0
+    normal = total * np.diff(below)
+    far = float(((counts - normal) ** 2).sum())
+    share = max(0.0, 1.0 - counts.size * sigma**2 / max(far, _TINY))
+    mass: Vector = np.maximum(normal + share * (counts - normal), 0.0) + _TINY
+    mass /= mass.sum()
+    return mass
+
+
+def _knots(mass: Vector, edges: Vector) -> Vector:
+    """Return places of equal mass between them, none nearer to the last than a cell's width."""
+    shares = (np.arange(_KNOTS) + 0.5) / _KNOTS
+    places = np.interp(shares, np.append(0.0, mass.cumsum()), edges)
+    knots = places[:1]
+    for place in places[1:]:
+        cell = min(int(np.searchsorted(edges, place, side="right")) - 1, mass.size - 1)
+        if place - knots[-1] >= edges[cell + 1] - edges[cell]:
+            knots = np.append(knots, place)
+    return knots

@@ -1,0 +1,105 @@
+"""The curves of an additive model: pictures, shares, and the columns that have lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nolook.report.findings import Figure, Section, Table, in_percent
+from nolook.report.picture import Band, Line, Picture, around, axis
+from nolook.report.sentences import sentence
+from nolook.report.wording import CONFIDENCE
+
+if TYPE_CHECKING:
+    from nolook.algorithms.glm.additive_inference import ColumnCurve
+    from nolook.estimators.base import PrivateModel
+    from nolook.report.findings import Text
+
+__all__ = ["bent_columns", "curve_sections"]
+
+_MOST_DRAWN = 12
+# Scales about the centre that a picture shows, and places in it.
+_SHOWN, _PLACES = 3.0, 200
+
+
+def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
+    """Show the curves, those first that vary most; none of a model of lines."""
+    found = _by_share(model)
+    if not found:
+        return ()
+    bent = [(name, curve) for name, curve in found if not curve.straight]
+    target = model.scaling_.names[-1]
+    figures = tuple(
+        Figure(
+            _picture(model, place, name, curve),
+            sentence("curves.caption", column=name, target=target),
+        )
+        for place, (name, curve) in enumerate(bent[:_MOST_DRAWN])
+    )
+    rows = tuple(
+        (name, "line" if curve.straight else "curve", curve.share) for name, curve in found
+    )
+    caption = "Share of the variances of all curves, each by itself"
+    table = Table(caption, ("Column", "Shape", "Share"), rows)
+    few = tuple((name, shape, in_percent(share)) for name, shape, share in rows[:_MOST_DRAWN])
+    printed = Table(caption, ("Column", "Shape", "Share"), few)
+    return (
+        Section(
+            "curves",
+            "Curves",
+            figures=figures,
+            tables=(table,),
+            notes=(sentence("curves.about"), *_lines(found)),
+            printed=(printed,),
+        ),
+    )
+
+
+def bent_columns(model: PrivateModel) -> list[str]:
+    """Name the columns whose curves are not lines, those first that vary most."""
+    return [name for name, curve in _by_share(model) if not curve.straight]
+
+
+def _by_share(model: PrivateModel) -> list[tuple[str, ColumnCurve]]:
+    found = list(zip(model.scaling_.names, model.curves_, strict=False))
+    return sorted((one for one in found if one[1].share > 0.0), key=lambda one: -one[1].share)
+
+
+def _lines(found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:
+    """List the columns with lines, and those whose curves are not distinguishable from one."""
+    straight = [(name, curve) for name, curve in found if curve.straight]
+    same = [name for name, curve in straight if len(curve.places) > 2]
+    lines = [name for name, curve in straight if len(curve.places) == 2]
+    words: list[Text] = []
+    if same:
+        words.append(sentence("curves.not_bent", names=same))
+    if lines:
+        words.append(sentence("curves.straight", names=lines))
+    return tuple(words)
+
+
+def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> Picture:
+    """Draw a curve, with its band if that is known, about where its column lies."""
+    scaling = model.scaling_
+    column = scaling.names.index(name)
+    center, reach = scaling.center[column], _SHOWN * scaling.scale[column]
+    low = max(float(curve.places[0]), float(center - reach))
+    high = min(float(curve.places[-1]), float(center + reach))
+    across = np.union1d(np.linspace(low, high, _PLACES), curve.places.clip(low, high))
+    heights = curve.at(across)
+    ends = heights[:, None]
+    marks: tuple[Band | Line, ...] = (Line(across, heights, name),)
+    if curve.band is not None:
+        ends = np.column_stack([np.interp(across, curve.places, end) for end in curve.band.T])
+        marks = (Band(across, ends[:, 0], ends[:, 1], f"{CONFIDENCE} band"), *marks)
+    limits = around(float(ends.min()), float(ends.max()))
+    adds = f"contribution to {scaling.names[-1]}"
+    return Picture(
+        f"Contribution of {name} to {scaling.names[-1]}",
+        f"the line is the curve, the band its {CONFIDENCE} intervals",
+        axis(name, low, high),
+        axis(adds, *limits),
+        marks,
+        key=f"curve-{place}",
+    )

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from nolook.algorithms.curves import cell_edges, curve_of
+from nolook.algorithms.glm import additive
+from nolook.algorithms.glm.additive import AdditiveRelease
+from nolook.algorithms.glm.additive_inference import additive_curves
+from nolook.algorithms.glm.linear import LinearRelease
+from nolook.algorithms.scaling import Scaling
+from nolook.kernels.moments import UNIT
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+from tests.audit.replay import check_neighbours, check_what_is_stated, plain, recorded
+
+
+def data(rows, seed=0):
+    """A target that is bent in the first column, grows with the second, ignores the third."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 3)) * [1.0, 10.0, 0.1] + 5.0
+    y = np.sin(2.0 * X[:, 0]) + 0.05 * X[:, 1] + 0.3 * generator.normal(size=rows)
+    return X, y
+
+
+def run(X, y, mu, seed=0, progress=lambda _: None, **parameters):
+    release = AdditiveRelease(mu, **parameters)
+    return release.run(table_from_arrays(X, y), SeededSource(seed), progress)
+
+
+@pytest.mark.parametrize("mu", [1e-5, 0.3, 40.0])
+def test_events_compose_to_mu(mu):
+    events = AdditiveRelease(mu).events()
+    assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(mu, rel=1e-12)
+
+
+def test_every_progress_step_is_reported():
+    seen = []
+    run(*data(5_000), 3.0, progress=seen.append)
+    assert len(seen) == AdditiveRelease(1.0).progress_steps
+
+
+@pytest.mark.parametrize("mu", [0.05, 3.0])
+def test_what_is_drawn_is_stated(mu):
+    check_what_is_stated(table_from_arrays(*data(5_000)), mu, AdditiveRelease)
+
+
+ADDED = [
+    (0, [3.0, -40.0, 5.3], 40.0),
+    (1_000, [-3.3, 41.0, 9.0], -40.0),
+    (1_500, [5.0, 5.0, 5.0], 1e300),
+    (17, [1e308, -1e308, 5e-324], 1e308),
+    *((5, row, 1.0) for row in np.random.default_rng(1).normal(5.0, 9.0, size=(4, 3))),
+]
+
+
+@pytest.mark.parametrize("row", range(len(ADDED)))
+def test_neighbours_are_within_every_sensitivity(row):
+    X, y = data(1_500)
+    place, one, target = ADDED[row]
+    more = np.insert(X, place, one, axis=0), np.insert(y, place, target)
+    first, second = table_from_arrays(X, y), table_from_arrays(*more)
+    shares = check_neighbours(first, second, 8.0, kind=AdditiveRelease)
+    # Histograms of three columns and the choice were among them.
+    assert len(shares) == len(recorded(first, 8.0).asked) + 2
+    assert max(shares) <= 1.0
+
+
+def test_where_curves_cannot_be_told_it_is_the_linear_release():
+    X, y = data(400)
+    found = run(X, y, 0.05)
+    linear = LinearRelease(0.05).run(table_from_arrays(X, y), SeededSource(0), lambda _: None)
+    assert plain(found) == plain(linear)
+
+
+def test_a_bent_column_has_a_curve_and_a_straight_one_a_line():
+    X, y = data(20_000)
+    found = run(X, y, 0.5)
+    assert found.curves[0] is not None
+    _, _, (bent, line, nothing) = additive_curves(found)
+    assert (bent.straight, line.straight, nothing.straight) == (False, True, True)
+    inside = np.linspace(*np.quantile(X[:, 0], [0.1, 0.9]), 50)
+    truth = np.sin(2.0 * inside)
+    offset = np.mean(bent.at(inside) - truth)
+    assert np.abs(bent.at(inside) - truth - offset).max() < 0.3
+    slope = np.diff(line.at(np.array([0.0, 10.0])))[0] / 10.0
+    assert slope == pytest.approx(0.05, abs=0.01)
+    assert bent.share > line.share > nothing.share
+
+
+def test_straight_columns_have_lines():
+    found = run(*data(20_000), 0.5, straight=("x0",))
+    assert found.curves == () or found.curves[0] is None
+
+
+def test_a_curve_without_evidence_is_its_line(monkeypatch):
+    monkeypatch.setattr(additive, "_BENT", -100.0)  # all columns get deviations
+    X, y = data(20_000)
+    found = run(X, y, 0.5)
+    assert all(curve is not None for curve in found.curves)
+    _, _, curves = additive_curves(found)
+    assert [curve.straight for curve in curves] == [False, True, True]
+    places = curves[1].places
+    fitted = np.polyfit(places, curves[1].heights, 1)
+    np.testing.assert_allclose(np.polyval(fitted, places), curves[1].heights, atol=1e-6)
+
+
+def test_curves_go_to_workers():
+    found = run(*data(5_000), 3.0)
+    assert isinstance(found.scaling, Scaling)
+    assert plain(pickle.loads(pickle.dumps(found.curves))) == plain(found.curves)
+
+
+@pytest.mark.parametrize("shape", ["normal", "two", "lumps", "noise"])
+def test_functions_are_orthogonal_to_one_and_the_column(shape):
+    edges = cell_edges(5.0)
+    generator = np.random.default_rng(0)
+    values = {
+        "normal": generator.normal(size=100_000),
+        "two": generator.choice([-1.0, 1.0], 100_000),
+        "lumps": generator.choice([-2.0, -1.0, 0.0, 0.3, 1.0], 100_000) + 0.01,
+        "noise": np.zeros(0),
+    }[shape]
+    counts = np.histogram(values, edges)[0] + 30.0 * generator.normal(size=64)
+    curve = curve_of(counts, 30.0, edges, 4)
+    if shape == "two":
+        assert curve is None
+        return
+    assert (np.diff(curve.knots) > 0.0).all()
+    assert np.abs(curve.shapes).max() <= 20 * UNIT
+    assert (np.diff(curve.roughness) >= 0.0).all()
+    if shape == "normal":
+        at = curve.at(values)
+        products = np.vstack([np.ones(values.size), values, at]) @ at.T / values.size
+        np.testing.assert_allclose(products[2:], np.eye(4), atol=0.15)
+        np.testing.assert_allclose(products[:2], 0.0, atol=0.05)
