@@ -148,26 +148,25 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
 
 class QuantilesFile(Finding, frozen=True, tag="quantiles"):
-    """Quantiles of some columns: a row of values and errors for each column."""
+    """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
 
     grids: dict[str, Grid]
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
-    errors: Vector
+    errors: list[list[float | None]]
 
     @classmethod
     def of(cls, found: Quantiles) -> Self:
         """Return what a file says of quantiles."""
-        return cls.holding(
-            found,
-            grids={name: Grid.of(grid) for name, grid in found.grids.items()},
-        )
+        grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
+        errors = np.where(np.isinf(found.errors), None, found.errors)
+        return cls.holding(found, grids=grids, errors=errors.tolist())
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = self.read_options.names
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
-        shapes = {self.values.shape, self.errors.shape}
+        shapes = {self.values.shape, np.shape(self.errors)}
         expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
 
     def release(self) -> Quantiles:
@@ -175,9 +174,10 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
         own: dict[str, Any] = {
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
+            "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
-        return Quantiles(values=self.values, errors=self.errors, **own, **self.about())
+        return Quantiles(values=self.values, **own, **self.about())
 
 
 class Classes(Content, frozen=True):

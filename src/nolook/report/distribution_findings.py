@@ -30,6 +30,7 @@ _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
 _MOST_TOLD = 3  # columns with a sentence of their own
 _STEPS = 600  # of a drawn curve
+_LARGEST = 1e300
 _DIGITS = 6  # of a value that nothing says to be less exact
 
 #: Stands where an error would, for a value beyond the first or the last threshold.
@@ -75,9 +76,9 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         column, np.array(_SHARES), values, errors, steps_below(points, values), points
     )
     counts = ecdf.distribution_.counted
-    rows, error = f"{counts.rows:,.0f}", number(counts.error, 2)
-    if counts.rows < 2.0 * counts.error:
-        rows = rows_in_words(counts.rows, counts.error, unit.counted)[0]
+    rows, error = f"{counts.value:,.0f}", number(counts.error, 2)
+    if counts.value < 2.0 * counts.error:
+        rows = rows_in_words(counts.value, counts.error, unit.counted)[0]
     if ecdf.relation == "replace":
         error = "none, it is public"
     mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
@@ -133,16 +134,27 @@ class _Quantiles:
     points: Vector
 
     @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which the noise leaves known: it is at most half of their spread, or of their size."""
+        sizes = np.abs(self.values)
+        # The grid of all doubles ends where no value is.
+        known: NDArray[np.bool_] = np.isfinite(self.errors) & (sizes < _LARGEST)
+        if np.ptp(self.shares) > 0.0 and known.any():
+            known &= self.errors <= np.maximum(np.ptp(self.values[known]), sizes) / 2
+        return known
+
+    @property
     def inside(self) -> NDArray[np.bool_]:
         """Which are known and between the grid's ends, where values beyond these count, too."""
-        known = np.isfinite(self.errors)
         inner: NDArray[np.bool_] = (self.values > self.points[0]) & (self.values < self.points[-1])
-        return known & inner
+        return self.known & inner
 
     def shown(self, place: int, *, with_step: bool = False) -> tuple[str, str]:
         """Return a quantile and its standard error; beyond an end of the grid, where it begins."""
         value, error, step = self.values[place], self.errors[place], self.steps[place]
-        if self.inside[place] or not math.isfinite(error):
+        if not self.known[place]:
+            return NOT_KNOWN, NOT_KNOWN
+        if self.inside[place]:
             return _value_and_error(value, error, step if with_step else None)
         if value == self.points[-1]:
             return f"above {number(value - (2 * error or step), _DIGITS)}", _END
@@ -150,7 +162,7 @@ class _Quantiles:
 
     def beyond(self, counted: str) -> Text | None:
         """Say which share lies beyond an end of the grid, if one of the quantiles does."""
-        known = np.isfinite(self.errors) & ~self.inside
+        known = self.known & ~self.inside
         shares = np.where(self.values == self.points[-1], 1.0 - self.shares, self.shares)
         if not known.any():
             return None
