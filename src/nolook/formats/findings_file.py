@@ -5,6 +5,7 @@ Whatever follows from the released numbers is computed again when a file is read
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -159,14 +160,14 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     def of(cls, found: Quantiles) -> Self:
         """Return what a file says of quantiles."""
         grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
-        errors = np.where(np.isinf(found.errors), None, found.errors)
-        return cls.holding(found, grids=grids, errors=errors.tolist())
+        errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
+        return cls.holding(found, grids=grids, errors=errors)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = self.read_options.names
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
-        shapes = {self.values.shape, np.shape(self.errors)}
+        shapes = {self.values.shape, np.array(self.errors, np.float64).shape}
         expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
 
     def release(self) -> Quantiles:

@@ -284,8 +284,10 @@ def _columns(found: Quantiles) -> list[_Quantiles]:
     """Return the quantiles of each column."""
     parts = zip(found.names, found.values, found.errors, found.steps, strict=True)
     return [
-        _Quantiles(name, found.shares, *read, check_grid(found.grids.get(name)).points())
-        for name, *read in parts
+        _Quantiles(
+            name, found.shares, values, errors, steps, check_grid(found.grids.get(name)).points()
+        )
+        for name, values, errors, steps in parts
     ]
 
 

@@ -259,8 +259,8 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
     for place, kind in zip(places, kinds, strict=True):
         if kind != usual:
             raise TableError(
-                f"{place.name} in {name} is no {usual.kind} file; expected files of one kind (a pattern "
-                "such as '*.parquet' leaves others out)"
+                f"{place.name} in {name} is no {usual.kind} file; expected files of one kind (a "
+                "pattern such as '*.parquet' leaves others out)"
             )
 
 
@@ -417,8 +417,8 @@ class Folder:
         #: Words of columns whose codes have some, as the first file declares them.
         self.levels: dict[str, list[str]] = getattr(self._files[0][0], "levels", {})
         #: Columns that not every file has.
-        there = ({column.name for column in columns} for columns in seen)
-        self.added = {column.name for column in own}.difference(set.intersection(*there))
+        there = [{column.name for column in columns} for columns in seen]
+        self.added = {c.name for c in own if not all(c.name in names for names in there)}
         counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}

@@ -34,8 +34,9 @@ STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
 
 _ROWS = 32_768
 _READ = 1 << 17  # rows; a library reads from the start up to them
-_1582, _1960, _1970 = (datetime(year, month, day).toordinal() for year, month, day in (
-    (1582, 10, 14), (1960, 1, 1), (1970, 1, 1)))  # fmt: skip
+_1582, _1960, _1970 = (
+    date(*day).toordinal() for day in ((1582, 10, 14), (1960, 1, 1), (1970, 1, 1))
+)
 # By program: formats of dates and times, the seconds of their unit, and the day they count from.
 _DATES = {
     ".sav": (("(DATETIME|YMDHMS)", 1.0, _1582), ("[AEJS]?DATE", 1.0, _1582)),

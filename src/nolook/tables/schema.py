@@ -259,10 +259,11 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
+    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     use: str = _setting(
         "use",
         ("feature", "target", "unit", "nothing"),
-        Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
+        Factory(lambda it: _usual_use(it.type, it.levels), takes_self=True),
     )
     decimal: str | None = _setting("decimal", _DECIMALS, None)
     thousands: str | None = _setting("thousands", _THOUSANDS, None)
@@ -271,7 +272,6 @@ class ColumnSchema:
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
     false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
-    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
     parts: tuple[str, ...] = _setting("parts", _words, ())
@@ -325,6 +325,11 @@ class ColumnSchema:
         )
 
 
+def _usual_use(kind: str, levels: Levels) -> str:
+    is_feature = levels if kind == "category" else kind not in _NEVER_NUMBERS
+    return "feature" if is_feature else "nothing"
+
+
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
         raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
@@ -346,14 +351,15 @@ class Schema:
           `origin`), "identifier" or "text" (both of no further use).
         * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
           :func:`nolook.read_table`) or "nothing", which needs no type; by default "feature", and
-          "nothing" for identifiers and text.
+          "nothing" for identifiers, text and categories without levels.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
         * Booleans: "true" and "false", lists of words.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
           none where the column is no feature.
-        * Dates: "pattern" such as "%d.%m.%Y" (%z for offsets: times are then those of UTC), "origin" (1970-01-01 by default), or "parts"
-          ("year", "month", "weekday") to make categories of them, with "years", the list of them.
+        * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
+          "origin" (1970-01-01 by default), or "parts" ("year",
+          "month", "weekday") to make categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
@@ -532,7 +538,7 @@ class Schema:
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
             if {name, *column.features(name)} & kept:
-                usual = ColumnSchema(column.type).use
+                usual = _usual_use(column.type, column.levels)
                 columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
             elif not self.file.header:
                 columns[name] = ColumnSchema("text")
@@ -588,7 +594,10 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     """Return the type and settings that are not the usual ones, fit for JSON."""
-    usual = ColumnSchema(declared.type) if isinstance(declared, ColumnSchema) else FileFormat()
+    usual: ColumnSchema | FileFormat = FileFormat()
+    if isinstance(declared, ColumnSchema):
+        use = _usual_use(declared.type, declared.levels)
+        usual = ColumnSchema(declared.type, use=use)
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
