@@ -517,7 +517,8 @@ def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
         return float(np.isnan(numbers).mean())
     nothing = cells.null_count
     if in_words(cells.type) == "text" and not pt.is_dictionary(cells.type):
-        nothing += pc.sum(_is_nothing(trimmed(cells.drop_null()))).as_py() or 0
+        # Other words may be levels.
+        nothing += pc.sum(pc.is_in(trimmed(cells.drop_null()), _texts(["", "NA"]))).as_py() or 0
     return float(nothing / len(cells))
 
 
@@ -611,7 +612,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     declared = {} if schema is None else schema.columns
     made = {each for name, column in declared.items() for each in column.features(name)}
     known = {*table._design.source_names, *declared, *made}
-    unused = [column for column in table._source.columns if column.name not in known]
+    unused = [column for column in table._source.columns if column.name not in {"", *known}]
     numbers = [
         feature.name
         for feature in table._design.features

@@ -256,10 +256,11 @@ def _usual_features(
     if not is_text(source):
         return None
     if not declared:
-        hint = delimiter_hint([column.name for column in opened.columns]) or (
-            f"for example {usage_hint('features', ['age', 'height'])}; or a schema, which 'nolook "
-            "schema FILE' drafts"
-        )
+        bare = [name for name, column in schema.columns.items() if column.type == "category"]
+        hint = "".join(f"or levels for the category {name!r} of the schema" for name in bare[:1])
+        hint = hint or delimiter_hint([column.name for column in opened.columns])
+        example = usage_hint("features", ["age", "height"])
+        hint = hint or f"for example {example}; or a schema, which 'nolook schema FILE' drafts"
         raise ParameterError(
             f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
             f"file declares no types ({hint})"
