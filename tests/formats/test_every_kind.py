@@ -103,7 +103,7 @@ NULL = frozenset({
     *("base_rate_interval", "pseudo_r2", "pseudo_r2_interval", "auc", "auc_interval"),
     *("limit", "target_range", "row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
     *("clipped_share", "bound_X", "bound_y", "k", "smoothing", "grid", "groups", "estimates"),
-    *("model_privacy", "exposure", "exposure_range"),
+    *("model_privacy", "exposure", "exposure_range", "errors"),
     *("deviance_explained", "deviance_explained_interval"),
 })  # fmt: skip
 # Numbers or texts; whether they can be is for the release's class to say.

@@ -68,14 +68,17 @@ class PrivateDistribution:
         return quantiles
 
     def ppf_error(self, p: ArrayLike) -> Vector:
-        """Return half the distance between the quantiles a standard error below and above p."""
+        """Return half the distance between the quantiles a standard error below and above p.
+
+        Infinite where one of them would be a share of no rows, or of more than all.
+        """
         p = np.asarray(p, dtype=np.float64)
         place = np.searchsorted(self._rising, p, side="left") + 1
         place = np.minimum(place, len(self.points) - 1)  # the last count has no error
         error = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
-        low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
-        half: Vector = high / 2 - low / 2
-        return half
+        low, high = p - error, p + error
+        half = self.ppf(high.clip(0.0, 1.0)) / 2 - self.ppf(low.clip(0.0, 1.0)) / 2
+        return np.where((low <= 0.0) | (high >= 1.0), np.inf, half)
 
     def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
         """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""

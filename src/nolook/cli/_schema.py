@@ -46,6 +46,15 @@ def schema(
             help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME",
+            help="The column to explain: columns that seem to follow from it are no features.",
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -65,7 +74,7 @@ def schema(
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 
-    draft = draft_schema(table)
+    draft = draft_schema(table, target)
     if levels:
         say(console(), "Found in the first rows, and for the holder's eyes only:")
         for name, words in draft.levels.items():
@@ -74,13 +83,8 @@ def schema(
         say(console(), _HOW_TO_DECLARE)
     else:
         write_text(place, draft.text)
-    alone = [one_line(name) for name, words in draft.levels.items() if len(words) == 1]
-    if alone and not quiet:
-        say(
-            console(),
-            f"One text alone in the first rows of: {', '.join(alone)}. A column that is the same "
-            'everywhere explains nothing and blurs the others: use = "nothing".',
-        )
+    for sentence in () if quiet else draft.found:
+        say(console(), one_line(sentence))
     if not (levels or quiet):
         say(
             console(),

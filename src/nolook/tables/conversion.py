@@ -51,6 +51,9 @@ _MINUS = "\u2212"
 _STEPS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # The digits of a pattern's signs; years before 1 or after 9999 are none.
 _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
+_OFFSET = r"(?:Z|(?P<hours>[+-]\d{2})(?::?(?P<minutes>\d{2}))?)"
+# A number in brackets is below 0.
+_BRACKETS = r"^\(([^()+-][^()]*)\)$"
 
 Vector = NDArray[np.float64]
 
@@ -199,8 +202,14 @@ def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN4
     cells = _without(trimmed(cells), missing)
     with suppress(pa.ArrowInvalid):
         return _without(cells, _NOTHING).cast(pa.float64())
-    cells = cells.view(_BYTES)
+    cells = _signed(cells)
     return _floats(cells, pc.match_substring_regex(cells, pattern=_NUMBER))
+
+
+def _signed(cells: Any) -> Any:  # noqa: ANN401
+    """Return texts as bytes, with a minus sign where a number is in brackets."""
+    bytes_ = cells.view(_BYTES)
+    return pc.replace_substring_regex(bytes_, pattern=_BRACKETS, replacement=r"-\1")
 
 
 def _floats(cells: Any, valid: Any) -> Any:  # noqa: ANN401
@@ -226,7 +235,7 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
         ".",
     ):
         return plain_numbers(cells, declared.missing)
-    cells = _without(trimmed(cells), declared.missing).view(_BYTES)
+    cells = _signed(_without(trimmed(cells), declared.missing))
     valid = pc.match_substring_regex(cells, pattern=_number_form(declared))
     plain = dict.fromkeys((*signs, *_SPACES, "%"), b"")
     for sign, instead in (plain | {declared.decimal or ".": b".", _MINUS: b"-"}).items():
@@ -326,9 +335,9 @@ def _expression(pattern: str) -> str:
     """Return the expression of a date, for bytes; groups are called after the pattern's signs."""
     texts = [
         f"(?P<{part}>{_DIGITS.get(part, '[0-9]{1,2}')})" if i % 2 else _escaped(part)
-        for i, part in enumerate(re.split(r"%(.)", pattern))
+        for i, part in enumerate(re.split(r"%([^z])", pattern))
     ]
-    return f"^{''.join(texts)}$"
+    return f"^{''.join(texts).replace(_escaped('%z'), _OFFSET)}$"
 
 
 def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
@@ -336,16 +345,19 @@ def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  
     found = pc.extract_regex(cells, pattern=_expression(pattern))
     present = found.is_valid()
     numbers: dict[str, Vector] = {
-        field.name: pc.if_else(present, found.field(field.name), b"0")
+        field.name: pc.if_else(pc.equal(cells := found.field(field.name), b""), b"0", cells)
+        .fill_null(b"0")
         .cast(pa.string())
         .cast(pa.float64())
         .to_numpy(zero_copy_only=False)
         for field in found.type
     }
     days, valid = civil_days(*(numbers[sign].astype(np.int64) for sign in "Ymd"))
-    hour, minute, second = (numbers.get(sign, np.zeros(1)) for sign in "HMS")
-    valid &= (hour < 24) & (minute < 60) & (second < 60)
+    signs = (*"HMS", "hours", "minutes")
+    hour, minute, second, ahead, more = (numbers.get(sign, np.zeros(1)) for sign in signs)
+    valid &= (hour < 24) & (minute < 60) & (second < 60) & (abs(ahead) < 24) & (more < 60)
     valid &= present.to_numpy(zero_copy_only=False)
+    hour, minute = hour - ahead, minute - np.copysign(more, ahead)
     seconds: Vector = days * float(SECONDS_A_DAY) + hour * 3600.0 + minute * 60.0 + second
     return seconds, valid
 

@@ -250,6 +250,11 @@ def delimiter_hint(header: Sequence[str]) -> str:
                 f"its header is one name with a {word} in it: is that the delimiter? {option}; "
                 "'nolook schema FILE' drafts one"
             )
+    if len(header) == 1:
+        return (
+            "its header is one name: is it a title above the header? (skip = 1 in a schema, which "
+            "'nolook schema FILE' drafts)"
+        )
     return ""
 
 

@@ -7,30 +7,38 @@ and words from the public lists below, and nothing else that was found in the ta
 from __future__ import annotations
 
 import codecs
-import itertools
+import csv
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from attrs import evolve
+from numpy.typing import NDArray
 
 from nolook._language import usage_hint
 from nolook._validation import check_path
-from nolook.errors import TableError
+from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import conversion, plain_numbers, trimmed
 from nolook.tables.csv import CsvFile, Rows, uncompressed
 from nolook.tables.files import Place, in_storage
-from nolook.tables.folders import Listing, is_text, located
+from nolook.tables.folders import Folder, Listing, is_text, located
+from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
 from nolook.tables.table import Table
 
 __all__ = ["Draft", "column_hints", "draft_schema"]
+
+Vector = NDArray[np.float64]
 
 #: The rows a guess is made from.
 MOST_ROWS = 1000
@@ -56,7 +64,7 @@ _PAIRS = (
 )  # fmt: skip
 _DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (
-    *(f"%Y-%m-%d{between}%H:%M:%S{zone}" for between in " T" for zone in ("", "Z")),
+    *(f"%Y-%m-%d{between}%H:%M:%S{zone}" for between in " T" for zone in ("", "Z", "%z")),
     *(f"{day} %H:%M{seconds}" for day in _DATES for seconds in ("", ":%S")),
 )
 # Words for a missing value, with or without capitals.
@@ -72,9 +80,13 @@ _MISSING = pa.array(
     {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
     pa.large_string(),
 )
+# Numbers that often stand for a missing value.
+_CODES = np.array([-9, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
+                         for n in (2, 3, 4))])  # fmt: skip
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
 _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_NAMES = 50, 200, 100, 8
+_MOST_TITLES, _LEAST_ROWS, _MOST_CLASSES = 20, 20, 10
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIERS = (
@@ -93,10 +105,11 @@ draft = true
 # to explain use = "target", and columns that are no features use = "nothing", which need nothing
 # else. Words for a missing value, but for an empty cell: missing = ["NA"].
 """
+_READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
     "number": "a cell that is not written so is missing",
     "boolean": "other words are missing",
-    "category": 'name those to tell apart, the first to compare with; "..." for all others',
+    "category": 'a feature once it has levels: those to tell apart, "..." for all others',
     "date": "days since 1970; with parts, categories",
     "identifier": 'no feature; if it says whose row it is, use = "unit" protects all their rows',
     "text": "no feature",
@@ -104,89 +117,144 @@ _NOTES = {
 
 
 class Draft(NamedTuple):
-    """A draft of a schema, and the levels found in it, which it does not have."""
+    """A draft of a schema, the levels found in it, which it does not have, and what to check."""
 
     text: str
     levels: dict[str, list[str]]
+    found: list[str]
 
 
-def draft_schema(path: str | os.PathLike[str]) -> Draft:
+def draft_schema(path: str | os.PathLike[str], target: str | None = None) -> Draft:
     """Guess a schema by looking at the first rows of a table.
 
     Parameters
     ----------
     path : path-like
-        A CSV, Parquet or Arrow file; the latter two have types of their own. Or a folder or
-        pattern of such files, or their address in storage.
+        A file of text, a sheet, or a file that has types of its own. Or a folder or pattern of
+        such files, or their address in storage.
+    target : str, optional
+        The column to explain. Columns that seem to follow from it are drafted as no features.
 
     Returns
     -------
     Draft
-        TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, and the
-        texts found in columns of few different ones. Both are for the table's holder alone.
+        TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, the texts
+        found in columns of few different ones, and sentences about the first rows. All are for
+        the table's holder alone.
 
     Raises
     ------
     TableError
         If the file cannot be read, or its first line has no names.
+    ParameterError
+        If the table has no such target.
     """
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
-        return _typed(open_typed(source), {})
+        return _typed(open_typed(source), {}, target)
     told = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
-        return _typed(open_typed(source), told)
+        return _typed(open_typed(source, None), told, target)
     _, place = source.files[0]
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
     attempt(expected, place.state)
-    return _written(place, told)
+    return _written(place, told, target)
 
 
-def _typed(source: Source, told: dict[str, Any]) -> Draft:
+def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the types of columns, some of which names of folders tell."""
     settings = {each.name: _identifier(each.name) or _by_type(each.type) for each in source.columns}
-    few = [name for name, found in settings.items() if found["type"] == "category"]
-    first = next(iter(source.batches(few)), None) if few else None
-    cells = {} if first is None else {name: first.column(name)[:MOST_ROWS] for name in few}
-    return _draft({}, settings, cells | told)
+    usable = [each.name for each in source.columns if in_words(each.type) in _READABLE]
+    first = next(iter(source.batches(usable)), None) if usable else None
+    cells = {} if first is None else {name: first.column(name)[:MOST_ROWS] for name in usable}
+    found = []
+    if isinstance(source, Folder):
+        for name in source.added:
+            settings[name]["optional"] = True
+        found = [f"Not in every file: {_listed(sorted(source.added))} (optional = true)."]
+        found = found if source.added else []
+        for name, levels in source.levels.items():
+            settings[name] |= {"levels": levels} if len(levels) <= _MOST_LEVELS else {}
+    return _draft({}, settings, cells | told, found, target)
 
 
-def _written(place: Place, told: dict[str, Any]) -> Draft:
+def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the first rows of a file of text, and from what names of folders tell."""
-    refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
-    file, names, rows = attempt(refused, first_rows, place)
+    if place.label.lower().endswith(SHEETS):
+        sheet = SheetFile(place, FileFormat(header=False))
+        file, names, rows = attempt(sheet.unreadable, _first_cells, sheet)
+    else:
+        refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
+        file, names, rows = attempt(refused, first_rows, place)
+    named = [name for name in names if name]
     # A first line that may be one of cells: a draft must not have these.
-    if (
-        "" in names
-        or len({*names}) < len(names)
-        or plain_numbers(_texts(names)).is_valid().true_count
-    ):
+    if not named or not _are_names(names):
         raise TableError(
             f"the first line of {place.name} has a name that is empty, a number or there twice; "
             "expected the columns' names (write a schema by hand, with header = false if the "
             "first line is a row)"
         )
-    columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True)}
+    columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True) if name}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
     form = max(_NUMBERS, key=lambda form: _numbers_in(few, form))
     settings = {
         name: _identifier(name) or _settings(cells, form) for name, cells in columns.items()
     }
     settings |= {key: {"type": "category", "levels": []} for key in told}
-    return _draft(file | form, settings, columns | told)
+    found = []
+    if skip := file.get("skip"):
+        found += [f"A title stands above the header: skip = {skip}."]
+    if file.get("multiline"):
+        found += ["Cells hold line breaks: multiline = true."]
+    if not names[0]:
+        found += ["The first column has no name, as a row number has none: it is left out."]
+    return _draft(file | form, settings, columns | told, found, target)
 
 
-def first_rows(place: Place) -> tuple[dict[str, str | None], list[str], list[Any]]:
-    """Guess how a file is written; return that, its first line and the columns of texts below."""
+def first_rows(place: Place) -> tuple[dict[str, Any], list[str], list[Any]]:
+    """Guess how a file is written; return that, its header and the columns of texts below."""
     with uncompressed(place) as stream:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
     lines = raw.decode(encoding, "replace").removeprefix("\ufeff").encode().splitlines()
     lines = [line for line in (lines[:-1] if len(raw) == _MOST_BYTES else lines) if line]
     form = _signs(lines[:_FEW_LINES])
-    names, columns = _read(lines[: MOST_ROWS + 1], form)
-    kept = {"delimiter": form.delimiter, "quote": form.quote, "comment": form.comment}
-    return {**kept, "encoding": encoding}, names, columns
+    names, columns = _read(lines[: MOST_ROWS + 1 + form.skip], form)
+    kept = {name: getattr(form, name) or None for name in ("delimiter", "quote", "comment", "skip")}
+    return {**kept, "multiline": form.multiline or None, "encoding": encoding}, names, columns
+
+
+def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]]:
+    """Return what precedes the header of a sheet, the header and the columns of texts below."""
+    rows = list(islice(sheet.cells(), MOST_ROWS + _MOST_TITLES))
+    skip = _titles(rows)
+    names = [(cell or "").strip() for cell in rows[skip]]
+    while names and not names[-1]:
+        names.pop()
+    columns = list(zip(*rows[skip + 1 :], strict=True)) or [()] * len(names)
+    return {"skip": skip or None}, names, [_texts(cells) for cells in columns[: len(names)]]
+
+
+def _titles(rows: Sequence[Sequence[str | None]]) -> int:
+    """Return how many rows above the header are titles: of few cells, the first one filled."""
+    usual = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    for skip, row in enumerate(rows[:_MOST_TITLES]):
+        filled = sum(1 for cell in row if cell and cell.strip())
+        if filled > 1 and 2 * filled > usual and usual - len(row) in {0, 1}:
+            if _are_names([(cell or "").strip() for cell in row]):
+                return skip
+            if len(row) == usual:
+                return 0
+        if not row or not row[0]:
+            return 0
+    return 0
+
+
+def _are_names(row: Sequence[str]) -> bool:
+    """Tell whether texts may name columns: the first and the last may be empty."""
+    named = [name for name in row if name]
+    numbers = plain_numbers(_texts(named)).is_valid().true_count
+    return all(row[1:-1]) and len({*named}) == len(named) and not numbers
 
 
 def _encoding(raw: bytes) -> str:
@@ -203,18 +271,30 @@ def _encoding(raw: bytes) -> str:
 
 
 def _signs(lines: Sequence[bytes]) -> FileFormat:
-    """Return the signs with which most lines have the header's number of cells."""
+    """Return the signs with which most lines have one number of cells, and the titles above."""
     text = b"\n".join(lines).decode()
     quote = "'" if '"' not in text and _APOSTROPHES.search(text) else '"'
     comments = [None, *(sign for sign in COMMENTS if text.startswith(sign))]
 
     def score(form: FileFormat) -> tuple[int, int]:
-        names, columns = _read(lines, form)
-        fitting = len(columns[0]) - columns[0].null_count if len(names) > 1 else 0
-        return fitting, len(names)
+        rows = [len(row) for row in _split(text, form)]
+        ((width, fitting),) = Counter(n for n in rows if n > 1).most_common(1) or [(1, 0)]
+        return 2 * fitting - len(rows), width  # the rest of a cell with a line break fits nothing
 
-    signs = itertools.product(DELIMITERS, comments)
-    return max((FileFormat(sign, quote, comment=comment) for sign, comment in signs), key=score)
+    signs = product(DELIMITERS, comments, (False, True))
+    forms = (FileFormat(sign, quote, comment=c, multiline=long) for sign, c, long in signs)
+    best = max(forms, key=score)
+    return evolve(best, skip=_titles(_split(text, best)))
+
+
+def _split(text: str, form: FileFormat) -> list[list[str]]:
+    """Return the cells of each row, roughly."""
+    lines = [
+        line for line in text.split("\n") if not (form.comment and line.startswith(form.comment))
+    ]
+    how: dict[str, Any] = {"delimiter": form.delimiter, "quotechar": form.quote}
+    parts = [lines] if form.multiline else [[line] for line in lines]
+    return [row for part in parts for row in csv.reader(part, skipinitialspace=True, **how)]
 
 
 def _read(lines: Sequence[bytes], form: FileFormat) -> tuple[list[str], list[Any]]:
@@ -276,6 +356,8 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
             break
     if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
         best |= {"missing": _repeated_nothing(cells)}
+        if best["type"] == "number" and not best.get("percent"):
+            best["missing"] += _codes(_as_numbers(cells, best))
         # What the file declares for all columns is left out.
         return {name: each for name, each in best.items() if each and form.get(name) != each}
     if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
@@ -288,6 +370,26 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     """Return the public words for a missing value, but for an empty cell, that occur repeatedly."""
     found = pc.value_counts(cells.filter(_is_nothing(cells))).to_pylist()
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
+
+
+def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
+    """Return what a column's cells are as numbers, NaN where they are none."""
+    column = Column("", cells.type, "")
+    declared = ColumnSchema(
+        **{name: value for name, value in settings.items() if value is not None}
+    )
+    made = conversion(column, declared)[1](cells)
+    values: Vector = made.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _codes(values: Vector) -> list[str]:
+    """Return the numbers that occur repeatedly, far from all others, as codes for missing ones."""
+    others = values[~np.isin(values, _CODES) & np.isfinite(values)]
+    if not others.size or others.min() < 0:
+        return []
+    codes = [code for code in _CODES.tolist() if code < 0 or 2 * others.max() < code]
+    return [str(code) for code in codes if (values == code).sum() > 1]
 
 
 def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
@@ -309,20 +411,31 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
-    """Return the different texts of a column if they are few, in order."""
+    """Return the different texts of a column, in order."""
     if pt.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
+    if in_words(cells.type) != "text":
+        return []
     found = pc.unique(trimmed(cells)).view(pa.large_binary()).to_pylist()
-    texts = sorted(word.decode("utf-8", "replace") for word in found if word)
-    return texts if len(texts) <= _MOST_LEVELS else []
+    return sorted(word.decode("utf-8", "replace") for word in found if word)
 
 
 def _draft(
     file: Mapping[str, Any],
-    columns: Mapping[str, Mapping[str, Any]],
+    columns: dict[str, dict[str, Any]],
     cells: Mapping[str, Any],
+    found: list[str],
+    target: str | None,
 ) -> Draft:
     """Write a draft; comments say what to check."""
+    words = {name: _words(each) for name, each in cells.items()}
+    signs = {name: file[name] for name in ("decimal", "thousands") if file.get(name)}
+    numbers = {
+        name: _as_numbers(cells[name], {**signs, **settings})
+        for name, settings in columns.items()
+        if name in cells and settings["type"] in {"number", "integer", "boolean"}
+    }
+    found = [*found, *_look(columns, cells, words, numbers, target)]
     lines = [_HEAD]
     if file:
         lines += ["[file]", *_lines(file), "# the words of all columns: missing = []", ""]
@@ -331,7 +444,153 @@ def _draft(
         lines += [f"[columns.{_quoted(name)}]" + (f"  # {note}" if note else "")]
         lines += [*_lines(settings), ""]
     few = [name for name, settings in columns.items() if settings["type"] == "category"]
-    return Draft("\n".join(lines), {name: _words(cells[name]) for name in few if name in cells})
+    shown = {name: words[name] for name in few if name in words}
+    shown = {name: each if len(each) <= _MOST_LEVELS else [] for name, each in shown.items()}
+    return Draft("\n".join(lines), shown, found)
+
+
+def _look(
+    columns: dict[str, dict[str, Any]],
+    cells: Mapping[str, Any],
+    words: Mapping[str, list[str]],
+    numbers: Mapping[str, Vector],
+    target: str | None,
+) -> Iterator[str]:
+    """Yield what the first rows show that their holder should know; draft what follows from it."""
+    if target is not None and target not in columns:
+        raise ParameterError(f"the target is {target!r}, but the table has no such column")
+    for name, values in numbers.items():
+        if columns[name]["type"] != "boolean" and _counts(values):
+            columns[name] = {"type": "identifier" if words.get(name) else "integer"}
+            columns[name] |= {"use": "nothing"} if columns[name]["type"] == "integer" else {}
+            yield f"{name} numbers the rows: it is not a feature."
+    names = [name for name, each in columns.items() if each["type"] == "identifier"]
+    if names:
+        yield f"Identifiers, not features: {_listed(names)}."
+    yield from _written_oddly(columns, cells, words)
+    shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
+    if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
+        yield f"Missing in the first rows: {_listed(some)}."
+    alone = [name for name in columns if len(words.get(name, ())) == 1 and name not in numbers]
+    alone += [name for name, values in numbers.items() if _is_constant(values)]
+    if alone:
+        yield (
+            f"The same in all of the first rows: {_listed(alone)}. Such a column explains nothing "
+            'and blurs the others: use = "nothing".'
+        )
+    yield from _followers(columns, cells, numbers, target)
+
+
+def _written_oddly(
+    columns: Mapping[str, Mapping[str, Any]],
+    cells: Mapping[str, Any],
+    words: Mapping[str, list[str]],
+) -> Iterator[str]:
+    """Name columns with codes, with dates of two readings or with two spellings of a word."""
+    for name, settings in columns.items():
+        if codes := [word for word in settings.get("missing", ()) if word.lstrip("-").isdigit()]:
+            yield f"{name}: {', '.join(codes)} may stand for a missing value (drafted so)."
+        other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
+        if other in (*_DATES, *_TIMES) and _share(cells[name], {**settings, "pattern": other}) == 1:
+            yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
+        texts = words.get(name, [])
+        if len({" ".join(word.casefold().split()) for word in texts}) < len(texts):
+            yield f"{name}: some texts differ in capitals or blanks only (--levels shows them)."
+
+
+def _counts(values: Vector) -> bool:
+    """Tell whether numbers count the rows."""
+    start = values[0] if len(values) >= _LEAST_ROWS else np.nan
+    return start in {0.0, 1.0} and bool((values == start + np.arange(len(values))).all())
+
+
+def _is_constant(values: Vector) -> bool:
+    known = values[np.isfinite(values)]
+    return len(known) >= _LEAST_ROWS and bool((known == known[0]).all())
+
+
+def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
+    """Return the share of cells that say nothing."""
+    if not len(cells):
+        return 0.0
+    if numbers is not None:
+        return float(np.isnan(numbers).mean())
+    nothing = cells.null_count
+    if in_words(cells.type) == "text" and not pt.is_dictionary(cells.type):
+        # Other words may be levels.
+        nothing += pc.sum(pc.is_in(trimmed(cells.drop_null()), _texts(["", "NA"]))).as_py() or 0
+    return float(nothing / len(cells))
+
+
+def _followers(
+    columns: dict[str, dict[str, Any]],
+    cells: Mapping[str, Any],
+    numbers: Mapping[str, Vector],
+    target: str | None,
+) -> Iterator[str]:
+    """Name columns of the same order as others, and those that follow from the target."""
+    alike: dict[bytes, list[str]] = {}
+    for name, values in numbers.items():
+        ranks = np.unique(values, return_inverse=True)[1]
+        if ranks.max(initial=0) >= _MOST_CLASSES:
+            ranks = np.where(np.isnan(values), -1, ranks)
+            back = np.where(ranks < 0, -1, ranks.max() - ranks)
+            alike.setdefault(min(ranks.tobytes(), back.tobytes()), []).append(name)
+    for names in alike.values():
+        if len(names) > 1 and target not in names:
+            yield (
+                f"{_listed(names)} rise and fall together in all of the first rows: if one is the "
+                "target, the others are no features."
+            )
+    if target is None:
+        return
+    same = next((names for names in alike.values() if target in names), [])
+    codes = {name: _as_codes(each) for name, each in cells.items() if name in columns}
+    found = [
+        name
+        for name in codes
+        if name != target
+        and columns[name].get("use") != "nothing"
+        and (name in same or _follows(codes[name], codes[target], numbers, (name, target)))
+    ]
+    columns[target] |= {} if columns[target]["type"] == "category" else {"use": "target"}
+    for name in found:
+        columns[name]["use"] = "nothing"
+    if found:
+        yield (
+            f"{_listed(found)} may follow from {target}, in all of the first rows: drafted as no "
+            "features."
+        )
+
+
+def _as_codes(cells: Any) -> NDArray[np.intp]:  # noqa: ANN401
+    """Return a number for each different cell, the last for a missing one."""
+    if pt.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    codes: NDArray[np.intp] = pc.rank(cells, tiebreaker="dense").to_numpy()
+    return codes
+
+
+def _follows(
+    other: NDArray[np.intp],
+    target: NDArray[np.intp],
+    numbers: Mapping[str, Vector],
+    names: tuple[str, str],
+) -> bool:
+    """Tell whether a column and the target, of few values, leave no doubt about each other."""
+    if len(other) < _LEAST_ROWS or len(target) != len(other):
+        return False
+    few = [len({*codes.tolist()}) for codes in (other, target)]
+    pairs = len({*zip(other.tolist(), target.tolist(), strict=True)})
+    if 1 < few[1] <= _MOST_CLASSES and 1 < few[0] <= len(other) // 4 and pairs == few[0]:
+        return True
+    for one, two, values in ((target, names[0], few[1]), (other, names[1], few[0])):
+        if values == 2 and two in numbers:
+            known = np.isfinite(numbers[two])
+            high, low = (numbers[two][known & (one == end)] for end in (one.max(), one.min()))
+            if min(len(high), len(low)) > 1 and (high.min() > low.max() or high.max() < low.min()):
+                return True
+    return False
 
 
 def _lines(settings: Mapping[str, Any]) -> list[str]:
@@ -353,7 +612,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     declared = {} if schema is None else schema.columns
     made = {each for name, column in declared.items() for each in column.features(name)}
     known = {*table._design.source_names, *declared, *made}
-    unused = [column for column in table._source.columns if column.name not in known]
+    unused = [column for column in table._source.columns if column.name not in {"", *known}]
     numbers = [
         feature.name
         for feature in table._design.features

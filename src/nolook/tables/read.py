@@ -21,7 +21,6 @@ from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
     Missing,
@@ -257,10 +256,11 @@ def _usual_features(
     if not is_text(source):
         return None
     if not declared:
-        hint = delimiter_hint([column.name for column in opened.columns]) or (
-            f"for example {usage_hint('features', ['age', 'height'])}; or a schema, which 'nolook "
-            "schema FILE' drafts"
-        )
+        bare = [name for name, column in schema.columns.items() if column.type == "category"]
+        hint = "".join(f"or levels for the category {name!r} of the schema" for name in bare[:1])
+        hint = hint or delimiter_hint([column.name for column in opened.columns])
+        example = usage_hint("features", ["age", "height"])
+        hint = hint or f"for example {example}; or a schema, which 'nolook schema FILE' drafts"
         raise ParameterError(
             f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
             f"file declares no types ({hint})"
@@ -279,13 +279,15 @@ def _open(
 ) -> DeclaredSource:
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
+    optional = [name for name, column in columns.items() if column.optional]
     if is_text(source):
         names = [name for name in columns if name not in source.keys]
-        opened: Source = Folder(source, partial(CsvFile, form=schema.file, names=names))
+        how = partial(open_place, form=schema.file, names=names)
+        opened: Source = Folder(source, how, optional)
         for name in {column.name for column in opened.columns}.difference(source.keys):
             columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
-        opened = open_typed(source)
+        opened = open_typed(source, optional)
     if engine is not None:
         opened = import_module(_SPARK).on_spark(opened, engine)
     if unit.column is not None and unit.column in columns:
@@ -322,10 +324,10 @@ def _marked(
     return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
 
 
-def open_typed(source: object) -> Source:
-    """Open what declares types of its own."""
+def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:
+    """Open what declares types of its own; files may lack optional columns, any if it is None."""
     if isinstance(source, Listing):
-        return Folder(source, open_place)
+        return Folder(source, open_place, optional)
     if is_address(source):
         source = Database(source)
     if isinstance(source, Database):

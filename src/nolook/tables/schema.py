@@ -59,7 +59,7 @@ COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
 _CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
-_LONGEST_PATTERN = 60
+_LONGEST_PATTERN, _MOST_SKIPPED = 60, 100
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
     *("utf-8", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman"),
@@ -176,13 +176,19 @@ def _years(years: object, name: str) -> tuple[int, ...]:
     raise refusal(name, years, "a list of years", "for example [2020, 2021]")
 
 
+def _lines(count: object, name: str) -> int:
+    if type(count) is not int or not 0 <= count <= _MOST_SKIPPED:
+        raise refusal(name, count, f"a whole number from 0 to {_MOST_SKIPPED}", "for example 1")
+    return count
+
+
 def check_pattern(pattern: object, name: str = "pattern") -> str:
     """Return a pattern of a date if it has year, month and day, each sign once."""
     if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN:
         signs = re.findall(r"%(.?)", pattern)
-        if {*"Ymd"} <= {*signs} <= {*"YmdHMS"} and len({*signs}) == len(signs):
+        if {*"Ymd"} <= {*signs} <= {*"YmdHMSz"} and len({*signs}) == len(signs):
             return pattern
-    expected = "a text with %Y, %m and %d, and %H, %M and %S for times"
+    expected = "a text with %Y, %m and %d, and %H, %M, %S and %z for times"
     raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
 
 
@@ -210,13 +216,17 @@ class FileFormat:
 
     Parameters
     ----------
-    delimiter : str
-        What stands between cells: one of ``, ; | : ^ ~`` or a tab.
+    delimiter : str or None
+        What stands between cells: one of ``, ; | : ^ ~`` or a tab. None: a tab in files that end
+        with .tsv, a comma in others.
     quote : str or None
         What encloses cells that may hold a delimiter; None for nothing.
     encoding : str
     header : bool
         Whether the first line names the columns; without one the schema declares all of them.
+    skip : int
+        Lines above the header, or the first row, that are not part of the table; blank lines and
+        comments do not count.
     comment : str or None
         Lines that begin with this sign are not rows.
     multiline : bool
@@ -228,10 +238,11 @@ class FileFormat:
         Words for a missing value, besides an empty cell.
     """
 
-    delimiter: str = _setting("delimiter", DELIMITERS, ",")
+    delimiter: str | None = _setting("delimiter", DELIMITERS, None)
     quote: str | None = _setting("quote", ('"', "'"), '"')
     encoding: str = _setting("encoding", _encoding, "utf-8")
     header: bool = _setting("header", _flag, True)
+    skip: int = _setting("skip", _lines, 0)
     comment: str | None = _setting("comment", COMMENTS, None)
     multiline: bool = _setting("multiline", _flag, False)
     decimal: str = _setting("decimal", _DECIMALS, ".")
@@ -247,10 +258,11 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
+    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     use: str = _setting(
         "use",
         ("feature", "target", "unit", "nothing"),
-        Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
+        Factory(lambda it: _usual_use(it.type, it.levels), takes_self=True),
     )
     decimal: str | None = _setting("decimal", _DECIMALS, None)
     thousands: str | None = _setting("thousands", _THOUSANDS, None)
@@ -259,13 +271,13 @@ class ColumnSchema:
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
     false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
-    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
     parts: tuple[str, ...] = _setting("parts", _words, ())
     years: tuple[int, ...] = _setting("years", _years, ())
     missing: tuple[str, ...] = _setting("missing", _words, ())
     indicator: bool = _setting("indicator", _flag, False)
+    optional: bool = _setting("optional", _flag, False)
 
     def __attrs_post_init__(self) -> None:
         use = self.use
@@ -312,6 +324,11 @@ class ColumnSchema:
         )
 
 
+def _usual_use(kind: str, levels: Levels) -> str:
+    is_feature = levels if kind == "category" else kind not in _NEVER_NUMBERS
+    return "feature" if is_feature else "nothing"
+
+
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
         raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
@@ -333,18 +350,22 @@ class Schema:
           `origin`), "identifier" or "text" (both of no further use).
         * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
           :func:`nolook.read_table`) or "nothing", which needs no type; by default "feature", and
-          "nothing" for identifiers and text.
+          "nothing" for identifiers, text and categories without levels.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
         * Booleans: "true" and "false", lists of words.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
           none where the column is no feature.
-        * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
-          ("year", "month", "weekday") to make categories of them, with "years", the list of them.
+        * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
+          "origin" (1970-01-01 by default), or "parts" ("year",
+          "month", "weekday") to make categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
+        * All: "optional" (true: files of a folder may lack the column, whose values are missing
+          there).
     **file
-        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`,
+        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above
+        the header that are not part of the table), `comment`,
         `multiline` (a line break in quotes is part of its cell; by default every line is a row, so
         that a quote that is never closed spoils no other row), and `decimal`, `thousands` and
         `missing` for columns that declare no others.
@@ -515,7 +536,7 @@ class Schema:
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
             if {name, *column.features(name)} & kept:
-                usual = ColumnSchema(column.type).use
+                usual = _usual_use(column.type, column.levels)
                 columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
             elif not self.file.header:
                 columns[name] = ColumnSchema("text")
@@ -552,7 +573,7 @@ def _column(settings: object) -> ColumnSchema:
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
-    return ColumnSchema(**_settings(settings, ("type", "use", "missing", *own)))
+    return ColumnSchema(**_settings(settings, ("type", "use", "missing", "optional", *own)))
 
 
 def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -571,7 +592,10 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     """Return the type and settings that are not the usual ones, fit for JSON."""
-    usual = ColumnSchema(declared.type) if isinstance(declared, ColumnSchema) else FileFormat()
+    usual: ColumnSchema | FileFormat = FileFormat()
+    if isinstance(declared, ColumnSchema):
+        use = _usual_use(declared.type, declared.levels)
+        usual = ColumnSchema(declared.type, use=use)
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
