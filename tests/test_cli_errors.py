@@ -413,7 +413,7 @@ def write_tables(folder: Path) -> None:
     (folder / "people.tsv").write_text("age\tcost\n1\t2\n")
     for name, text in SCHEMAS.items():
         (folder / f"{name}.toml").write_text(text)
-    read_options = {"features": ["score", "age"], "categories": {}, "missing": "error"}
+    read_options = {"features": ["score", "age"], "categories": {}, "missing": "drop-row"}
     nolook.save(fitted(("score", "age", "number"), read_options=read_options), folder / "m.json")
     nolook.save(fitted(("score", "age", "real"), read_options=read_options), folder / "other.json")
     nolook.save(nolook.ECDF(1.0).fit(np.arange(100.0)), folder / "ages.json")

@@ -34,7 +34,7 @@ def columns(rows=ROWS):
 
 def made(*, target="died", read_options=None, kind=None, **privacy):
     """A model whose prediction is the risk."""
-    own = read_options or {"features": ["risk", "age"], "categories": {}, "missing": "error"}
+    own = read_options or {"features": ["risk", "age"], "categories": {}, "missing": "drop-row"}
     model = unlimited(fitted(("risk", "age", target), made_by=kind, read_options=own))
     model.coef_, model.intercept_ = np.array([1.0, 0.0]), 0.0
     model.coef_interval_ = model.intercept_interval_ = None

@@ -185,7 +185,7 @@ def test_gaps_are_refused_before_the_charge(path, tmp_path):
     with pytest.raises(TableError, match="missing or infinite value"):
         charged(table, ledger)
     with pytest.raises(TableError, match="missing or infinite value"):
-        table.check_complete()
+        table.read_through()
     assert ledger.spent.epsilon == 0.0
 
 

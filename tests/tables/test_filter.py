@@ -178,7 +178,7 @@ def test_a_missing_value_in_another_row_is_no_error():
     table = pa.table({"id": [0.0, None, 2.0], "k": [1, 2, 1]})
     assert chosen(table, [("k", "=", 1)]) == [0, 2]
     with pytest.raises(TableError, match="missing"):
-        nolook.read_table(table, features=["id"], where=[("k", "=", 2)]).check_complete()
+        nolook.read_table(table, features=["id"], where=[("k", "=", 2)]).read_through()
 
 
 def test_the_number_of_rows_that_are_left_is_private():

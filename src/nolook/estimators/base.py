@@ -274,6 +274,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         """Say what scikit-learn may expect: noise makes two fits differ."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = getattr(self, "random_state", None) is None
+        tags.input_tags.allow_nan = True  # rows that lack a value are left out of a fit
         return tags
 
 

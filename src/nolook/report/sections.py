@@ -46,7 +46,6 @@ _MECHANISMS: dict[type[Event], str] = {
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
 _COUNT = "number of rows"  # as events call it
 _MISSING = {
-    "error": "error (none are allowed)",
     "drop-row": "drop-row (rows with any are left out)",
     "zero": "zero (they count as 0)",
 }
@@ -182,13 +181,11 @@ def _limits(provenance: Provenance) -> Section:
     )
     others = "What else is released of the same people: losses add up, and this page tells of one."
     public = f"The number of {one}s, which is taken for public."
-    missing = "That no value was missing: one would have stopped the release."
     points = (
         general,
         several,
         others,
         *((public,) * (guarantee.relation == "replace")),
-        *((missing,) * (provenance.missing == "error")),
         "Names and settings: columns, levels and parameters, which are taken for public.",
         "How long it took.",
     )
