@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nolook.cli._declared import SchemaOption
 from nolook.cli._options import (
     ForceOption,
     QuietOption,
@@ -46,11 +47,24 @@ def schema(
             help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only show which columns lack values, how often, and in which first rows: exact "
+            "and not private, for the data owner only.",
+        ),
+    ] = False,
+    declared: SchemaOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
     from nolook.tables.databases import is_address
+
+    if check:
+        _show_gaps(table, declared)
+        return
 
     if is_address(table):
         raise ParameterError(
@@ -87,4 +101,30 @@ def schema(
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
             "until then every command refuses it. --levels shows the texts that were found.",
+        )
+
+
+def _show_gaps(table: Path, schema: Path | None) -> None:
+    """Show the columns that lack values, exactly."""
+    from nolook.report._console import say
+    from nolook.tables.gaps import find_gaps
+
+    say(console(), "Not private, for the data owner only: exact shares, from all rows.")
+    lacking, malformed = 0, False
+    for each in find_gaps(place_of(table), schema):
+        lost = sum(each.causes.values())
+        lacking += lost > 0
+        malformed |= "malformed row" in each.causes
+        if lost:
+            shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
+            rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
+            kind = f"{one_line(each.column.name)} ({each.column.declared})"
+            say(console(), f"  {kind}: {shares}; first {rows}")
+    if not lacking:
+        say(console(), "  No column lacks a value.")
+    elif malformed:
+        say(
+            console(),
+            "A malformed row has fewer or more values than the header. Are there line breaks in "
+            "quotes? Declare multiline = true.",
         )

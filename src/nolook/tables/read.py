@@ -59,6 +59,7 @@ __all__ = [
     "ByClass",
     "OnlyScores",
     "column_names",
+    "open_declared",
     "open_typed",
     "read_scores",
     "read_table",
@@ -181,7 +182,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(source, declared, texts, aim, positive, protected, engine)
+    opened = open_declared(source, declared, texts, aim, positive, protected, engine)
     opened = opened.filtered(conditions, declared)
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
     usual = [name for name in declared.used_as("feature") if name not in unused]
@@ -269,7 +270,7 @@ def _usual_features(
     return declared
 
 
-def _open(
+def open_declared(
     source: object,
     schema: Schema,
     texts: Collection[str] = (),
@@ -300,7 +301,7 @@ def _open(
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in _open(located(source), schema).original.columns)
+    return tuple(column.name for column in open_declared(located(source), schema).original.columns)
 
 
 def _marked(
