@@ -154,7 +154,7 @@ def words_of(name, table, columns, missing):
         words = [*release("fit", table, columns), "--delta", "1e-3", "--method", "tukey"]
     else:
         words = release(name, table, columns)
-    words += ["--missing", missing] if missing != "error" else []
+    words += ["--missing", missing]
     return [
         *words,
         *["--ledger", "a.ledger", "--output", "out.json", "--report", "out.html", "--force"],
@@ -218,6 +218,5 @@ def test_damage_in_files_that_are_used(folder, ending, missing, data):
     words += ["--method", "adassp", "--features", "a,b,c,d", "--categories", "c=Bern,Basel"]
     words += ["--categories", "d=x,y", "--ledger", "a.ledger", "--output", "out.json", "--force"]
     words += ["--report", "out.html"]
-    if missing != "error":
-        words += ["--missing", missing]
+    words += ["--missing", missing]
     run_and_check(folder, words)

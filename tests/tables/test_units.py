@@ -18,6 +18,7 @@ from nolook._unit import ROW, WHOLE, Unit
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, units
 from nolook.tables.read import read_scores
+from nolook.tables.table import folds_of
 from nolook.tables.units import Units, can_identify, group_rows, keyed_hashes
 from tests.collected import Collected
 
@@ -185,12 +186,27 @@ def test_rows_are_counted_among_those_in_use(store, tmp_path):
     assert weights_of(table) == [WHOLE // 2] * 2
 
 
-@pytest.mark.parametrize("missing", ["error", "zero", "centre"])
-def test_a_row_without_an_identifier_is_an_error(missing, store, tmp_path):
+@pytest.mark.parametrize("missing", ["drop-row", "zero", "centre"])
+def test_a_row_without_an_identifier_is_left_out_and_no_units(missing, store, tmp_path):
     whole = pa.table(HOLES | {"x": [1.0] * 5})
     table = read_table(store(whole, tmp_path), "y", features=["x"], unit="id", missing=missing)
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.read_through()
+    assert weights_of(table) == [WHOLE // 3, WHOLE, WHOLE // 3, WHOLE // 3]
+    assert table.left_out() == 0
+
+
+def test_a_unit_is_left_out_if_none_of_its_rows_is_used(store, tmp_path):
+    rows = {
+        "id": ["a", "b", "b", None, "c", "d", "a", "e", "e"],
+        "x": [1.0, None, np.inf, None, 2.0, np.nan, None, 3.0, None],
+    }
+    held = pa.table(rows | {"y": [1.0] * 9})
+    table = read_table(store(held, tmp_path), "y", features=["x"], unit="id")
+    assert weights_of(table) == [WHOLE] * 3
+    assert table.left_out() == 2  # b and d
+    inside, outside = next(folds_of(table, 2, lambda count: np.zeros(count, np.uint8)))
+    assert inside.left_out() == outside.left_out() == 0
+    chosen = table.sample_rows(1, lambda count: np.arange(count, dtype=np.uint64))
+    assert chosen.left_out() == 2
 
 
 def in_dictionary(cells):
@@ -212,11 +228,6 @@ def test_rows_of_text_in_views_may_be_left_out():
 def test_a_null_of_a_dictionary_is_no_identifier(cells):
     rows = {"id": in_dictionary(cells), "y": [1.0] * 4}
     table = read_table(pa.table(rows | {"x": [1.0] * 4}), "y", unit="id", features=["x"])
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.read_through()
-    table = read_table(
-        pa.table(rows | {"x": [1.0] * 4}), "y", unit="id", features=["x"], missing="drop-row"
-    )
     assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
 
 
@@ -249,8 +260,7 @@ def test_an_empty_cell_of_a_text_file_is_no_identifier(tmp_path):
     table = read_table(path, "y", features=["x"], unit="id", missing="drop-row")
     assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
     table = read_table(path, "y", features=["x"], unit="id", missing="zero")
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.read_through()
+    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
 
 
 @pytest.mark.parametrize("kind", ["identifier", "text", "integer", "number", "date"])

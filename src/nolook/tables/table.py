@@ -510,9 +510,10 @@ class Table:
         source, design = self._source, self._design
         if source.where is not None:
             return True
-        needed = {design.target, design.unit.column}
+        needed = {design.target}
         if design.missing == "drop-row":
             needed |= {f.name for f in design.features if f.levels is None}
+            needed.add(design.unit.column)
         return any(c.may_be_missing for c in source.columns if c.name in needed)
 
     def _read(self, part: int | None = None) -> Iterator[Block]:

@@ -223,7 +223,8 @@ def group_rows(identifiers: Iterable[tuple[Any, Any]]) -> Units:
         for bucket in buckets:
             bucket.seek(0)
             everyone = np.frombuffer(bucket.read(), dtype=_RECORD)
-            records = everyone[everyone["row"] != _NO_ROW]
+            used = everyone["row"] != _NO_ROW
+            records = everyone if used.all() else everyone[used]
             found, places = group_hashes(records["hash"])
             if len(records) < len(everyone):
                 left_out += len(group_hashes(everyone["hash"])[1]) - len(places)
