@@ -54,6 +54,8 @@ def test_a_row_that_lacks_a_value_is_as_if_it_were_not_there(row, bad):
     made = row.make(epsilon=row.noisy, random_state=3)
     if made.plan().guarantee.relation == "replace" or (np.isinf(bad) and not row.two_dimensional):
         return  # these count: as 0, or at the ends
+    if type(made).__name__ == "OfUnits":
+        return  # where a row is decides its unit here; tests/tables/test_units.py looks at these
     spoiled, *others = row.data(8000)
     spoiled = spoiled.copy()
     spoiled.reshape(8000, -1)[17, 0] = bad
