@@ -98,7 +98,9 @@ DISTRIBUTIONS = {
     "Hosmer-Lemeshow test": Row(make=nolook.HosmerLemeshow, data=_forecast, published=_groups),
     "ECDF of units": Row(make=of_units(nolook.ECDF)),
     "ECDF of units under replacement": Row(
-        make=partial(of_units(nolook.ECDF, missing="zero"), grid=GRID, delta=1e-6, relation="replace")
+        make=partial(
+            of_units(nolook.ECDF, missing="zero"), grid=GRID, delta=1e-6, relation="replace"
+        )
     ),
     "ECDF of some rows of units": Row(make=of_units(nolook.ECDF, rows_per_unit=2)),
     "ROC curve of units": Row(make=of_units(nolook.ROCCurve), data=_scored, published=_curve),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from nolook.cli._places import (
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
+
+if TYPE_CHECKING:
+    from nolook.tables.schema import Schema
 
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
@@ -104,25 +107,19 @@ def schema(
         )
 
 
-def _show_gaps(table: Path, schema: Path | None) -> None:
+def _show_gaps(table: str, schema: Schema | None) -> None:
     """Show the columns that lack values, exactly."""
+    from nolook.cli._gaps import MALFORMED, find_gaps
     from nolook.report._console import say
-    from nolook.tables.gaps import find_gaps
 
     say(console(), "Not private, for the data owner only: exact shares, from all rows.")
-    lacking, malformed = 0, False
-    for each in find_gaps(place_of(table), schema):
-        lost = sum(each.causes.values())
-        lacking += lost > 0
-        malformed |= "malformed row" in each.causes
-        if lost:
-            shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
-            rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
-            kind = f"{one_line(each.column.name)} ({each.column.declared})"
-            say(console(), f"  {kind}: {shares}; first {rows}")
-    if not lacking:
-        say(console(), "  No column lacks a value.")
-    elif malformed:
+    found = [each for each in find_gaps(place_of(table), schema) if each.causes]
+    for each in found:
+        shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
+        rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
+        kind = f"{one_line(each.column.name)} ({each.column.declared})"
+        say(console(), f"  {kind}: {shares}; first {rows}")
+    if any(MALFORMED in each.causes for each in found):
         say(
             console(),
             "A malformed row has fewer or more values than the header. Are there line breaks in "

@@ -67,8 +67,7 @@ def class_table(
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
     values, known = _values(y, declared)
-    positive = _marks(values, known[1])
-    negative = _marks(values, known[0])
+    negative, positive = (_marks(values, one) for one in known)
     return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
 
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
-from nolook.estimators._tables import array_policy, refuse_gaps
+from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
-from nolook.tables.design import DEFAULT_MISSING, Missing
+from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
 from nolook.tables.source import as_array, attempt, dtype_name
 
@@ -91,8 +91,7 @@ class ScoredEstimator(PrivateFinding):
         return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> Table:
-        missing = array_policy(getattr(self, "relation", "add-remove"))
-        rows = scored_table(X, y, self.pos_label, missing)
+        rows = scored_table(X, y, self.pos_label, usual_missing(getattr(self, "relation", None)))
         self.read_options_ = rows.read_options()
         score, about = rows.column_names
         self.scored_ = Scored(score, about, str(self.pos_label))
@@ -112,14 +111,12 @@ def check_pos_label(label: object) -> None:
         )
 
 
-def scored_table(
-    scores: object, target: object, pos_label: float | str, missing: Missing = DEFAULT_MISSING
-) -> Table:
+def scored_table(scores: object, target: object, label: float | str, missing: Missing) -> Table:
     """Put scores and target into one table; infinite scores count as the largest double."""
     if isinstance(scores, Table):
-        table = _with_target(scores, target, pos_label)
-        return with_class(table.keeping_infinite(), float(pos_label))
-    return with_class(_joined(scores, target, pos_label, missing).keeping_infinite(), 1.0)
+        table = _with_target(scores, target, label)
+        return with_class(table.keeping_infinite(), float(label))
+    return with_class(_joined(scores, target, label, missing).keeping_infinite(), 1.0)
 
 
 def _with_target(table: Table, target: object, pos_label: float | str) -> Table:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.tables import Table, table_from_arrays, table_from_values
-from nolook.tables.design import DEFAULT_MISSING, Missing
+from nolook.tables.design import DEFAULT_MISSING, usual_missing
 
 if TYPE_CHECKING:
     from nolook.estimators.result import Result
@@ -52,15 +52,9 @@ def warn_of_column() -> None:
     warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
 
 
-def array_policy(relation: str) -> Missing:
-    """Return what a missing value of an array becomes: where the number of rows is public, 0."""
-    return "zero" if relation == "replace" else DEFAULT_MISSING
-
-
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
     """Return a table of one column, in which infinite values count as the largest double."""
-    policy = array_policy(estimator.relation)
-    table = X if isinstance(X, Table) else table_from_values(X, policy)
+    table = X if isinstance(X, Table) else table_from_values(X, usual_missing(estimator.relation))
     if table.n_columns != 1:
         raise ParameterError(
             f"X is a Table with {table.n_columns} columns; expected one "
@@ -98,16 +92,13 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
     has_centres = estimator.read_options_["missing"] == "centre"
     table = table_from_arrays(X, missing="centre" if has_centres else DEFAULT_MISSING)
     validate_data(estimator, X, reset=False, skip_check_array=True)
-    rows, all_there = [np.empty((table.n_columns, 0))], True
-    for numbers, complete, _ in table.batches_in_place():
-        rows.append(numbers)
-        all_there &= bool(complete.all())
-    if not all_there:  # nothing is released here: whoever calls has the rows
+    found = [*table.batches_in_place()]
+    if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows
         raise TableError(
-            "X has a missing or infinite value; expected none (leave such rows out, or fit with "
-            "missing='centre')"
+            "X has missing or infinite values: drop them, or fit with missing='centre'"
         )
-    return np.concatenate(rows, axis=1).T
+    none = np.empty((table.n_columns, 0))
+    return np.concatenate([none, *(numbers for numbers, *_ in found)], axis=1).T
 
 
 def predicted(model: Result, numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,6 +33,7 @@ __all__ = [
     "has_levels",
     "plan",
     "unknown_column",
+    "usual_missing",
 ]
 
 Missing: TypeAlias = Literal["drop-row", "zero", "centre"]
@@ -46,6 +47,11 @@ GAP = "missing"
 # What people separate cells with where it is no comma.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
+
+
+def usual_missing(relation: str | None) -> Missing:
+    """Return what a missing value of an array becomes: 0 where the number of rows is public."""
+    return "zero" if relation == "replace" else DEFAULT_MISSING
 
 
 @frozen

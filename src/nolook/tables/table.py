@@ -34,7 +34,7 @@ from nolook.tables.folding import (
     row_keys,
     rows_at_once,
 )
-from nolook.tables.schema import recipe_levels
+from nolook.tables.schema import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
@@ -130,6 +130,13 @@ class Table:
         if self.target_name is None:
             return self.feature_names
         return (*self.feature_names, self.target_name)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Places of the columns that mark values for which no level was declared."""
+        features = self._design.features
+        marks = {f"{f.name}={OTHERS}" for f in features if f.levels and None in f.levels[1:]}
+        return tuple(i for i, name in enumerate(self.column_names) if name in marks)
 
     @property
     def n_columns(self) -> int:
@@ -592,4 +599,4 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         of_rows = draw(units.counts.size)[units.between(0, rows)]
     for number in range(folds):
         inside = of_rows == number
-        yield tuple(table._only(kept, is_fold=True) for kept in (~inside, inside))
+        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=True)

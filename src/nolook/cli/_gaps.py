@@ -19,9 +19,7 @@ from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema, as_schema
 from nolook.tables.source import Column, in_words
 
-__all__ = ["Gaps", "find_gaps"]
-
-_EMPTY, _MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
+_EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
 _FIRST = 3  # rows that are named
 
 
@@ -39,7 +37,7 @@ class Gaps:
         null = ~_known(raw)
         texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
         blank = pc.equal(trimmed(raw), "").fill_null(False).to_numpy(False) if texts else null
-        cause = np.where(blank, _EMPTY, np.where(null, _MALFORMED if is_text else _EMPTY, _UNLIKE))
+        cause = np.where(blank, _EMPTY, np.where(null, MALFORMED if is_text else _EMPTY, _UNLIKE))
         lost = np.flatnonzero(~_known(cells))
         self.causes.update(cause[lost].tolist())
         room = _FIRST - len(self.first)
