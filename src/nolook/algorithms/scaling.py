@@ -76,11 +76,6 @@ class NoisyCount:
     left_out: float | None = None  # None: not counted
     undeclared: float | None = None
 
-    @property
-    def part_error(self) -> float:
-        """Standard deviation of the noise of either of these two."""
-        return self.error / math.sqrt(1 + (self.undeclared is not None))
-
 
 @frozen(eq=False)
 class Scaling:

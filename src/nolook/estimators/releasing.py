@@ -79,8 +79,8 @@ def make_release(
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                f"{parameter_name('relation')} is 'replace', but rows may be left out, whose "
-                f"number is private (use 'add-remove', or no filter and {usage_hint('missing', 'zero')})"
+                f"{parameter_name('relation')} is 'replace', but rows may be left out, and their "
+                f"number is private (use 'add-remove', or only {usage_hint('missing', 'zero')})"
             )
         about = rows.subject()
         guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)

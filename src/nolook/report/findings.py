@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from attrs import frozen
 
-from nolook.algorithms.scaling import NoisyCount
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import math
+from collections.abc import Sequence
 
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
@@ -102,7 +102,8 @@ class Lost:
         left_out, undeclared = estimator.n_left_out_, estimator.n_undeclared_
         if left_out is None or estimator.n_rows_error_ is None:
             return None
-        error = NoisyCount(1.0, estimator.n_rows_error_, left_out, undeclared).part_error
+        # Rows in use are the sum of two numbers where undeclared values are counted.
+        error = estimator.n_rows_error_ / math.sqrt(1 + (undeclared is not None))
         options = estimator.read_options_
         dropping = options["features"] if options["missing"] == "drop-row" else ()
         columns = (*(name for name in dropping if name not in options["categories"]), *needed)
