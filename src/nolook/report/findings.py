@@ -5,6 +5,7 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from attrs import frozen
@@ -12,8 +13,7 @@ from attrs import frozen
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    import math
-from collections.abc import Sequence
+    from collections.abc import Sequence
 
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
