@@ -289,7 +289,7 @@ def test_all_of_it_is_charged_once_and_stages_are_told(open_ledger):
         assert (entry.cost.epsilon, entry.description) == (0.75, "evaluation of a model")
         with pytest.raises(BudgetExceededError):
             judge(ledger=ledger)
-    names = ["missing values", "magnitudes", "range", "counts", "groups", "results"]
+    names = ["reading", "magnitudes", "range", "counts", "groups", "results"]
     assert told == [(name, place, 6) for place, name in enumerate(names)]
 
 

@@ -103,7 +103,7 @@ def test_declared_levels_become_ones_and_zeros(cells, levels, rows, numbers_of):
     else:
         stored = pa.table({"c": cells, "y": Y})
     # An undeclared or absent level is never a missing value, under any policy.
-    for missing in ("error", "drop-row", "zero"):
+    for missing in ("drop-row", "zero", "centre"):
         check_levels(stored, levels, rows, numbers_of, target="y", missing=missing)
 
 
@@ -130,7 +130,7 @@ def check_levels(stored, levels, rows, numbers_of, target=None, **options):
 
     def read(*declared):
         opened = read_table(stored, target, categories={"c": declared}, **options)
-        opened.check_complete()
+        opened.read_through()
         assert opened.binary[: len(opened.feature_names)].all()
         assert len(set(opened.feature_names)) == len(opened.feature_names)
         return numbers_of(opened)[: len(opened.feature_names)]
@@ -254,18 +254,18 @@ class TestMissing:
 
     def test_rows_are_dropped(self, numbers_of):
         opened = read_table(self.STORED, "y", features=["a", "b"], missing="drop-row")
-        opened.check_complete()
+        opened.read_through()
         np.testing.assert_array_equal(numbers_of(opened), [[1, 5], [1, 5], [1, 5]])
 
     def test_features_become_zero_and_rows_without_target_are_dropped(self, numbers_of):
         opened = read_table(self.STORED, "y", features=["a", "b"], missing="zero")
-        opened.check_complete()
+        opened.read_through()
         rows = [[1, 0, 0, 5], [1, 2, 4, 5], [1, 2, 4, 5]]
         np.testing.assert_array_equal(numbers_of(opened), rows)
 
     @pytest.mark.parametrize(
         ("missing", "complete"),
-        [("error", [1, 0, 0, 0, 1]), ("drop-row", [1, 0, 0, 0, 1]), ("zero", [1, 1, 1, 1, 1])],
+        [("drop-row", [1, 0, 0, 0, 1]), ("zero", [1, 1, 1, 1, 1])],
     )
     def test_rows_keep_their_place_for_predictions(self, missing, complete):
         opened = read_table(self.STORED, features=["a", "b"], missing=missing)
@@ -274,20 +274,22 @@ class TestMissing:
         np.testing.assert_array_equal(present, np.array(complete, dtype=bool))
 
     @pytest.mark.parametrize("column", ["a", "b", "y"])
-    def test_the_default_is_one_error(self, column):
-        opened = read_table(self.STORED, None if column != "y" else "y", features=[
-            "whole" if column == "y" else column
-        ])  # fmt: skip
-        with pytest.raises(TableError) as caught:
-            opened.check_complete()
-        message = str(caught.value)
-        assert "missing='drop-row'" in message
-        assert not any(word in message for word in ("'a'", "'b'", "row 1", "5"))
+    def test_by_default_rows_are_left_out_and_counted(self, column):
+        target, features = ("y", ["whole"]) if column == "y" else (None, [column])
+        opened = read_table(self.STORED, target, features=features)
+        rows = sum(batch.shape[1] for batch in opened.batches())
+        missing = self.STORED[column].to_pylist()
+        kept = [each for each in missing if each is not None and np.isfinite(each)]
+        assert rows == len(kept) < len(missing)
+        assert opened.left_out() == len(missing) - rows
 
     def test_columns_out_of_use_may_miss_values(self):
-        read_table(self.STORED, features=["whole"]).check_complete()
+        opened = read_table(self.STORED, features=["whole"])
+        opened.read_through()
+        list(opened.batches())
+        assert opened.left_out() == 0
 
-    @pytest.mark.parametrize("missing", ["error", "zero", "drop-row"])
+    @pytest.mark.parametrize("missing", ["zero", "drop-row"])
     @pytest.mark.parametrize("nullable", [True, False])
     def test_a_damaged_source_is_found_whatever_the_policy(self, tmp_path, missing, nullable):
         fields = [pa.field("whole", pa.int64(), nullable), pa.field("y", pa.int64(), nullable)]
@@ -295,11 +297,11 @@ class TestMissing:
         path = tmp_path / "t.parquet"
         pq.write_table(stored, path, use_dictionary=False, write_page_checksum=True)
         content = bytearray(path.read_bytes())
-        read_table(path, "y", missing=missing).check_complete()
+        read_table(path, "y", missing=missing).read_through()
         content[len(content) // 4] ^= 1
         path.write_bytes(content)
         with pytest.raises(TableError, match="damaged"):
-            read_table(path, "y", missing=missing).check_complete()
+            read_table(path, "y", missing=missing).read_through()
 
     def test_predictions_take_one_pass_over_their_rows(self, monkeypatch):
         X = np.arange(600.0).reshape(-1, 2)

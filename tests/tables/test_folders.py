@@ -48,7 +48,7 @@ def xs(source: object, **options: object) -> list[float]:
 
 def refusal(source: object, **options: object) -> str:
     with pytest.raises(NolookError) as caught:
-        read_table(source, "y", features=["x"], **options).check_complete()
+        read_table(source, "y", features=["x"], **options).read_through()
     message = str(caught.value)
     assert "\n" not in message
     assert PERSON not in message
@@ -324,13 +324,13 @@ def test_folders_that_tell_different_columns_are_refused(tmp_path):
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_changes_between_passes_is_refused(folder, replaced):
     opened = read_table(folder, "y")
-    opened.check_complete()
+    opened.read_through()
     if replaced:
         stored(folder / "b.parquet", numbers(7))
     else:
         (folder / "b.parquet").unlink()
     with pytest.raises(TableError, match="start again"):
-        opened.check_complete()
+        opened.read_through()
 
 
 def linked(path: Path) -> None:
@@ -554,7 +554,7 @@ def test_a_stream_that_fails_is_not_read_again():
     opened = read_table(stream, "y")
     for _ in range(2):
         with pytest.raises(TableError, match="start again") as caught:
-            opened.check_complete()
+            opened.read_through()
         assert PERSON not in str(caught.value)
 
 
@@ -621,11 +621,11 @@ def test_addresses_that_are_none(address):
 def test_an_object_that_is_replaced_is_refused(folder):
     bucket = Bucket()
     opened = read_table(bucket.put_folder(folder, "t"), "y")
-    opened.check_complete()
+    opened.read_through()
     # Of the same size, perhaps within the same second.
     bucket.put("t/b.parquet", (folder / "a.parquet").read_bytes())
     with pytest.raises(TableError, match="start again"):
-        opened.check_complete()
+        opened.read_through()
 
 
 def test_row_groups_are_fetched_one_by_one(tmp_path):

@@ -145,11 +145,17 @@ class Release:
 
     @property
     def _rows(self) -> dict[str, Any]:
-        """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
+        """Which rows, what is protected and who reads, as `nolook.read_table` needs it."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
         where = conditions_of(self.where)
-        return {"where": where, "unit": self.unit, "rows_per_unit": rows, "engine": session}
+        missing = {} if self.missing.policy is None else {"missing": self.missing.policy}
+        return missing | {
+            "where": where,
+            "unit": self.unit,
+            "rows_per_unit": rows,
+            "engine": session,
+        }
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
@@ -170,7 +176,6 @@ class Release:
             scored.score,
             scored.target,
             scored.positive,
-            self.missing.policy,
             schema=self.declared,
             **self._rows,
         )
@@ -181,8 +186,6 @@ class Release:
 
         declared = self.schema or read_options.get("schema")
         options = {**read_options, **self._rows, "schema": declared, "positive": positive}
-        if self.missing.policy != "error":
-            options["missing"] = self.missing.policy
         return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
@@ -230,7 +233,7 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, **self._rows}
+        options |= self._rows
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:

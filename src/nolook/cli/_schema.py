@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nolook.cli._declared import SchemaOption
 from nolook.cli._options import (
     ForceOption,
     QuietOption,
@@ -21,6 +22,9 @@ from nolook.cli._places import (
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
+
+if TYPE_CHECKING:
+    from nolook.tables.schema import Schema
 
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
@@ -55,11 +59,24 @@ def schema(
             help="The column to explain: columns that seem to follow from it are no features.",
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only show which columns lack values, how often, and in which first rows: exact "
+            "and not private, for the data owner only.",
+        ),
+    ] = False,
+    declared: SchemaOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
     from nolook.tables.databases import is_address
+
+    if check:
+        _show_gaps(table, declared)
+        return
 
     if is_address(table):
         raise ParameterError(
@@ -91,4 +108,24 @@ def schema(
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
             "until then every command refuses it. --levels shows the texts that were found.",
+        )
+
+
+def _show_gaps(table: str, schema: Schema | None) -> None:
+    """Show the columns that lack values, exactly."""
+    from nolook.cli._gaps import MALFORMED, find_gaps
+    from nolook.report._console import say
+
+    say(console(), "Not private, for the data owner only: exact shares, from all rows.")
+    found = [each for each in find_gaps(place_of(table), schema) if each.causes]
+    for each in found:
+        shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
+        rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
+        kind = f"{one_line(each.column.name)} ({each.column.declared})"
+        say(console(), f"  {kind}: {shares}; first {rows}")
+    if any(MALFORMED in each.causes for each in found):
+        say(
+            console(),
+            "A malformed row has fewer or more values than the header. Are there line breaks in "
+            "quotes? Declare multiline = true.",
         )

@@ -45,9 +45,8 @@ class ROCCurve(ScoredEstimator):
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row (a score and its
     target) is added or removed (or replaced, with ``relation="replace"``; the number of all rows is
-    then public), for every table without missing scores; a missing score is an error, raised before
-    anything is charged. If the table names a unit, that holds for one unit with all its rows, of
-    one class or both (and the number of units).
+    then public). If the table names a unit, that holds for one unit with all its rows, of one class
+    or both (and the number of units).
 
     Parameters
     ----------

@@ -109,6 +109,8 @@ class Counted(Finding, frozen=True):
 class Fitted(Counted, frozen=True):
     """An estimator of a target; the columns of arrays are not `named`."""
 
+    n_left_out: float | None
+    n_undeclared: float | None
     method: str
     parameters: dict[str, Any]
     named: bool
@@ -162,19 +164,17 @@ class Fitted(Counted, frozen=True):
 
     def rows(self) -> NoisyCount | None:
         """Return the private number of rows, if they were counted."""
-        value, error = self.n_rows, self.n_rows_error
-        return None if value is None or error is None else NoisyCount(value, error)
+        value, error, parts = self.n_rows, self.n_rows_error, (self.n_left_out, self.n_undeclared)
+        return None if value is None or error is None else NoisyCount(value, error, *parts)
 
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""
-        maker: Any = self.entries[self.method].load()
-        privacy, given = self.guarantee(), self.parameters
-        hints = get_type_hints(maker.__init__)
+        privacy, given, maker = self.guarantee(), self.parameters, self.entries[self.method].load()
         for name in sorted(given.keys() ^ own_parameters(maker()).keys()):
             wrong = "unknown" if name in given else "missing"
             raise Broken(f"in parameters, the key {name!r} is {wrong}")
         for name, value in given.items():
-            if not _fits(value, hints[name]):
+            if not _fits(value, get_type_hints(maker.__init__)[name]):
                 raise Broken(f"parameters.{name} has a value of the wrong type")
         own = {n: tuple(value) if isinstance(value, list) else value for n, value in given.items()}
         estimator = maker(epsilon=privacy.epsilon, **own)

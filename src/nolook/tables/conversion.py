@@ -119,6 +119,10 @@ class DeclaredSource:
         tested = (name for name, _ in self._tests)
         return list(dict.fromkeys(self._made[name][0] for name in (*names, *tested)))
 
+    def made_of(self, name: str) -> str:
+        """Return the column of the original that a column is converted from."""
+        return self._made[name][0]
+
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         for batch in self.original.batches(self.needed(names)):

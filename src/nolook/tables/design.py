@@ -23,6 +23,7 @@ from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
 
 __all__ = [
+    "DEFAULT_MISSING",
     "GAP",
     "Columns",
     "Design",
@@ -32,9 +33,13 @@ __all__ = [
     "has_levels",
     "plan",
     "unknown_column",
+    "usual_missing",
 ]
 
-Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
+Missing: TypeAlias = Literal["drop-row", "zero", "centre"]
+
+#: What becomes of a row that lacks a value, if nothing is said.
+DEFAULT_MISSING: Missing = "drop-row"
 
 #: What names the number that tells where a value is missing.
 GAP = "missing"
@@ -42,6 +47,11 @@ GAP = "missing"
 # What people separate cells with where it is no comma.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
+
+
+def usual_missing(relation: str | None) -> Missing:
+    """Return what a missing value of an array becomes: 0 where the number of rows is public."""
+    return "zero" if relation == "replace" else DEFAULT_MISSING
 
 
 @frozen
@@ -135,24 +145,6 @@ class Design:
             return None if self.target is None else finite[-1]
         present: NDArray[np.bool_] = np.logical_and.reduce(finite)
         return present
-
-    def lacks_nothing(self, batch: Any) -> bool:  # noqa: ANN401
-        """Whether every number a record batch should have is there.
-
-        Takes a time that does not depend on where one is missing.
-        """
-        names = [feature.name for feature in self.features if feature.levels is None]
-        if self.target is not None:
-            names.append(self.target)
-        with np.errstate(all="ignore"):
-            columns = [_numbers(batch.column(name)) for name in names]
-            kept = (lambda column: ~np.isnan(column)) if self.keeps_infinite else np.isfinite
-            present = [bool(kept(column).all()) for column in columns]
-        return all(present)
-
-    def lacks_no_unit(self, batch: Any) -> bool:  # noqa: ANN401
-        """Whether every row of a record batch says which unit it is of."""
-        return self.unit.column is None or named_rows(batch.column(self.unit.column)) is None
 
 
 def plan(

@@ -23,6 +23,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
+    DEFAULT_MISSING,
     Missing,
     delimiter_hint,
     has_levels,
@@ -57,6 +58,7 @@ __all__ = [
     "ByClass",
     "OnlyScores",
     "column_names",
+    "open_declared",
     "open_typed",
     "read_scores",
     "read_table",
@@ -72,7 +74,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     *,
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
-    missing: str = "error",
+    missing: str = DEFAULT_MISSING,
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     where: Where | None = None,
     positive: str | None = None,
@@ -112,11 +114,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
         all other values. Put a common level first: a difference from a rare one is known no better
         than the rare one itself.
-    missing : {"error", "drop-row", "zero", "centre"}, default="error"
-        What to do about null, NaN and infinite values: refuse the table (see
-        :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 or the
-        column's private centre in place of a feature (a row without a target is left out). Methods
-        that find no centres refuse "centre".
+    missing : {"drop-row", "zero", "centre"}, default="drop-row"
+        What to do about null, NaN and infinite values, and cells that are not as declared: leave
+        the row out, or put 0 or the column's private centre in place of a feature (a row without a
+        target or a unit is left out). Methods that find no centres refuse "centre". Releases that
+        count the rows also count those left out.
     schema : Schema, mapping or path, optional
         What the table's holder declares of its columns and of how its file is written: the default
         target, columns that are no features, levels of categories. A file without types, CSV, has
@@ -179,7 +181,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(source, declared, texts, aim, positive, protected, engine)
+    opened = open_declared(source, declared, texts, aim, positive, protected, engine)
     opened = opened.filtered(conditions, declared)
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
     usual = [name for name in declared.used_as("feature") if name not in unused]
@@ -197,7 +199,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     return Table(opened, design, check_threads(threads))
 
 
-def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
+def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MISSING) -> Table:
     """Take over features and a target as scikit-learn's users hold them.
 
     Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
@@ -216,9 +218,9 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -
     return _of_memory(join(table, from_target(y), target), target, names, missing)
 
 
-def table_from_values(values: object) -> Table:
-    """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
-    return _of_memory(from_target(values, "values"), None, ["values"], "error")
+def table_from_values(values: object, missing: Missing = DEFAULT_MISSING) -> Table:
+    """Take over one column of numbers or booleans, as "values"."""
+    return _of_memory(from_target(values, "values"), None, ["values"], missing)
 
 
 def _of_memory(
@@ -268,7 +270,7 @@ def _usual_features(
     return declared
 
 
-def _open(
+def open_declared(
     source: object,
     schema: Schema,
     texts: Collection[str] = (),
@@ -301,7 +303,7 @@ def _open(
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in _open(located(source), schema).original.columns)
+    return tuple(column.name for column in open_declared(located(source), schema).original.columns)
 
 
 def _marked(
@@ -402,7 +404,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     score: str,
     target: str,
     positive: str,
-    missing: str = "error",
+    missing: str = DEFAULT_MISSING,
     *,
     schema: Schema | None = None,
     where: Where | None = None,
