@@ -38,7 +38,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "number": ("decimal", "thousands", "currency", "percent", "indicator"),
     "integer": ("thousands", "indicator"),
     "boolean": ("true", "false", "indicator"),
-    "category": ("levels",),
+    "category": ("levels", "undeclared"),
     "date": ("pattern", "origin", "parts", "years", "indicator"),
     "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
@@ -138,6 +138,11 @@ def _encoding(encoding: object, name: str) -> str:
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
 
+def with_others(levels: Levels) -> Levels:
+    """Return levels among which None stands for all values that are not declared."""
+    return levels if None in levels else (*levels, None)
+
+
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
@@ -146,6 +151,12 @@ def _words(words: object, name: str) -> tuple[str, ...]:
     if _is_list(words) and all(isinstance(word, str) for word in words):
         return tuple(dict.fromkeys(word.strip() for word in words))
     raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
+
+
+def _false_words(words: object, name: str) -> tuple[str, ...] | None:
+    """Return words, or None if "..." stands for all that are not those for true."""
+    found = _words(words, name)
+    return None if found == (OTHERS,) else found
 
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
@@ -259,8 +270,9 @@ class ColumnSchema:
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
+    false: tuple[str, ...] | None = _setting("false", _false_words, _FALSE)
     levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
+    undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
     parts: tuple[str, ...] = _setting("parts", _words, ())
@@ -285,6 +297,8 @@ class ColumnSchema:
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
             ),
+            'only one of true and false is given; expected both (false = ["..."] for all other '
+            "words)": (self.true == _TRUE) != (self.false == _FALSE),
             "indicator is true for a column that gives no number as a feature (leave it out)": (
                 self.indicator and not (use == "feature" and numbers)
             ),
@@ -299,9 +313,11 @@ class ColumnSchema:
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
         if not self.parts:
-            return {name: self.levels if self.type == "category" else None}
-        known = PARTS | {"year": tuple(map(str, self.years))}
-        return {f"{name}.{part}": _levels(known[part], "parts", "") for part in self.parts}
+            levels = self.levels if self.type == "category" else None
+            others = levels and self.undeclared == "other"
+            return {name: with_others(levels) if levels and others else levels}
+        known = PARTS | {"year": (*map(str, self.years), None)}
+        return {f"{name}.{part}": known[part] for part in self.parts}
 
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself."""
@@ -337,9 +353,11 @@ class Schema:
           "nothing" for identifiers and text.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
-        * Booleans: "true" and "false", lists of words.
+        * Booleans: "true" and "false", lists of words, or ["..."] for all that are not true; other
+          words are missing.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
-          none where the column is no feature.
+          none where the column is no feature; "undeclared": what other values are, "other" (a
+          level of their own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
           ("year", "month", "weekday") to make categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
@@ -485,6 +503,11 @@ class Schema:
         return declared if given is None else given
 
     @property
+    def closed(self) -> set[str]:
+        """The categories of which values that are not declared are missing."""
+        return {name for name, column in self.columns.items() if column.undeclared == "missing"}
+
+    @property
     def indicated(self) -> set[str]:
         """The columns of which another tells where they are missing."""
         return {name for name, column in self.columns.items() if column.indicator}
@@ -507,7 +530,7 @@ class Schema:
         }
         return Schema(self.columns | changed, **asdict(self.file))
 
-    def only(self, names: Iterable[str]) -> Schema:
+    def only(self, names: Iterable[str | None]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
 
         A unit among them stays one. Without a header the others keep their places, as texts of no
@@ -579,6 +602,8 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         for name, value in asdict(declared).items()
         if name == "type" or value != getattr(usual, name)
     }
+    if settings.get("false", ()) is None:
+        settings["false"] = [OTHERS]
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
         settings["levels"] = [OTHERS if each is None else each for each in levels]
