@@ -12,6 +12,7 @@ from nolook.cli._options import (
     ExcludeOption,
     FeaturesOption,
     TargetOption,
+    NegativeOption,
     ValueOption,
 )
 from nolook.cli._release import Columns, Release, release_command
@@ -39,6 +40,7 @@ def select(
     categories: CategoriesOption = None,
     exclude: ExcludeOption = None,
     positive: ValueOption = None,
+    negative: NegativeOption = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
@@ -53,5 +55,5 @@ def select(
                 f"--delta is {delta!r}, but --selector {selector} needs none; expected no --delta "
                 "(leave it out)"
             )
-    release.fit(fitted, Columns(target, features, categories, exclude, positive))
+    release.fit(fitted, Columns(target, features, categories, exclude, positive, negative))
     release.keep(fitted)
