@@ -264,7 +264,7 @@ def test_rows_are_classified_at_thresholds(here, cli):
         ("member", ("--positive", "True")),
         ("real", ()),
         ("real", ("--positive", "1.0")),
-        ("text", ("--positive", "yes", "--negative", "no")),
+        ("text", ("--positive", "yes", "-n", "no")),
     ],
 )
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -283,7 +283,7 @@ def test_the_target_may_be_anything(here, cli, target, positive, ending):
 def test_the_other_class_turns_a_curve_round(here, cli):
     for target, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
         words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", target=target)
-        more = ("--negative", "yes") if target == "text" else ()
+        more = ("-n", "yes") if target == "text" else ()
         assert cli(*words, "--positive", other, *more) == (0, "", "")
         data = columns()
         exact = 1 - area(data["score"], data["member"])
@@ -304,7 +304,7 @@ def test_a_missing_score_follows_the_policy_and_a_missing_target_is_negative(her
     score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000
     label = pa.array(["yes"] * 1000 + [None] * 1000 + ["yes"] * 1000)
     write_table(here / "odd.parquet", {"score": score, "text": label})
-    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "-p", "yes", "--negative", "no", target="text")
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "-p", "yes", "-n", "no", target="text")
     words[1] = "odd.parquet"
     refused(cli(*words, "--ledger", "a.ledger"), "missing")
     assert spent(here) == (0.0, [])

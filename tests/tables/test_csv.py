@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables import read_table, words
 from nolook.tables import csv as text
+from nolook.tables import read_table, words
 from nolook.tables.read import read_scores
 from nolook.tables.schema import Schema
 

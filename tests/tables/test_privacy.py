@@ -122,7 +122,11 @@ ATTEMPTS = {
         csv_file(folder, f"{SECRET},y\n"), "y", schema={"file": {"encoding": "utf-16-le"}}
     ),
     "positive value": lambda folder: read_table(
-        csv_file(folder, f"a,y\n{SECRET},{SECRET}\n"), "y", features=["a"], positive="yes", negative="no"
+        csv_file(folder, f"a,y\n{SECRET},{SECRET}\n"),
+        "y",
+        features=["a"],
+        positive="yes",
+        negative="no",
     ).check_complete(),
     "draft of rows": lambda folder: draft_schema(csv_file(folder, f"{SECRET},1\n{SECRET},2\n")),
     "csv without names": lambda folder: read_table(csv_file(folder, f"{SECRET},y\n"), "y"),

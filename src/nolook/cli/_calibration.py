@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ClassesOption, GroupsOption, MissingNumbersOption, NegativeOption, ValueOption
+from nolook.cli._options import (
+    ClassesOption,
+    GroupsOption,
+    MissingNumbersOption,
+    NegativeOption,
+    ValueOption,
+)
 from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -38,6 +44,8 @@ def calibration(
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
     scored = Scored(probability, target, release.positive_word(target, positive))
     with release.running() as ledger_and_progress:
-        fitted.fit(release.read_scores(probability, target, positive, negative), **ledger_and_progress)
+        fitted.fit(
+            release.read_scores(probability, target, positive, negative), **ledger_and_progress
+        )
     fitted.scored_ = scored
     release.keep(fitted)

@@ -11,7 +11,13 @@ from attrs import evolve
 
 from nolook.cli._declared import target_of
 from nolook.cli._loaded import model_of
-from nolook.cli._options import GroupsOption, NegativeOption, ThresholdOption, ValueOption, target_option
+from nolook.cli._options import (
+    GroupsOption,
+    NegativeOption,
+    ThresholdOption,
+    ValueOption,
+    target_option,
+)
 from nolook.cli._release import Release, release_command
 from nolook.formats.files import one_line
 

@@ -15,8 +15,8 @@ from nolook.cli._options import (
     DeltaOption,
     ExcludeOption,
     FeaturesOption,
-    TargetOption,
     NegativeOption,
+    TargetOption,
     ValueOption,
 )
 from nolook.cli._release import Columns, Release, release_command

@@ -60,13 +60,13 @@ ExcludeOption = Annotated[
 ]
 ValueOption = Annotated[
     str | None,
-    typer.Option(
-        "--positive", "-p", metavar="VALUE", help="The target's value that counts as 1."
-    ),
+    typer.Option("--positive", "-p", metavar="VALUE", help="The target's value that counts as 1."),
 ]
 NegativeOption = Annotated[
     str | None,
     typer.Option(
+        "--negative",
+        "-n",
         metavar="VALUE",
         help="The target's value that counts as 0, ... for all but the positive one; others are "
         "missing. Not needed where types or a schema tell it.",

@@ -12,10 +12,10 @@ from nolook.cli._options import (
     LogGridOption,
     MissingNumbersOption,
     NegativeOption,
-    ValueOption,
     RelationOption,
     SmoothingOption,
     ThresholdOption,
+    ValueOption,
     check_smoothing,
     grid,
 )
@@ -60,6 +60,7 @@ def roc(
     fitted = make(release.epsilon, points, 1, relation, smoother, release.random_state)
     scored = Scored(score, target, release.positive_word(target, positive))
     with release.running() as ledger_and_progress:
-        fitted.fit(release.read_scores(score, target, positive, negative), **ledger_and_progress)
+        read = release.read_scores(score, target, positive, negative)
+        fitted.fit(read, **ledger_and_progress)
     fitted.scored_, fitted.asked_ = scored, tuple(thresholds)
     release.keep(fitted)

@@ -11,8 +11,8 @@ from nolook.cli._options import (
     CategoriesOption,
     ExcludeOption,
     FeaturesOption,
-    TargetOption,
     NegativeOption,
+    TargetOption,
     ValueOption,
 )
 from nolook.cli._release import Columns, Release, release_command

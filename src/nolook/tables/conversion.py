@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from datetime import date
 from functools import partial, reduce
@@ -184,9 +183,7 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
     if kind in {"integer", "number"}:
         alike = len(levels) - len({number_of(level) for level in levels})
     if alike:
-        raise ParameterError(
-            f"levels of {column.name!r} has one number twice; expected each once"
-        )
+        raise ParameterError(f"levels of {column.name!r} has one number twice; expected each once")
 
 
 def _by_word(convert: Conversion, cells: Any) -> Any:  # noqa: ANN401
@@ -295,9 +292,7 @@ def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
         return _to_identifiers(cells, declared.missing)
     levels = [level for level in declared.levels if level is not None]
     found, other = _among(cells, levels, declared)
-    return pc.coalesce(
-        pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None)
-    )
+    return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
 
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401

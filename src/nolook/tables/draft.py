@@ -22,7 +22,6 @@ from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import TableError
 from nolook.tables.conversion import conversion
-
 from nolook.tables.csv import CsvFile, Rows, uncompressed
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Listing, is_text, located

@@ -42,7 +42,9 @@ def two_classes(
         classes = [(level,) for level in own.levels if level is not None]
     yes = _class("positive", positive, classes, kind, column.name)
     if negative is not None:
-        no = None if negative == OTHERS else _class("negative", negative, classes, kind, column.name)
+        no = (
+            None if negative == OTHERS else _class("negative", negative, classes, kind, column.name)
+        )
     else:
         usual = ColumnSchema("boolean")
         if not classes and _within(yes, (*usual.true, *(usual.false or ()))):

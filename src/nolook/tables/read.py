@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -22,8 +22,8 @@ from nolook.tables.conversion import DeclaredSource
 from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
-    Missing,
     Columns,
+    Missing,
     delimiter_hint,
     plan,
     unknown_column,
@@ -403,7 +403,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     rows_per_unit: RowsPerUnit = "weights",
     engine: object = None,
 ) -> Table:
-    """Open a table of one column of numbers and, as its target, 1 for positives and 0 for negatives.
+    """Open a table of one column of numbers and, as its target, 1 for positives, 0 for negatives.
 
     Without words a target that is not declared to have two values has the numbers 1 and 0.
     """

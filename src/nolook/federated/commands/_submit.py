@@ -179,7 +179,9 @@ class _Wanted:
         if self.value is not None:
             if math.isnan(self.value):
                 raise ParameterError("--value is not a number (give one, such as 0.31)")
-            targets = None if self.target is None else np.array([same(self.target, self.words[0] or "1")])
+            targets = (
+                None if self.target is None else np.array([same(self.target, self.words[0] or "1")])
+            )
             return np.array([self.value]), targets
         column = str(self.column)
         declared: dict[str, Any] = {"schema": self.schema, "where": self.where}
