@@ -261,11 +261,11 @@ def _word(value: Value) -> str:
 
 
 def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool:
-    if own is None or own.type != "boolean":
-        own = ColumnSchema("boolean")
-    for truth, words in ((True, own.true), (False, own.false or (_word(value),))):
-        if any(same(_word(value), each) for each in words):
-            return truth
+    usual, word = ColumnSchema("boolean"), _word(value)
+    for each in (usual if own is None or own.type != "boolean" else own, usual):
+        for truth, words in ((True, each.true), (False, each.false or (word,))):
+            if any(same(word, one) for one in words):
+                return truth
     raise _unlike(condition, "true or false", "true")
 
 

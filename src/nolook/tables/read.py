@@ -39,7 +39,6 @@ from nolook.tables.schema import (
     Schema,
     as_schema,
     check_categories,
-    with_others,
 )
 from nolook.tables.source import (
     MemorySource,
@@ -177,7 +176,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     """
     declared = as_schema(schema)
     levels = {
-        name: each if name in declared.closed else with_others(each)
+        name: each if None in each or name in declared.closed else (*each, None)
         for name, each in check_categories(categories).items()
     }
     aim: str | None = declared.chosen("target", target)

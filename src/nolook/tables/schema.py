@@ -138,11 +138,6 @@ def _encoding(encoding: object, name: str) -> str:
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
 
-def with_others(levels: Levels) -> Levels:
-    """Return levels among which None stands for all values that are not declared."""
-    return levels if None in levels else (*levels, None)
-
-
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
@@ -154,9 +149,8 @@ def _words(words: object, name: str) -> tuple[str, ...]:
 
 
 def _false_words(words: object, name: str) -> tuple[str, ...] | None:
-    """Return words, or None if "..." stands for all that are not those for true."""
     found = _words(words, name)
-    return None if found == (OTHERS,) else found
+    return None if found == (OTHERS,) else found  # all words but those for true
 
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
@@ -313,9 +307,10 @@ class ColumnSchema:
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
         if not self.parts:
-            levels = self.levels if self.type == "category" else None
-            others = levels and self.undeclared == "other"
-            return {name: with_others(levels) if levels and others else levels}
+            others = self.levels and None not in self.levels and self.undeclared == "other"
+            return {
+                name: (*self.levels, *[None] * bool(others)) if self.type == "category" else None
+            }
         known = PARTS | {"year": (*map(str, self.years), None)}
         return {f"{name}.{part}": known[part] for part in self.parts}
 
@@ -364,8 +359,7 @@ class Schema:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
     **file
         How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`,
-        `multiline` (a line break in quotes is part of its cell; by default every line is a row, so
-        that a quote that is never closed spoils no other row), and `decimal`, `thousands` and
+        `multiline` (a line break in quotes is part of its cell), and `decimal`, `thousands` and
         `missing` for columns that declare no others.
 
     Raises
@@ -504,8 +498,11 @@ class Schema:
 
     @property
     def closed(self) -> set[str]:
-        """The categories of which values that are not declared are missing."""
-        return {name for name, column in self.columns.items() if column.undeclared == "missing"}
+        """The categories without a level for values that are not declared."""
+        closed = (
+            c.features(n) for n, c in self.columns.items() if c.parts or c.undeclared != "other"
+        )
+        return {name for features in closed for name in features}
 
     @property
     def indicated(self) -> set[str]:

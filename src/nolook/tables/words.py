@@ -48,8 +48,10 @@ def places(
         return _index(pc.add(cells.cast(pa.float64(), safe=False), 0.0), values, pa.float64())
     if pt.is_boolean(kind):
         words = [TRUTHS.get(word.lower(), word) for word in words]
-    cells, declared = trimmed(cells), pa.array(words, _TEXT)
-    found = _index(cells, words)
+    firsts = {word: words.index(word) for word in words}
+    once = [word if firsts[word] == i else None for i, word in enumerate(words)]
+    cells, declared = trimmed(cells), pa.array(once, _TEXT)
+    found = _index(cells, once)
     if found.null_count > cells.null_count:
         found = pc.coalesce(found, _index(_lower(cells), _lower(declared).to_pylist()))
     if found.null_count > cells.null_count and any(number_of(word) is not None for word in words):
@@ -75,7 +77,7 @@ def _lower(cells: Any) -> Any:  # noqa: ANN401
 
 def _decoded(cell: bytes | None) -> str | None:
     with suppress(UnicodeDecodeError):
-        return cell and cell.decode()
+        return None if cell is None else cell.decode()
     return None
 
 
