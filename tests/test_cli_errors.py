@@ -272,7 +272,7 @@ REFUSED = {
         ("ecdf people.csv -c born -s parts.toml -e 1", "makes categories of", "another type"),
         ("ecdf people.csv -c weight -s parts.toml -e 1", "has type identifier", "another column"),
         ("calibration people.parquet --probability age -e 1", "--target is not given", "use is"),
-        ("roc people.parquet --score city -t died -p A -n B -e 1", "names 'city'", "another column"),
+        ("roc people.parquet --score city -t died -p A -n B -e 1", "'city'", "another column"),
         ("quantiles people.parquet --column age -e 1", "No such option", "--columns"),
     ],
     "fit workers.parquet --target income --epsilon 1 --random-state 0": [

@@ -62,7 +62,7 @@ def chosen(source: object, where: object, **options: object) -> list[int]:
 
 def as_declared(cell, value):
     """Return a text as the one word of a condition that differs from it in case only, if any."""
-    words = value if isinstance(value, list) else [value]
+    words = {*value} if isinstance(value, list) else {value}
     alike = [] if cell in words else [w for w in words if str(w).lower() == str(cell).lower()]
     return alike[0] if len(alike) == 1 else cell
 

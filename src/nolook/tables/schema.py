@@ -386,7 +386,8 @@ class Schema:
             raise refusal("columns", columns, "a mapping from names to types", "or to settings")
         names = check_names(list(columns), "columns") if columns else ()
         read = {name: _located(f"column {name!r}", _column, columns[name]) for name in names}
-        form = _located("file", _file, file)
+        known = tuple(fields_dict(FileFormat))
+        form = _located("file", lambda given: FileFormat(**_settings(given, known)), file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
@@ -558,10 +559,6 @@ def _located(where: str, read: Callable[[Any], _Made], content: object) -> _Made
         return read(content)
     except ParameterError as error:
         raise ParameterError(f"in {where}, {error}") from None
-
-
-def _file(settings: object) -> FileFormat:
-    return FileFormat(**_settings(settings, tuple(fields_dict(FileFormat))))
 
 
 def _column(settings: object) -> ColumnSchema:
