@@ -124,6 +124,19 @@ def test_a_level_nobody_declared_is_a_level_of_its_own(tmp_path, data, cli):
     assert found["grp=..."] == pytest.approx(-9.0, abs=0.6)
 
 
+def test_predictions_of_values_nobody_declared_are_counted(tmp_path, data, cli):
+    difference(tmp_path, cli, data["grp"], data["y"], data["x"], "north,south", "a")
+    grp = ["north", "North ", "east", "west", None]
+    new = stored(tmp_path / "new.csv", {"x": [50.0] * 5, "grp": grp})
+    done = cli("predict", tmp_path / "a.json", new, "-o", tmp_path / "p.parquet")
+    assert "2 rows have a value that is not declared" in done.out
+    assert "1 rows lack a value" in done.out
+    found = pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist()
+    assert found[0] == found[1] == pytest.approx(28.0, abs=1.0)
+    assert found[2] == found[3] == pytest.approx(19.0, abs=1.0)
+    assert found[4] is None
+
+
 def test_letter_case_does_not_matter(tmp_path, data, cli):
     grp = [word.title() if i % 2 else f"{word}  " for i, word in enumerate(data["grp"].tolist())]
     found = difference(tmp_path, cli, grp, data["y"], data["x"], "north,south,east", "a")

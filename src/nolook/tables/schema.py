@@ -44,7 +44,6 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "identifier": (),
     "text": (),
 }
-#: The types that no release makes numbers of.
 _NEVER_NUMBERS = ("identifier", "text")
 #: The levels of the parts of a date; those of years are declared.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -200,7 +199,6 @@ def _setting(
     """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        # There may be no quote, and other words than those for true may all be false.
         if value is None and (default is None or name in {"quote", "false"}):
             return None
         if isinstance(check, tuple):
@@ -500,10 +498,8 @@ class Schema:
     @property
     def closed(self) -> set[str]:
         """The categories without a level for values that are not declared."""
-        closed = (
-            c.features(n) for n, c in self.columns.items() if c.parts or c.undeclared != "other"
-        )
-        return {name for features in closed for name in features}
+        columns = self.columns.items()
+        return {f for n, c in columns if c.parts or c.undeclared != "other" for f in c.features(n)}
 
     @property
     def indicated(self) -> set[str]:
