@@ -169,7 +169,7 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
     """Refuse declared words that no cell of a column's type can be, or that are one value there."""
     kind = in_words(column.type)
     levels = [level for level in declared.levels if level is not None]
-    groups = {"levels": [(level,) for level in levels]}
+    groups: dict[str, list[tuple[str, ...]]] = {"levels": [(level,) for level in levels]}
     if declared.type == "boolean":
         groups = {"true": [declared.true], "false": [declared.false or declared.true]}
     for name, lists in groups.items():
