@@ -111,7 +111,7 @@ def forms(X, y):
         "polars": (pl.DataFrame(X, schema=names), pl.Series(y), 1),
         "table": (nolook.read_table(frame, "y", features=names), None, None),
         "table of words": (
-            nolook.read_table(frame, "word", features=names, positive="yes"),
+            nolook.read_table(frame, "word", features=names, positive="yes", negative="no"),
             None,
             None,
         ),

@@ -126,6 +126,9 @@ def test_classes_that_are_no_pair_are_refused(classes):
         nolook.LogisticRegression(classes=classes).fit(*data(20))
 
 
+YES = {"positive": "yes", "negative": "no"}
+
+
 def table(target, **options):
     X, y = data()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
@@ -136,7 +139,11 @@ def table(target, **options):
 
 def test_a_table_names_its_positive_class(fitted):
     model = nolook.LogisticRegression(3.0, 1e-6, random_state=0)
-    for each in (table("buys", positive="yes"), table("flag"), table("number", positive="1")):
+    for each in (
+        table("buys", **YES),
+        table("flag"),
+        table("number", positive="1"),
+    ):
         np.testing.assert_array_equal(model.fit(each).coef_, fitted.coef_)
         assert model.classes_.tolist() == [0, 1]
 
@@ -145,7 +152,7 @@ def test_a_table_of_numbers_has_no_classes():
     with pytest.raises(nolook.ParameterError, match="positive"):
         nolook.LogisticRegression().fit(table("number"))
     with pytest.raises(nolook.ParameterError, match="classes is given with a Table"):
-        nolook.LogisticRegression(classes=("no", "yes")).fit(table("buys", positive="yes"))
+        nolook.LogisticRegression(classes=("no", "yes")).fit(table("buys", **YES))
 
 
 def test_missing_features_are_centred_and_missing_targets_left_out():

@@ -60,12 +60,19 @@ def chosen(source: object, where: object, **options: object) -> list[int]:
     return [int(x) for batch in table.batches() for x in batch[0]]
 
 
+def as_declared(cell, value):
+    """Return a text as the one word of a condition that differs from it in case only, if any."""
+    words = {*value} if isinstance(value, list) else {value}
+    alike = [] if cell in words else [w for w in words if str(w).lower() == str(cell).lower()]
+    return alike[0] if len(alike) == 1 else cell
+
+
 def expected(where) -> list[int]:
-    return [
-        row["id"]
-        for row in TABLE.to_pylist()
-        if all(row[name] is not None and SIGNS[sign](row[name], v) for name, sign, v in where)
-    ]
+    def meets(row, name, sign, value):
+        cell = as_declared(row[name], value) if name == "word" else row[name]
+        return row[name] is not None and SIGNS[sign](cell, value)
+
+    return [row["id"] for row in TABLE.to_pylist() if all(meets(row, *each) for each in where)]
 
 
 NUMBERS = st.sampled_from([0, -1, 2, 1.5, -0.3, 99999999999, 2**70, -1e300])

@@ -446,7 +446,7 @@ def test_drafts_and_scores_of_folders(tmp_path):
     draft = draft_schema(tmp_path / "t")
     assert draft.levels["city"] == ["Basel", "Bern"]
     assert "Bern" not in draft.text
-    found = read_scores(tmp_path / "t", "score", "city", "Bern")
+    found = read_scores(tmp_path / "t", "score", "city", "Bern", "...")
     assert sorted({*np.concatenate(list(found.batches()), axis=1)[1]}) == [0.0, 1.0]
 
 

@@ -163,8 +163,12 @@ def test_numbers_may_have_the_signs_of_their_file():
     ("target", "schema", "words"),
     [
         ("b", {"a": {"type": "number", "use": "target"}}, "but the schema's is 'a'"),
-        ("a", {"b": "date"}, "says that 'b' is of type date, but the table has number there"),
-        ("a", {"b": "boolean"}, "of type boolean, but the table has number there"),
+        ("a", {"b": "date"}, "'b' is declared to be of type date, but the table has number there"),
+        (
+            "a",
+            {"b": {"type": "boolean", "true": ["ja"], "false": ["..."]}},
+            "true of 'b' is ja, but",
+        ),
     ],
 )
 def test_a_schema_of_another_table(target, schema, words):

@@ -13,11 +13,12 @@ import pyarrow.types as pt
 from attrs import Factory, define
 from numpy.typing import NDArray
 
-from nolook.tables.conversion import DeclaredSource, trimmed
+from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema, as_schema
 from nolook.tables.source import Column, in_words
+from nolook.tables.words import trimmed
 
 _EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
 _FIRST = 3  # rows that are named

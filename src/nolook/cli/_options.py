@@ -60,8 +60,16 @@ ExcludeOption = Annotated[
 ]
 ValueOption = Annotated[
     str | None,
+    typer.Option("--positive", "-p", metavar="VALUE", help="The target's value that counts as 1."),
+]
+NegativeOption = Annotated[
+    str | None,
     typer.Option(
-        "--positive", "-p", metavar="VALUE", help="The target's value that counts as 1, others 0."
+        "--negative",
+        "-n",
+        metavar="VALUE",
+        help="The target's value that counts as 0, ... for all but the positive one; others are "
+        "missing. Not needed where types or a schema tell it.",
     ),
 ]
 CategoriesOption = Annotated[
@@ -116,12 +124,6 @@ ClassesOption = Annotated[
     target_option(
         "The column of classes, what really happened: text, integers or booleans; by default the "
         "schema's target."
-    ),
-]
-PositiveOption = Annotated[
-    str,
-    typer.Option(
-        "--positive", "-p", metavar="VALUE", help="The positive class; all others are negative."
     ),
 ]
 GroupsOption = Annotated[

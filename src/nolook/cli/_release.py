@@ -52,7 +52,6 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
     from nolook.privacy.ledger import Ledger
@@ -80,11 +79,13 @@ class Columns:
     categories: Sequence[str] | None
     exclude: str | None
     positive: str | None
+    negative: str | None
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of `nolook.read_table`."""
-        return column_options(self.features, self.categories) | {"positive": self.positive}
+        words = {"positive": self.positive, "negative": self.negative}
+        return column_options(self.features, self.categories) | words
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -167,26 +168,45 @@ class Release:
             )
         return table
 
-    def read_scores(self, scored: Scored) -> Table:
+    def positive_word(self, target: str, given: str | None) -> str:
+        """Return what a report calls the positive class of a target."""
+        own = self.declared.columns.get(target)
+        return given or (own.true[0] if own and own.type == "boolean" else "1")
+
+    def read_scores(
+        self, score: str, target: str, positive: str | None, negative: str | None
+    ) -> Table:
         """Open the table for a score and a target of classes."""
         from nolook.tables.read import read_scores
 
         return read_scores(
             self.place,
-            scored.score,
-            scored.target,
-            scored.positive,
+            score,
+            target,
+            positive,
+            negative,
             schema=self.declared,
             **self._rows,
         )
 
-    def read_for(self, read_options: Mapping[str, Any], target: str, positive: str | None) -> Table:
-        """Open the table as a model's fit did, with a target of its own."""
+    def read_for(
+        self,
+        read_options: Mapping[str, Any],
+        target: str,
+        positive: str | None,
+        negative: str | None,
+    ) -> Table:
+        """Open the table as a model's fit did, with a target, and perhaps words, of its own."""
         from nolook.tables import read_table
 
         declared = self.schema or read_options.get("schema")
-        options = {**read_options, **self._rows, "schema": declared, "positive": positive}
-        return read_table(self.place, target, **options)
+        options = {**read_options, **self._rows, "schema": declared}
+        if positive is not None or negative is not None:
+            options |= {"positive": positive, "negative": negative}
+        table = read_table(self.place, target, **options)
+        if not table.binary[-1]:
+            table = read_table(self.place, target, **options | {"positive": "1"})
+        return table
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
@@ -323,8 +343,6 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
-            if given.get("positive") == "":
-                raise ParameterError("--positive is empty; give a value (--positive yes)")
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:

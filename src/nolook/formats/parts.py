@@ -32,6 +32,8 @@ class ReadOptions(Content, frozen=True, omit_defaults=True):
     features: Names
     categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
     missing: Missing
+    positive: str | None = None
+    negative: str | None = None
     schema: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

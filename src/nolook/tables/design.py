@@ -21,6 +21,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.schema import OTHERS, Levels, Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
+from nolook.tables.words import is_number
 
 __all__ = [
     "DEFAULT_MISSING",
@@ -30,7 +31,6 @@ __all__ = [
     "Feature",
     "Missing",
     "delimiter_hint",
-    "has_levels",
     "plan",
     "unknown_column",
     "usual_missing",
@@ -83,6 +83,7 @@ class Design:
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
     unit: Unit = ROW
+    outcome: tuple[str | None, str | None] | None = None  # the words given for the target's classes
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -132,7 +133,7 @@ class Design:
                         out[row] = ~np.isfinite(out[row - 1])
                         row += 1
                 else:
-                    row += _contrasts(column, feature.levels, out[row:])
+                    row += _contrasts(column, feature.levels, self.missing, out[row:])
             if self.target is not None:
                 out[row] = _numbers(batch.column(self.target))
         if self.keeps_infinite:
@@ -141,10 +142,15 @@ class Design:
         if finite.all():
             return None
         out[~finite] = np.nan if self.missing == "centre" else 0.0
-        if self.missing in {"zero", "centre"}:
-            return None if self.target is None else finite[-1]
-        present: NDArray[np.bool_] = np.logical_and.reduce(finite)
+        needed = self._needed if self.missing in {"zero", "centre"} else ()
+        present: NDArray[np.bool_] = np.logical_and.reduce(finite[needed])
         return present
+
+    @property
+    def _needed(self) -> NDArray[np.bool_]:
+        """Which numbers nothing can stand for: those of levels, and the target."""
+        levels = [f.levels is not None for f in self.features for _ in f.names]
+        return np.array(levels + [True] * (self.target is not None))
 
 
 def plan(
@@ -273,26 +279,7 @@ def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
-    if not has_levels(column.type):
-        raise TableError(
-            f"{parameter_name('categories')} names {column.name!r}, which in {schema.name} has "
-            f"type {column.declared}; expected text, integers or booleans (use another column)"
-        )
-    if pt.is_integer(column.type):
-        levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
-        # The level compared with has no name among the features, where "01" and "1" would meet.
-        check_names([level for level in levels if level], f"categories of {column.name!r}")
     return Feature(column.name, levels)
-
-
-def _integer_level(level: str, column: Column) -> str:
-    try:
-        return str(int(level))
-    except ValueError:
-        raise ParameterError(
-            f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
-            f"type {column.declared}"
-        ) from None
 
 
 def _check_types(source: Source, used: Collection[str | None]) -> None:
@@ -313,10 +300,10 @@ def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_time(column.type):
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
-    elif parameter == "features" and has_levels(column.type) and is_settable("categories"):
+    elif parameter == "features" and in_words(column.type) == "text" and is_settable("categories"):
         levels = usage_hint("categories", {column.name: ["A", "B"]})
         advice = f"declare its levels, for example {levels}, or leave it out"
-    elif parameter == "target" and has_levels(column.type):
+    elif parameter == "target" and in_words(column.type) == "text":
         advice = f"say which of its values counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
         f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
@@ -346,16 +333,7 @@ def _is_time(kind: Any) -> bool:  # noqa: ANN401
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401
-    tests = (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_boolean)
-    return kind is not None and any(test(kind) for test in tests)
-
-
-def has_levels(kind: Any) -> bool:  # noqa: ANN401
-    """Tell whether levels can be declared of a column of an Arrow type."""
-    if kind is not None and pt.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
-    return kind is not None and any(test(kind) for test in tests)
+    return is_number(kind) or (kind is not None and pt.is_boolean(kind))
 
 
 def _numbers(column: Any) -> Any:  # noqa: ANN401
@@ -367,18 +345,26 @@ def _numbers(column: Any) -> Any:  # noqa: ANN401
     return column.to_numpy(zero_copy_only=False)
 
 
-def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  # noqa: ANN401
+def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float64]) -> int:  # noqa: ANN401
     """Write 1 in the row of each cell's level, and say how many rows there are.
 
-    The first level has no row. Null and undeclared cells are in the row of None, if it has one.
+    The first level has no row. Undeclared cells are in the row of None, or else missing: NaN. So
+    are null ones, unless "zero" or "centre" puts something in the place of a missing number: then
+    they count as undeclared.
     """
     known = [level for level in levels if level is not None]
     cells = column.dictionary if pt.is_dictionary(column.type) else column
-    codes = pc.index_in(cells.cast(pa.large_string()), value_set=pa.array(known, pa.large_string()))
+    codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string())).fill_null(-1)
+    codes = pc.if_else(cells.is_valid(), codes, None)
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
+    null = codes.is_null().to_numpy(zero_copy_only=False)
     found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
     for row, level in enumerate(levels[1:]):
         wanted = -1 if level is None else known.index(level)
         np.equal(found, wanted, out=out[row], casting="unsafe")
+    if None not in levels:
+        null = found < 0
+    if None not in levels or missing not in {"zero", "centre"}:
+        out[: len(levels) - 1, null] = np.nan
     return len(levels) - 1

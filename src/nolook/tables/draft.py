@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import ParameterError, TableError
-from nolook.tables.conversion import conversion, plain_numbers, trimmed
+from nolook.tables.conversion import conversion
 from nolook.tables.csv import CsvFile, Rows, uncompressed
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Folder, Listing, is_text, located
@@ -35,6 +35,7 @@ from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
 from nolook.tables.table import Table
+from nolook.tables.words import plain_numbers, trimmed
 
 __all__ = ["Draft", "column_hints", "draft_schema"]
 

@@ -38,13 +38,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "number": ("decimal", "thousands", "currency", "percent", "indicator"),
     "integer": ("thousands", "indicator"),
     "boolean": ("true", "false", "indicator"),
-    "category": ("levels",),
+    "category": ("levels", "undeclared"),
     "date": ("pattern", "origin", "parts", "years", "indicator"),
     "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
     "text": (),
 }
-#: The types that no release makes numbers of.
 _NEVER_NUMBERS = ("identifier", "text")
 #: The levels of the parts of a date; those of years are declared.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -147,6 +146,11 @@ def _words(words: object, name: str) -> tuple[str, ...]:
     raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
 
 
+def _false_words(words: object, name: str) -> tuple[str, ...] | None:
+    found = _words(words, name)
+    return None if found == (OTHERS,) else found  # all words but those for true
+
+
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
     if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
@@ -200,7 +204,6 @@ def _setting(
     """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        # There may be no quote, and other words than those for true may all be false.
         if value is None and (default is None or name in {"quote", "false"}):
             return None
         if isinstance(check, tuple):
@@ -270,7 +273,8 @@ class ColumnSchema:
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
+    false: tuple[str, ...] | None = _setting("false", _false_words, _FALSE)
+    undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
     parts: tuple[str, ...] = _setting("parts", _words, ())
@@ -296,6 +300,8 @@ class ColumnSchema:
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
             ),
+            'only one of true and false is given; expected both (false = ["..."] for all other '
+            "words)": (self.true == _TRUE) != (self.false == _FALSE),
             "indicator is true for a column that gives no number as a feature (leave it out)": (
                 self.indicator and not (use == "feature" and numbers)
             ),
@@ -310,9 +316,12 @@ class ColumnSchema:
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
         if not self.parts:
-            return {name: self.levels if self.type == "category" else None}
-        known = PARTS | {"year": tuple(map(str, self.years))}
-        return {f"{name}.{part}": _levels(known[part], "parts", "") for part in self.parts}
+            others = self.levels and None not in self.levels and self.undeclared == "other"
+            return {
+                name: (*self.levels, *[None] * bool(others)) if self.type == "category" else None
+            }
+        known = PARTS | {"year": (*map(str, self.years), None)}
+        return {f"{name}.{part}": known[part] for part in self.parts}
 
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself."""
@@ -353,21 +362,23 @@ class Schema:
           "nothing" for identifiers, text and categories without levels.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
-        * Booleans: "true" and "false", lists of words.
+        * Booleans: "true" and "false", lists of words, or ["..."] for all that are not true; other
+          words are missing.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
-          none where the column is no feature.
+          none where the column is no feature; "undeclared": what other values are, "other" (a
+          level of their own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
-          "origin" (1970-01-01 by default), or "parts" ("year",
-          "month", "weekday") to make categories of them, with "years", the list of them.
+          "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") to make
+          categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
           there).
     **file
         How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above
-        the header that are not part of the table), `comment`,
-        `multiline` (a line break in quotes is part of its cell; by default every line is a row, so
-        that a quote that is never closed spoils no other row), and `decimal`, `thousands` and
+        the header that are not part of the table), `comment`, `multiline` (a line break in quotes
+        is part of its cell; by default every line is a row, so that a quote that is never closed
+        spoils no other row), and `decimal`, `thousands` and
         `missing` for columns that declare no others.
 
     Raises
@@ -394,7 +405,8 @@ class Schema:
             raise refusal("columns", columns, "a mapping from names to types", "or to settings")
         names = check_names(list(columns), "columns") if columns else ()
         read = {name: _located(f"column {name!r}", _column, columns[name]) for name in names}
-        form = _located("file", _file, file)
+        known = tuple(fields_dict(FileFormat))
+        form = _located("file", lambda given: FileFormat(**_settings(given, known)), file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
@@ -504,6 +516,12 @@ class Schema:
         return declared if given is None else given
 
     @property
+    def closed(self) -> set[str]:
+        """The categories without a level for values that are not declared."""
+        columns = self.columns.items()
+        return {f for n, c in columns if c.parts or c.undeclared != "other" for f in c.features(n)}
+
+    @property
     def indicated(self) -> set[str]:
         """The columns of which another tells where they are missing."""
         return {name for name, column in self.columns.items() if column.indicator}
@@ -526,7 +544,7 @@ class Schema:
         }
         return Schema(self.columns | changed, **asdict(self.file))
 
-    def only(self, names: Iterable[str]) -> Schema:
+    def only(self, names: Iterable[str | None]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
 
         A unit among them stays one. Without a header the others keep their places, as texts of no
@@ -557,10 +575,6 @@ def _located(where: str, read: Callable[[Any], _Made], content: object) -> _Made
         return read(content)
     except ParameterError as error:
         raise ParameterError(f"in {where}, {error}") from None
-
-
-def _file(settings: object) -> FileFormat:
-    return FileFormat(**_settings(settings, tuple(fields_dict(FileFormat))))
 
 
 def _column(settings: object) -> ColumnSchema:
@@ -601,6 +615,8 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         for name, value in asdict(declared).items()
         if name == "type" or value != getattr(usual, name)
     }
+    if settings.get("false", ()) is None:
+        settings["false"] = [OTHERS]
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
         settings["levels"] = [OTHERS if each is None else each for each in levels]

@@ -469,7 +469,10 @@ class Table:
             },
             "missing": self._design.missing,
         }
-        declared = schema.only(read_options["features"]).to_dict() if schema else {}
+        words = zip(("positive", "negative"), self._design.outcome or (), strict=False)
+        read_options |= {name: word for name, word in words if word is not None}
+        kept = [*read_options["features"], self._design.target]
+        declared = schema.only(kept).to_dict() if schema else {}
         return read_options | {"schema": declared} if declared else read_options
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
