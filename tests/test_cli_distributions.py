@@ -290,7 +290,9 @@ def test_the_other_class_turns_a_curve_round(here, cli):
 
 
 def test_options_reach_a_curve(here, cli):
-    words = roc("--relation", "replace", "--smoothing", "none", "--missing", "zero")
+    words = roc("--relation", "replace", "--smoothing", "none")
+    assert "--missing zero" in cli(*words).err  # rows may be left out, and are counted
+    words += ["--missing", "zero"]
     assert cli(*words, "--output", "one.json", "--report", "r.html").status == 0
     assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
     document = read(here / "one.json")
@@ -299,17 +301,24 @@ def test_options_reach_a_curve(here, cli):
     assert document["privacy"]["relation"] == "replace"
 
 
-def test_a_missing_score_follows_the_policy_and_a_missing_target_is_negative(here, cli):
-    score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000
-    label = pa.array(["yes"] * 1000 + [None] * 1000 + ["yes"] * 1000)
-    write_table(here / "odd.parquet", {"score": score, "text": label})
+def test_a_score_that_is_missing_follows_the_policy_and_a_target_the_relation(here, cli):
+    score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000 + [0.1] * 2000
+    label = ["yes"] * 1000 + ["no"] * 1000 + ["yes"] * 1000 + [None] * 1000 + ["maybe"] * 1000
+    write_table(here / "odd.parquet", {"score": score, "text": pa.array(label)})
     words = roc("--grid", "0:1:0.01", "--epsilon", "40", "-p", "yes", "-n", "no", target="text")
     words[1] = "odd.parquet"
-    for policy, positives, exact in (("drop-row", 1000, 1.0), ("zero", 2000, 0.5)):
-        assert cli(*words, "--missing", policy, "--quiet", "--force") == (0, "", "")
+    ways = (
+        (("--missing", "drop-row"), 1000, 1000, 1.0),
+        (("--missing", "zero"), 2000, 1000, 0.5),
+        # All rows count then, so one without a class is no positive.
+        (("--missing", "zero", "--relation", "replace"), 2000, 3000, 0.5),
+    )
+    for more, positives, negatives, exact in ways:
+        done = cli(*words, *more, "--quiet", "--force")
+        assert (done.status, done.err) == (0, ""), done
         curve = nolook.load(here / "odd.score+text.roc.json")
         assert abs(curve.n_positive_ - positives) < 20
-        assert abs(curve.n_negative_ - 1000) < 20
+        assert abs(curve.n_negative_ - negatives) < 20
         assert abs(curve.auc_ - exact) < 0.01
 
 

@@ -111,7 +111,8 @@ REFUSED = {
         ("-s float.toml", "type is 'float'", "'number'"),
         ("-s column.toml", "names 'agee'", "do you mean 'age'?"),
         ("-s target.toml -t age", "the schema's is 'cost'", "leave this one out"),
-        ("-s empty.toml", "levels of 'smoker' is empty", "never looked up"),
+        ("-s empty.toml", "--features is not given", "levels for the category 'smoker'"),
+        ("-s empty.toml -f smoker", "levels of 'smoker' is empty", "never looked up"),
     ],
     "fit people.parquet --epsilon 1": [
         ("-t costs", "--target names 'costs'", "do you mean 'cost'?"),
@@ -255,8 +256,8 @@ REFUSED = {
         ("fit latin.csv -t größe -f age --epsilon 1",
          "is not in the encoding utf-8", "'latin-1', in a schema (--schema FILE.toml)"),
         ("fit utf16.csv -t cost -f age --epsilon 1", "in the encoding utf-8", "--schema"),
-        ("fit people.xlsx -t cost --epsilon 1", "no known extension", ".csv"),
-        ("fit people.tsv -t cost --epsilon 1", "no known extension", "a text file is .csv"),
+        ("fit people.xlsx -t cost --epsilon 1", "people.xlsx", "not a readable Excel file"),
+        ("fit people.pdf -t cost --epsilon 1", "no known extension", ".csv"),
         ("fit quote.csv -t cost -f age --epsilon 1", "a quote in its header", "multiline = true"),
         ("fit people.parquet -t cost -e 50%", "Invalid value for '--epsilon'", "nolook fit --help"),
         ("fit people.parquet -t cost", "Missing option", "'--epsilon'"),
@@ -410,7 +411,7 @@ def write_tables(folder: Path) -> None:
     (folder / "tab.csv").write_text("age\tcost\n1\t2\n")
     (folder / "quote.csv").write_text('age,"cost\n1,2\n')
     (folder / "people.xlsx").write_bytes(b"PK\x03\x04")
-    (folder / "people.tsv").write_text("age\tcost\n1\t2\n")
+    (folder / "people.pdf").write_bytes(b"%PDF-1.7")
     for name, text in SCHEMAS.items():
         (folder / f"{name}.toml").write_text(text)
     read_options = {"features": ["score", "age"], "categories": {}, "missing": "drop-row"}

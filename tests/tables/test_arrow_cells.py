@@ -107,7 +107,8 @@ def told(cells, holder, folder, missing, levels):
         opened.read_through()
     except TableError as error:
         return str(error).replace(opened._source.name, "the table")
-    return np.concatenate(list(opened.batches()), axis=1).tolist()
+    empty = np.empty((opened.n_columns, 0))
+    return np.concatenate([empty, *opened.batches()], axis=1).tolist()
 
 
 @pytest.mark.parametrize("missing", ["drop-row", "zero"])
@@ -122,7 +123,7 @@ def test_a_cell_its_type_cannot_hold_is_a_missing_value(tmp_path, kind, holder, 
     null.validate(full=True)
     found = told(bad, holder, tmp_path, missing, levels)
     assert found == told(null, holder, tmp_path, missing, levels)
-    rows = 4 if levels or missing == "zero" else 2
+    rows = 4 if missing == "zero" else 0 if kind == "no words" else 2
     assert len(found[0]) == rows
     assert not isinstance(found, str)
 
@@ -141,7 +142,7 @@ def test_a_text_that_is_not_utf_8_in_a_column_of_texts_in_pandas():
     held = pd.arrays.ArrowStringArray(pa.chunked_array([bad]))
     opened = read_table(pd.DataFrame({"c": held}), categories={"c": ["Bern"]})
     opened.read_through()
-    assert next(iter(opened.batches())).tolist() == [[1.0, 0.0]]
+    assert next(iter(opened.batches())).tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize("holder", HOLDERS)

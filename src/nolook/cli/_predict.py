@@ -72,8 +72,8 @@ def predict(
         opened = read_table(place, False, unit=False, **options)
         empty, other = write_predictions(fitted, opened, output, kept)
         if empty:
-            say(console(), f"{empty:,} rows lack a value the model needs: no prediction.")
+            say(console(), f"Rows that lack a value the model needs, left empty: {empty:,}.")
         if other:
-            say(console(), f"{other:,} rows have a value that is not declared: predicted as such.")
+            say(console(), f"Rows with a value that is not declared, predicted as such: {other:,}.")
         for words in constant_in_words(fitted):
             say(console(), words)

@@ -91,7 +91,7 @@ class ScoredEstimator(PrivateFinding):
         return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> Table:
-        rows = scored_table(X, y, self.pos_label, usual_missing(getattr(self, "relation", None)))
+        rows = scored_table(X, y, self.pos_label, getattr(self, "relation", None))
         self.read_options_ = rows.read_options()
         score, about = rows.column_names
         self.scored_ = Scored(score, about, str(self.pos_label))
@@ -111,12 +111,16 @@ def check_pos_label(label: object) -> None:
         )
 
 
-def scored_table(scores: object, target: object, label: float | str, missing: Missing) -> Table:
-    """Put scores and target into one table; infinite scores count as the largest double."""
+def scored_table(scores: object, target: object, label: float | str, relation: str | None) -> Table:
+    """Put scores and target into one table; infinite scores count as the largest double.
+
+    Where the number of rows is public, one whose target is missing counts as negative.
+    """
     if isinstance(scores, Table):
         table = _with_target(scores, target, label)
-        return with_class(table.keeping_infinite(), float(label))
-    return with_class(_joined(scores, target, label, missing).keeping_infinite(), 1.0)
+        return with_class(table.keeping_infinite(all_targets=relation == "replace"), float(label))
+    table = _joined(scores, target, label, usual_missing(relation))
+    return with_class(table.keeping_infinite(), 1.0)
 
 
 def _with_target(table: Table, target: object, pos_label: float | str) -> Table:

@@ -60,7 +60,7 @@ class ROCCurve(ScoredEstimator):
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
         "replace" refuses a table that may leave rows out, and several full rows of a unit, because
-        the number of rows in use would not be public.
+        the number of rows in use would not be public; a row without a target counts as negative.
     smoothing : {"isotonic"} or None, default="isotonic"
         As for :class:`nolook.ECDF`. With None the curve may fall in places.
 

@@ -25,7 +25,16 @@ from nolook.tables.design import Columns
 from nolook.tables.filter import Condition, tests
 from nolook.tables.schema import PARTS, ColumnSchema, FileFormat, Schema
 from nolook.tables.source import Column, Source, in_words, movable
-from nolook.tables.words import fits, number_of, places, plain_numbers, signed, trimmed
+from nolook.tables.words import (
+    by_word,
+    fits,
+    number_of,
+    places,
+    plain_numbers,
+    readable,
+    signed,
+    trimmed,
+)
 
 __all__ = [
     "DeclaredSource",
@@ -155,14 +164,14 @@ def conversion(
     kind, wanted, words = column.type, declared.type, in_words(column.type)
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
-        return made, partial(_by_word, convert)
+        return made, partial(by_word, convert)
     if wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
     if words not in possible:
         raise TableError(
-            f"the schema says that {column.name!r} is of type {wanted}, but the table has {words} "
-            "there (change the type in the schema, or turn the column into text)"
+            f"{column.name!r} is declared to be of type {wanted}, but the table has {words} there; "
+            "expected another type (or turn the column into text)"
         )
     _check_words(column, declared)
     if part is not None:
@@ -189,10 +198,6 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
         alike = len(levels) - len({number_of(level) for level in levels})
     if alike:
         raise ParameterError(f"levels of {column.name!r} has one number twice; expected each once")
-
-
-def _by_word(convert: Conversion, cells: Any) -> Any:  # noqa: ANN401
-    return convert(cells.dictionary).take(cells.indices)
 
 
 def _as_they_are(cells: Any) -> Any:  # noqa: ANN401
@@ -279,6 +284,7 @@ def _to_identifiers(cells: Any, missing: Sequence[str]) -> Any:  # noqa: ANN401
 def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[Any, Any]:  # noqa: ANN401
     """Return the places of cells among words, null elsewhere, and which cells say another word."""
     numbers = partial(_written_numbers, declared=declared)
+    cells = readable(trimmed(cells)) if in_words(cells.type) == "text" else cells
     found = places(cells, (*words, "", *declared.missing), numbers)
     known = pc.is_finite(cells) if pt.is_floating(cells.type) else cells.is_valid()
     other = pc.and_(pc.fill_null(known, False), found.is_null())

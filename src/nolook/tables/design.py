@@ -21,7 +21,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.schema import OTHERS, Levels, Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
-from nolook.tables.words import is_number
+from nolook.tables.words import by_word, is_number
 
 __all__ = [
     "DEFAULT_MISSING",
@@ -80,6 +80,7 @@ class Design:
     target: str | None
     missing: Missing
     keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
+    needs_target: bool = True  # a row without a target is left out; else its target is NaN
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
     unit: Unit = ROW
@@ -142,15 +143,17 @@ class Design:
         if finite.all():
             return None
         out[~finite] = np.nan if self.missing == "centre" else 0.0
-        needed = self._needed if self.missing in {"zero", "centre"} else ()
-        present: NDArray[np.bool_] = np.logical_and.reduce(finite[needed])
+        if not self.needs_target:
+            out[-1, ~finite[-1]] = np.nan
+        present: NDArray[np.bool_] = np.logical_and.reduce(finite[self._needed])
         return present
 
     @property
     def _needed(self) -> NDArray[np.bool_]:
         """Which numbers nothing can stand for: those of levels, and the target."""
-        levels = [f.levels is not None for f in self.features for _ in f.names]
-        return np.array(levels + [True] * (self.target is not None))
+        all_are = self.missing == "drop-row"
+        needed = [all_are or f.levels is not None for f in self.features for _ in f.names]
+        return np.array(needed + [self.needs_target] * (self.target is not None))
 
 
 def plan(
@@ -353,11 +356,12 @@ def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float6
     they count as undeclared.
     """
     known = [level for level in levels if level is not None]
-    cells = column.dictionary if pt.is_dictionary(column.type) else column
-    codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string())).fill_null(-1)
-    codes = pc.if_else(cells.is_valid(), codes, None)
-    if pt.is_dictionary(column.type):
-        codes = codes.take(column.indices)
+    words = pa.array(known, pa.large_string())
+
+    def code(cells: Any) -> Any:  # noqa: ANN401
+        return pc.if_else(cells.is_valid(), pc.index_in(cells, words).fill_null(-1), None)
+
+    codes = by_word(code, column)
     null = codes.is_null().to_numpy(zero_copy_only=False)
     found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
     for row, level in enumerate(levels[1:]):

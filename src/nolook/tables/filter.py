@@ -24,8 +24,8 @@ from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
-from nolook.tables.source import in_words, movable
-from nolook.tables.words import is_number, number_of, places, same
+from nolook.tables.source import in_words
+from nolook.tables.words import by_word, is_number, number_of, places, same
 
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
@@ -170,8 +170,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     """Return what marks the cells of a column that meet a condition; no cell makes it fail."""
     kind, own = column.type, schema.columns.get(column.name)
     if kind is not None and pt.is_dictionary(kind):
-        inner = _test(condition, evolve(column, type=kind.value_type), schema)
-        return partial(_by_word, inner)
+        return partial(by_word, _test(condition, evolve(column, type=kind.value_type), schema))
     values, compared = _values(condition, column, own)
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
         example = f"{column.name} = {condition.values[0]}"
@@ -186,10 +185,6 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
         others = [level for level in levels if level not in values]
         return partial(_mark_words, condition.sign, values, (*others, *missing), len(others))
     return partial(_mark, condition.sign, values, compared)
-
-
-def _by_word(mark: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
-    return mark(movable(cells).dictionary_decode())
 
 
 def _values(

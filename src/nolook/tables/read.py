@@ -408,9 +408,11 @@ def read_scores(  # noqa: PLR0913 -- as read_table
 ) -> Table:
     """Open a table of one column of numbers and, as its target, 1 for positives, 0 for negatives.
 
-    Without words a target that is not declared to have two values has the numbers 1 and 0.
+    Without words a target that is not declared to have two values has the numbers 1 and 0. The
+    schema's own target may be another column.
     """
     check_names([score, target], "columns")
+    declared = as_schema(schema)
     read = partial(
         read_table,
         located(source),
@@ -418,14 +420,16 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         features=[score],
         missing=missing,
         negative=negative,
-        schema=schema,
+        schema=declared.without({*declared.used_as("target")} - {target}),
         where=where,
         unit=unit,
         rows_per_unit=rows_per_unit,
         engine=engine,
     )
     table = read(positive=positive)
-    return with_class(table if table.binary[-1] else read(positive="1"), 1.0)
+    table = table if table.binary[-1] else read(positive="1")
+    table._design = evolve(table._design, schema=declared)
+    return with_class(table, 1.0)
 
 
 def with_class(table: Table, positive: float) -> Table:

@@ -503,12 +503,16 @@ class Table:
         fill = partial(_filled, center)
         return self.transformed(self.feature_names, self.target_name, fill, self.binary)
 
-    def keeping_infinite(self) -> Table:
-        """Return the same table with infinite numbers as the largest double, not as missing."""
+    def keeping_infinite(self, *, all_targets: bool = False) -> Table:
+        """Return the same table with infinite numbers as the largest double, not as missing.
+
+        If `all_targets`, rows without a target are in use too: it is NaN, which equals no class.
+        """
         if self._run.is_of_release or self._places.chosen:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
         table = copy(self)
-        table._design = evolve(self._design, keeps_infinite=True)
+        needs = self._design.target is None or not all_targets
+        table._design = evolve(self._design, keeps_infinite=True, needs_target=needs)
         table._run, table._places = Run(self._run.threads), _Places()
         return table
 
@@ -520,7 +524,7 @@ class Table:
         source, design = self._source, self._design
         if source.where is not None:
             return True
-        needed = {design.target}
+        needed = {design.target} if design.needs_target else set()
         if design.missing == "drop-row":
             needed |= {f.name for f in design.features if f.levels is None}
             needed.add(design.unit.column)

@@ -19,11 +19,13 @@ import pyarrow.types as pt
 
 __all__ = [
     "TRUTHS",
+    "by_word",
     "fits",
     "is_number",
     "number_of",
     "places",
     "plain_numbers",
+    "readable",
     "same",
     "signed",
     "trimmed",
@@ -51,7 +53,7 @@ def places(
     """
     kind = cells.type
     if pt.is_dictionary(kind):
-        return places(cells.dictionary, words, numbers).take(cells.indices)
+        return by_word(lambda each: places(each, words, numbers), cells)
     if is_number(kind):
         values = [number_of(word) for word in words]
         whole = pt.is_integer(kind) and kind != pa.uint64()  # an identifier may have 18 digits
@@ -65,7 +67,8 @@ def places(
     cells, declared = trimmed(cells), pa.array(once, _TEXT)
     found = _index(cells, once)
     if found.null_count > cells.null_count:
-        found = pc.coalesce(found, _index(_lower(cells), _lower(declared).to_pylist()))
+        small = pc.utf8_lower(readable(cells))
+        found = pc.coalesce(found, _index(small, pc.utf8_lower(declared).to_pylist()))
     if found.null_count > cells.null_count and any(number_of(word) is not None for word in words):
         numbers = numbers or plain_numbers
         alike = [None if n is None else n + 0.0 for n in numbers(declared).to_pylist()]
@@ -80,11 +83,19 @@ def _index(cells: Any, values: Sequence[Any], kind: Any = None) -> Any:  # noqa:
     return pc.index_in(cells, value_set=pa.array(once, kind or cells.type), skip_nulls=True)
 
 
-def _lower(cells: Any) -> Any:  # noqa: ANN401
-    """Return texts in small letters, null for those that are not UTF-8."""
+def by_word(convert: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
+    """Convert cells, where they are codes of words each word once."""
+    if pt.is_dictionary(cells.type):
+        return convert(cells.dictionary).take(cells.indices)
+    return convert(cells)
+
+
+def readable(cells: Any) -> Any:  # noqa: ANN401
+    """Return large texts with null for those that are not UTF-8."""
     with suppress(pa.ArrowInvalid):
-        return pc.utf8_lower(cells)
-    return pc.utf8_lower(pa.array(map(_decoded, cells.view(_BYTES).to_pylist()), _TEXT))
+        cells.validate(full=True)
+        return cells
+    return pa.array(map(_decoded, cells.view(_BYTES).to_pylist()), _TEXT)
 
 
 def _decoded(cell: bytes | None) -> str | None:

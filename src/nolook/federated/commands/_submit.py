@@ -190,7 +190,7 @@ class _Wanted:
             read = read_table(self.table, False, features=[column], **declared)
         else:
             read = read_scores(self.table, column, self.target, *self.words, **declared)
-        kept = read.keeping_infinite()
+        kept = read.keeping_infinite(all_targets=True)
         parts = [np.empty((kept.n_columns, 0))]
         for part in kept.batches():
             parts.append(part)
