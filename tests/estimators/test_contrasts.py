@@ -67,7 +67,12 @@ MODELS = {
 
 @pytest.mark.parametrize("store", ["parquet", "dictionary", "csv"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_fit_of_contrasts_is_that_of_columns_made_by_hand(tmp_path, kind, store):
+def test_a_fit_of_contrasts_is_that_of_columns_made_by_hand(tmp_path, monkeypatch, kind, store):
+    # Columns made by hand do not say that some mark values nobody declared, which are counted.
+    marks = property(
+        lambda table: tuple(i for i, n in enumerate(table.column_names) if n.endswith("=..."))
+    )
+    monkeypatch.setattr(nolook.Table, "others", marks)
     data = columns()
     opened = nolook.read_table(
         table_of(data, tmp_path, store),

@@ -41,7 +41,7 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["1", "2.5", "", "NA", "-3e5"], {"type": "number"}),
         (["0", "1", "1"], {"type": "number"}),
         (["true", "false", "", "true"], {"type": "boolean", "true": ["true"], "false": ["false"]}),
-        (["NEIN", "JA", "NEIN"], {"type": "boolean", "true": ["JA"], "false": ["NEIN"]}),
+        (["NEIN", "JA", "NEIN"], {"type": "boolean", "true": ["ja"], "false": ["nein"]}),
         (["yes", "no", "maybe"] * 20, {"type": "category", "levels": []}),
         (["2024-02-29", "", "2023-01-01"], {"type": "date", "pattern": "%Y-%m-%d"}),
         (["29.02.2024", "1.1.2023"], {"type": "date", "pattern": "%d.%m.%Y"}),

@@ -138,7 +138,8 @@ def test_names_of_folders_are_text_whatever_they_look_like(tmp_path):
     told = read_table(tmp_path / "t", "y", features=["day"], categories=levels)
     assert told.feature_names == ("day=01", "day=x y", "day=100%", "day=...")
     found = np.concatenate(list(told.batches()), axis=1)[:4].T.tolist()
-    assert sorted(found) == sorted(np.vstack([np.eye(4), np.zeros(4)]).tolist())
+    # Hive's word for no value is none, and its row is left out.
+    assert sorted(found) == sorted(np.vstack([np.eye(4)[:3], np.zeros(4)]).tolist())
 
 
 def test_values_of_folders_are_in_no_message(tmp_path):
@@ -181,7 +182,9 @@ def test_columns_may_be_in_another_order_nullable_or_texts_of_another_kind(tmp_p
         schema = pa.schema([fields[j] for j in order])
         stored(tmp_path / f"{i}.parquet", pa.table([cells[j] for j in order], schema=schema))
     opened = read_table(tmp_path, "y", features=["g"], categories={"g": ["b", "a"]})
-    assert np.concatenate(list(opened.batches()), axis=1).tolist() == [[1.0] * 3] * 2
+    assert opened.column_names == ("g=a", "g=...", "y")
+    numbers = np.concatenate(list(opened.batches()), axis=1)
+    assert numbers.tolist() == [[1.0] * 3, [0.0] * 3, [1.0] * 3]
     assert {column.name: column.nullable for column in opened._source.columns}["y"]
 
 

@@ -168,7 +168,8 @@ def test_a_damaged_page_is_one_plain_line(share, tmp_path):
         ("nul\0.csv", "does not exist or cannot be opened"),
         ("folder.parquet", "has no file of a table"),
         ("folder", "has no known extension; expected one of .parquet"),
-        ("t.xlsx", "has no known extension"),
+        ("t.xlsx", "does not exist or cannot be opened; expected an Excel file"),
+        ("t.pdf", "has no known extension"),
         ("none*.csv", "has no file of a table"),
     ],
 )
@@ -205,6 +206,7 @@ def test_nothing_public_counts_the_rows():
         "sample_rows",
         "may_drop_rows",
         "n_columns",
+        "others",
         "with_source",
         "charging",
         "read_options",

@@ -207,13 +207,6 @@ def test_a_schema_may_be_given_by_its_path(tmp_path, kind):
         read_table(tmp_path / "t.csv", schema=kind(tmp_path / "none.toml"))
 
 
-def test_missing_values_of_an_array_are_left_out_by_a_parameter_that_there_is():
-    with pytest.raises(
-        nolook.TableError, match=r"nolook\.read_table\(\.\.\., missing='drop-row'\)"
-    ):
-        nolook.LinearRegression().fit(np.array([[1.0], [np.nan]]), np.ones(2))
-
-
 def test_a_column_that_the_table_lacks_is_refused_with_the_closest_name(tmp_path):
     import pandas as pd
 

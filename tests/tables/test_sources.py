@@ -60,7 +60,7 @@ def expected(rows, missing):
     for real, whole, flag, city, label in rows:
         numbers = [whole, real]
         present = [x is not None and np.isfinite(x) for x in numbers]
-        if missing == "drop-row" and not all(present):
+        if missing == "drop-row" and (city is None or not all(present)):
             continue
         a, b = (float(x) if p else 0.0 for x, p in zip(numbers, present, strict=True))
         others = city in ("other", None)

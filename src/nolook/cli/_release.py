@@ -259,7 +259,7 @@ class Release:
     def _tell(self, table: Table, columns: Columns) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.draft import column_hints
+        from nolook.report.column_hints import column_hints
 
         by_default = columns.features is None  # those that types or a schema tell
         for words in () if self.quiet else column_hints(table, by_default=by_default):

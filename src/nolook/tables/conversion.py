@@ -165,7 +165,9 @@ def conversion(
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
         return made, partial(by_word, convert)
-    if wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
+    # Booleans have two values by type, whatever words are declared for texts.
+    own = wanted == words == "boolean" and not any(fits(word, words) for word in declared.true)
+    if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
     if words not in possible:
@@ -183,16 +185,15 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
     """Refuse declared words that no cell of a column's type can be, or that are one value there."""
     kind = in_words(column.type)
     levels = [level for level in declared.levels if level is not None]
-    groups: dict[str, list[tuple[str, ...]]] = {"levels": [(level,) for level in levels]}
+    groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
     if declared.type == "boolean":
-        groups = {"true": [declared.true], "false": [declared.false or declared.true]}
-    for name, lists in groups.items():
-        for words in lists:
-            if not any(fits(word, kind) for word in words):
-                raise ParameterError(
-                    f"{name} of {column.name!r} is {', '.join(words)}, but the table has {kind} "
-                    f"there; expected words that its cells can be"
-                )
+        groups = [("true", declared.true), ("false", declared.false or declared.true)]
+    for name, words in groups:
+        if not any(fits(word, kind) for word in words):
+            raise ParameterError(
+                f"{name} of {column.name!r} is {', '.join(words)}, but the table has {kind} "
+                "there; expected words that its cells can be"
+            )
     alike = places(pa.array(levels, _TEXT), levels).null_count
     if kind in {"integer", "number"}:
         alike = len(levels) - len({number_of(level) for level in levels})

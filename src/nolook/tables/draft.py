@@ -23,21 +23,19 @@ import pyarrow.types as pt
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import conversion
-from nolook.tables.csv import CsvFile, Rows, uncompressed
+from nolook.tables.csv import Rows, uncompressed
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Folder, Listing, is_text, located
 from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
-from nolook.tables.table import Table
 from nolook.tables.words import plain_numbers, trimmed
 
-__all__ = ["Draft", "column_hints", "draft_schema"]
+__all__ = ["Draft", "draft_schema", "is_identifier", "listed"]
 
 Vector = NDArray[np.float64]
 
@@ -58,10 +56,8 @@ _NUMBERS = tuple(
 )  # fmt: skip
 _CURRENCIES = ("€", "$", "£", "¥", "EUR", "USD", "GBP", "CHF", "JPY", "Fr")
 _PAIRS = (
-    ("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"),
-    ("YES", "NO"), ("y", "n"), ("Y", "N"), ("t", "f"), ("T", "F"), ("ja", "nein"), ("Ja", "Nein"),
-    ("JA", "NEIN"), ("oui", "non"), ("Oui", "Non"), ("OUI", "NON"), ("sí", "no"), ("sì", "no"),
-    ("on", "off"), ("ON", "OFF"),
+    ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"),
+    ("sí", "no"), ("sì", "no"), ("on", "off"),
 )  # fmt: skip
 _DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (
@@ -172,7 +168,7 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     if isinstance(source, Folder):
         for name in source.added:
             settings[name]["optional"] = True
-        found = [f"Not in every file: {_listed(sorted(source.added))} (optional = true)."]
+        found = [f"Not in every file: {listed(sorted(source.added))} (optional = true)."]
         found = found if source.added else []
         for name, levels in source.levels.items():
             settings[name] |= {"levels": levels} if len(levels) <= _MOST_LEVELS else {}
@@ -467,16 +463,16 @@ def _look(
             yield f"{name} numbers the rows: it is not a feature."
     names = [name for name, each in columns.items() if each["type"] == "identifier"]
     if names:
-        yield f"Identifiers, not features: {_listed(names)}."
+        yield f"Identifiers, not features: {listed(names)}."
     yield from _written_oddly(columns, cells, words)
     shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
     if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
-        yield f"Missing in the first rows: {_listed(some)}."
+        yield f"Missing in the first rows: {listed(some)}."
     alone = [name for name in columns if len(words.get(name, ())) == 1 and name not in numbers]
     alone += [name for name, values in numbers.items() if _is_constant(values)]
     if alone:
         yield (
-            f"The same in all of the first rows: {_listed(alone)}. Such a column explains nothing "
+            f"The same in all of the first rows: {listed(alone)}. Such a column explains nothing "
             'and blurs the others: use = "nothing".'
         )
     yield from _followers(columns, cells, numbers, target)
@@ -540,7 +536,7 @@ def _followers(
     for names in alike.values():
         if len(names) > 1 and target not in names:
             yield (
-                f"{_listed(names)} rise and fall together in all of the first rows: if one is the "
+                f"{listed(names)} rise and fall together in all of the first rows: if one is the "
                 "target, the others are no features."
             )
     if target is None:
@@ -559,7 +555,7 @@ def _followers(
         columns[name]["use"] = "nothing"
     if found:
         yield (
-            f"{_listed(found)} may follow from {target}, in all of the first rows: drafted as no "
+            f"{listed(found)} may follow from {target}, in all of the first rows: drafted as no "
             "features."
         )
 
@@ -603,55 +599,13 @@ def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of t
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def column_hints(table: Table, *, by_default: bool) -> list[str]:
-    """Say, by names and declared types, which columns may be used otherwise than is meant.
-
-    That is those nobody asked to leave out, if the features are the usual ones; numbers that are
-    called as identifiers are, unless a schema declares them; and what may say whose a row is.
-    """
-    schema = table._design.schema
-    declared = {} if schema is None else schema.columns
-    made = {each for name, column in declared.items() for each in column.features(name)}
-    known = {*table._design.source_names, *declared, *made}
-    unused = [column for column in table._source.columns if column.name not in {"", *known}]
-    numbers = [
-        feature.name
-        for feature in table._design.features
-        if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
-    ]
-    units = [name for name, column in declared.items() if column.type == "identifier"]
-    units += [column.name for column in unused if is_identifier(column.name)]
-    text = getattr(table._source.original, "kind", None) == CsvFile.kind
-    hints = []
-    if unused and by_default:
-        shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
-        hints.append(f"Not used: {_listed(shown)}.")
-    alone = table.unit.column is None
-    if numbers:
-        leave_out = usage_hint("exclude", numbers[:_MOST_NAMES], "features=[...]")
-        together = (
-            ", and protect all rows of each together if one says whose they are "
-            f"({usage_hint('unit', numbers[0])})"
-        )
-        hints.append(
-            f"Used as numbers: {_listed(numbers)}. By their names these may be identifiers: if so, "
-            f"leave them out ({leave_out}){together if alone else ''}."
-        )
-    if units and alone:
-        hints.append(
-            f"Every row is protected by itself. If one of {_listed(units)} says whose row it is, "
-            "and somebody may have several, protect all of them together "
-            f"({usage_hint('unit', 'NAME')})."
-        )
-    return hints
-
-
 def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _IDENTIFIERS
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names in one line, the first few if they are many."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

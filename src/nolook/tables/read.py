@@ -1,16 +1,16 @@
-"""From whatever holds a table to a `Table`, or to scores beside classes."""
+"""From whatever holds a table to a `Table`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
@@ -30,7 +30,6 @@ from nolook.tables.design import (
 )
 from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.outcome import two_classes
 from nolook.tables.schema import (
     Categories,
@@ -51,11 +50,9 @@ from nolook.tables.source import (
     plain,
 )
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Table, Weights
+from nolook.tables.table import Table
 
 __all__ = [
-    "ByClass",
-    "OnlyScores",
     "column_names",
     "open_declared",
     "open_typed",
@@ -189,7 +186,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     outcome = (aim, positive, negative)
     opened = open_declared(source, declared, texts, outcome, levels, protected, engine)
     opened = opened.filtered(conditions, declared)
+    # A category without levels is no feature, until it is given some.
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
+    unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
     found = declared.features(asked, levels)
@@ -350,46 +349,10 @@ def _features(X: object) -> MemorySource:
 
 #: A target, and its positive and negative words.
 _Outcome: TypeAlias = tuple[str | None, str | None, str | None]
-MarkedScores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 
 #: The room of tables of Spark, which is above this one and loaded if one is there.
 _SPARK = "nolook.spark.frames"
 _CATEGORY = ColumnSchema("category")
-
-
-@frozen
-class ByClass:
-    """The scores of a table that :func:`with_class` made, their classes, and what each weighs."""
-
-    table: Table
-
-    def fold(self, statistic: S) -> S:
-        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
-        self.table.fold(Mapped(statistic, _beside_classes))
-        return statistic
-
-
-@frozen
-class OnlyScores:
-    """The scores of such rows, and what each weighs."""
-
-    scored: Rows
-
-    def fold(self, statistic: S) -> S:
-        """Feed a statistic scores and what each weighs."""
-        self.scored.fold(Mapped(statistic, _without_classes))
-        return statistic
-
-
-def _beside_classes(numbers: NDArray[np.float64], weights: Weights) -> Iterator[MarkedScores]:
-    scores, targets = numbers
-    yield scores, targets == 1.0, weights
-
-
-def _without_classes(
-    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-    yield scores, weights
 
 
 def read_scores(  # noqa: PLR0913 -- as read_table
