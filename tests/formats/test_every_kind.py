@@ -106,7 +106,7 @@ NULL = frozenset({
     *("limit", "target_range", "row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
     *("clipped_share", "bound_X", "bound_y", "k", "smoothing", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "errors"),
-    *("deviance_explained", "deviance_explained_interval"),
+    *("deviance_explained", "deviance_explained_interval", "n_left_out", "n_undeclared"),
 })  # fmt: skip
 # Numbers or texts; whether they can be is for the release's class to say.
 EITHER = frozenset({"k", "sample", "pos_label", "classes"})

@@ -169,7 +169,7 @@ class Release:
         return table
 
     def positive_word(self, target: str, given: str | None) -> str:
-        """Return what a report calls the positive class of a target."""
+        """Return the name of a target's positive class in a report."""
         own = self.declared.columns.get(target)
         return given or (own.true[0] if own and own.type == "boolean" else "1")
 

@@ -56,7 +56,7 @@ def schema(
             "--target",
             "-t",
             metavar="NAME",
-            help="The column to explain: columns that seem to follow from it are no features.",
+            help="The column to explain: columns that seem to follow from it are not features.",
         ),
     ] = None,
     check: Annotated[

@@ -67,7 +67,7 @@ class ScoredEstimator(PrivateFinding):
         Parameters
         ----------
         scores : array of shape (n_samples,), series, or Table of one feature and a target
-            Infinite scores count as the largest double. Of an array, a row without a score is left
+            Infinite scores count as the largest double. A row of an array without a score is left
             out, or counts as 0 where the number of rows is public; a Table's `missing` decides.
         target : array or series of shape (n_samples,)
             Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is

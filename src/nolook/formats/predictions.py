@@ -17,7 +17,6 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import predicted
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
-from nolook.tables.schema import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +60,6 @@ def write_predictions(
     fields = table.fields_beside(kept)
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
-    others = np.array([name.endswith(f"={OTHERS}") for name in table.column_names], dtype=np.bool_)
     empty = other = 0
     _check_types(fields, writer, path.suffix)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
@@ -70,7 +68,9 @@ def write_predictions(
         for numbers, complete, cells in table.batches_in_place(kept):
             found = predicted(model, numbers)
             empty += int(np.count_nonzero(~complete))
-            other += int(np.count_nonzero((numbers[others] == 1.0).any(axis=0) & complete))
+            other += int(
+                np.count_nonzero((numbers[list(table.others)] == 1.0).any(axis=0) & complete)
+            )
             columns = [*cells, pa.array(found, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
     return empty, other

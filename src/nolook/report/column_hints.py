@@ -1,4 +1,4 @@
-"""What is said of a table's columns before a release, by names and declared types alone."""
+"""Hints at a table's columns before a release, by names and declared types alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["column_hints"]
 def column_hints(table: Table, *, by_default: bool) -> list[str]:
     """Say, by names and declared types, which columns may be used otherwise than is meant.
 
-    That is those nobody asked to leave out, if the features are the usual ones; numbers that are
+    Those that no parameter leaves out, if the features are the usual ones; numbers that are
     called as identifiers are, unless a schema declares them; and what may say whose a row is.
     """
     schema = table._design.schema
@@ -47,7 +47,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     if units and alone:
         hints.append(
             f"Every row is protected by itself. If one of {listed(units)} says whose row it is, "
-            "and somebody may have several, protect all of them together "
+            "and one person may have several, protect all of them together "
             f"({usage_hint('unit', 'NAME')})."
         )
     return hints

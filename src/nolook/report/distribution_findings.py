@@ -85,6 +85,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
     half = _SHARES.index(0.5)
     middle, middle_error = read.shown(half, with_step=True)
+    known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
     measured = [*map(read.shown, range(len(_SHARES))), _value_and_error(*mean)]
     table = _few_numbers(counted, (rows, error), measured, [*read.steps, mean_step])
     return Findings(
@@ -94,25 +95,15 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         provenance=Provenance.of(ecdf),
         cards=(
             (counted.capitalize(), rows, f"standard error {error}"),
-            (
-                "Median",
-                middle,
-                f"standard error {middle_error}" if read.inside[half] else middle_error,
-            ),
+            ("Median", middle, f"standard error {middle_error}" if known else middle_error),
         ),
         question=(": where the values of ", Name(column), " lie"),
         conclusion=_where(read, counted),
         certainty=(
-            *((f"The standard error of the median is {middle_error}.",) * bool(read.inside[half])),
+            *((f"The standard error of the median is {middle_error}.",) * known),
             noise_only(_ERRORS, unit),
         ),
-        sections=(
-            what_was_found(
-                table,
-                (_STEP, _FREE, noise_only(_ERRORS, unit)),
-                _ecdf_picture(ecdf, column, counted),
-            ),
-        ),
+        sections=(what_was_found(table, (_STEP, _FREE, noise_only(_ERRORS, unit)), picture),),
         cautions=_coarse(read),
         settings=(
             ("Column", column),
@@ -135,7 +126,7 @@ class _Quantiles:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which the noise leaves known: it is at most half of their spread, or of their size."""
+        """Those that the noise leaves known: it is at most half of their spread, or of their size."""
         sizes = np.abs(self.values)
         # The grid of all doubles ends where no value is.
         known: NDArray[np.bool_] = np.isfinite(self.errors) & (sizes < _LARGEST)
@@ -145,7 +136,7 @@ class _Quantiles:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Which are known and between the grid's ends, where values beyond these count, too."""
+        """Those known and between the grid's ends, where values beyond these count, too."""
         inner: NDArray[np.bool_] = (self.values > self.points[0]) & (self.values < self.points[-1])
         return self.known & inner
 
@@ -161,7 +152,7 @@ class _Quantiles:
         return f"at most {number(value + 2 * error, _DIGITS)}", _END
 
     def beyond(self, counted: str) -> Text | None:
-        """Say which share lies beyond an end of the grid, if one of the quantiles does."""
+        """Name the share beyond an end of the grid, if one of the quantiles does."""
         known = self.known & ~self.inside
         shares = np.where(self.values == self.points[-1], 1.0 - self.shares, self.shares)
         if not known.any():

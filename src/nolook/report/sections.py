@@ -152,7 +152,7 @@ def rows_used(found: Findings) -> str | None:
 
 
 def rows_lost(found: Findings) -> tuple[str, ...]:
-    """Say how many rows were left out or have values that are not declared, if that is known."""
+    """Say the number of rows that were left out or have values that are not declared, if that is known."""
     if found.lost is None:
         return ()
     noun, lost = found.provenance.guarantee.unit.counted, found.lost
@@ -169,7 +169,7 @@ def rows_lost(found: Findings) -> tuple[str, ...]:
 
 
 def _much_lost(found: Findings) -> tuple[str, ...]:
-    """Say which columns can have cost more than about a fifth of the rows."""
+    """Name the columns that can have cost more than about a fifth of the rows."""
     if found.lost is None or found.rows is None:
         return ()
     left_out, names = found.lost.left_out, found.lost.columns

@@ -1,4 +1,4 @@
-"""Scores beside classes, as statistics of both, or of the scores alone, take them."""
+"""Scores with classes, as statistics of both, or of the scores alone, take them."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def conversion(
     if words not in possible:
         raise TableError(
             f"{column.name!r} is declared to be of type {wanted}, but the table has {words} there; "
-            "expected another type (or turn the column into text)"
+            "declare another type (or turn the column into text)"
         )
     _check_words(column, declared)
     if part is not None:

@@ -18,7 +18,8 @@ from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.schema import OTHERS, Levels, Schema
+from nolook.tables.levels import OTHERS, Levels
+from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
 from nolook.tables.words import by_word, is_number
@@ -30,6 +31,7 @@ __all__ = [
     "Design",
     "Feature",
     "Missing",
+    "Subject",
     "delimiter_hint",
     "plan",
     "unknown_column",
@@ -50,7 +52,7 @@ _LARGEST = np.finfo(np.float64).max
 
 
 def usual_missing(relation: str | None) -> Missing:
-    """Return what a missing value of an array becomes: 0 where the number of rows is public."""
+    """Return the policy for arrays: "zero" where the number of rows is public."""
     return "zero" if relation == "replace" else DEFAULT_MISSING
 
 
@@ -154,6 +156,20 @@ class Design:
         all_are = self.missing == "drop-row"
         needed = [all_are or f.levels is not None for f in self.features for _ in f.names]
         return np.array(needed + [self.needs_target] * (self.target is not None))
+
+
+@frozen
+class Subject:
+    """What a release is about, in words.
+
+    A file's name is without folders, that of a database's table without its address. `schema` is a
+    digest of what was declared. What there is not is None.
+    """
+
+    table: str | None
+    where: str | None
+    columns: str
+    schema: str | None
 
 
 def plan(

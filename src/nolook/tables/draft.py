@@ -222,7 +222,7 @@ def first_rows(place: Place) -> tuple[dict[str, Any], list[str], list[Any]]:
 
 
 def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]]:
-    """Return what precedes the header of a sheet, the header and the columns of texts below."""
+    """Return the rows to skip in a sheet, its header and the columns of texts below."""
     rows = list(islice(sheet.cells(), MOST_ROWS + _MOST_TITLES))
     skip = _titles(rows)
     names = [(cell or "").strip() for cell in rows[skip]]
@@ -233,7 +233,7 @@ def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]
 
 
 def _titles(rows: Sequence[Sequence[str | None]]) -> int:
-    """Return how many rows above the header are titles: of few cells, the first one filled."""
+    """Return the number of titles above the header: rows of few cells, the first one filled."""
     usual = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     for skip, row in enumerate(rows[:_MOST_TITLES]):
         filled = sum(1 for cell in row if cell and cell.strip())
@@ -370,7 +370,7 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
 
 
 def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
-    """Return what a column's cells are as numbers, NaN where they are none."""
+    """Return a column's cells as numbers, NaN where they are not."""
     column = Column("", cells.type, "")
     declared = ColumnSchema(
         **{name: value for name, value in settings.items() if value is not None}
@@ -390,7 +390,7 @@ def _codes(values: Vector) -> list[str]:
 
 
 def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """Yield what a column may be, the likelier and the plainer first."""
+    """Yield settings that a column may have, the likelier and the plainer first."""
 
     def found(sign: str) -> bool:
         return bool(pc.any(pc.match_substring_regex(raw, pattern=sign)).as_py())
@@ -453,7 +453,7 @@ def _look(
     numbers: Mapping[str, Vector],
     target: str | None,
 ) -> Iterator[str]:
-    """Yield what the first rows show that their holder should know; draft what follows from it."""
+    """Yield sentences about the first rows, for their holder; draft what follows from them."""
     if target is not None and target not in columns:
         raise ParameterError(f"the target is {target!r}, but the table has no such column")
     for name, values in numbers.items():
@@ -537,7 +537,7 @@ def _followers(
         if len(names) > 1 and target not in names:
             yield (
                 f"{listed(names)} rise and fall together in all of the first rows: if one is the "
-                "target, the others are no features."
+                "target, the others are not features."
             )
     if target is None:
         return

@@ -265,7 +265,7 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
 
 
 def _class(place: Place) -> Any:  # noqa: ANN401
-    """Return what reads a file, which the end of its name tells; None if nothing does."""
+    """Return the class that reads a file, by the end of its name; None if there is none."""
     kinds = _ENDINGS.items()
     return next((kind for end, kind in kinds if place.label.lower().endswith(end)), None)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeAlias
 
 from attrs import evolve
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
-from nolook.tables.schema import OTHERS, ColumnSchema
+from nolook.tables.levels import OTHERS
+from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import fits, same
 
@@ -35,28 +37,23 @@ def two_classes(
             f"{parameter_name('positive')} is given, but {column.name!r} is of type {kind}; "
             "expected a target of text, numbers or booleans"
         )
-    classes: list[_Class] = []
+    classes: list[_Class] = [(level,) for level in own.levels if level is not None]
     if own.type == "boolean":
         classes = [own.true, own.false]
-    elif own.type == "category":
-        classes = [(level,) for level in own.levels if level is not None]
-    yes = _class("positive", positive, classes, kind, column.name)
-    if negative is not None:
-        no = (
-            None if negative == OTHERS else _class("negative", negative, classes, kind, column.name)
+    usual = ColumnSchema("boolean")
+    if negative is None and not classes and _is_one_of(positive, usual):
+        classes = [usual.true, usual.false]
+    find = partial(_class, classes=classes, kind=kind, column=column.name)
+    yes = find("positive", positive)
+    if negative is None and len(classes) != 2:
+        raise ParameterError(
+            f"{parameter_name('negative')} is not given, but {column.name!r} may have several "
+            f"values other than {positive!r}; expected the one that counts as 0 (for example "
+            f"{usage_hint('negative', 'no')}, or {OTHERS!r} for all of them)"
         )
-    else:
-        usual = ColumnSchema("boolean")
-        if not classes and _within(yes, (*usual.true, *(usual.false or ()))):
-            classes = [usual.true, usual.false]
-            yes = _class("positive", positive, classes, kind, column.name)
-        if len(classes) != 2:
-            raise ParameterError(
-                f"{parameter_name('negative')} is not given, but {column.name!r} may have several "
-                f"values beside {positive!r}; expected the one that counts as 0 (for example "
-                f"{usage_hint('negative', 'no')}, or {OTHERS!r} for all of them)"
-            )
-        no = classes[classes[0] == yes]
+    no = None
+    if negative != OTHERS:
+        no = classes[classes[0] == yes] if negative is None else find("negative", negative)
     if no is not None and _within(yes, no):
         raise ParameterError(
             f"{parameter_name('positive')} and {parameter_name('negative')} are one value of "
@@ -83,10 +80,15 @@ def _class(
         raise ParameterError(
             f"{parameter_name(name)} is {word!r}, but {column!r} "
             f"{f'has the declared values {wanted}' if classes else f'is of type {kind}'}; expected "
-            "one that its cells can have"
+            "a value that its cells can have"
         )
     return (word.strip(),)
 
 
 def _within(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
     return any(same(word, other) for word in words for other in others)
+
+
+def _is_one_of(word: object, declared: ColumnSchema) -> bool:
+    """Tell whether a word is one of a boolean column's."""
+    return isinstance(word, str) and _within((word,), (*declared.true, *(declared.false or ())))

@@ -30,15 +30,9 @@ from nolook.tables.design import (
 )
 from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
+from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.outcome import two_classes
-from nolook.tables.schema import (
-    Categories,
-    ColumnSchema,
-    Levels,
-    Schema,
-    as_schema,
-    check_categories,
-)
+from nolook.tables.schema import ColumnSchema, Schema, as_schema
 from nolook.tables.source import (
     MemorySource,
     Source,

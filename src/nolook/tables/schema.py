@@ -12,25 +12,22 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Self, TypeVar
 
-import numpy as np
 from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 
 from nolook._language import parameter_name
-from nolook._language import usage_hint as written
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
-from nolook.tables.source import as_text
+from nolook.tables.levels import OTHERS, Levels, column_levels, is_list, recipe_levels
 
 __all__ = ["Schema"]
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MOST_BYTES = 1 << 22
 
 #: The types of columns, and the settings that only some of them have.
@@ -66,65 +63,7 @@ _ENCODINGS = {
     *(f"cp{i}" for i in (437, 850, 852, 866, *range(1250, 1259))),
 }
 
-Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
-#: Declared levels as text, the first the one compared with; None stands for all other values.
-Levels: TypeAlias = tuple[str | None, ...]
-#: What names the number of all values that are not declared, here and on the command line.
-OTHERS = "..."
-
 _Made = TypeVar("_Made")
-
-
-def check_categories(categories: object) -> dict[str, Levels]:
-    """Return declared categories with every level as text: 3 as "3", True as "true"."""
-    if categories is None:
-        return {}
-    if not isinstance(categories, Mapping):
-        expected = "a mapping from columns to levels"
-        raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
-    names = check_names(list(categories), "categories") if categories else ()
-    return {
-        name: _levels(
-            categories[name], f"categories of {name!r}", written("categories", {name: ["A", "B"]})
-        )
-        for name in names
-    }
-
-
-def recipe_levels(levels: Levels) -> list[str | None]:
-    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
-    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
-
-
-def _levels(levels: object, name: str, example: str) -> Levels:
-    """Return levels as text, the first the one compared with; a single one with all others."""
-    listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    if not _is_list(listed) or any(each is not None and _level(each) is None for each in listed):
-        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
-    texts = [None if level is None else _level(level) for level in listed]
-    others = texts.count(None)
-    check_names([text for text in texts if text is not None], name, example)
-    if others > 1:
-        raise ParameterError(
-            f"{name} has None {others} times (keep one, for all values that are not declared)"
-        )
-    return tuple(texts) if len(texts) > 1 else (None, *texts)
-
-
-def _level(level: object) -> str | None:
-    """Return a level as text, None if no cell could have it."""
-    text = as_text(level)
-    # A lone surrogate is in no text that can be stored in a file.
-    return None if text is not None and _SURROGATE.search(text) else text
-
-
-def _column_levels(levels: object, name: str) -> Levels:
-    """Return levels where "..." stands for all that are not declared; there may be none."""
-    if _is_list(levels):
-        levels = [None if level == OTHERS else level for level in levels]
-        if not levels:
-            return ()
-    return _levels(levels, name, f'{name} = ["A", "B"]')
 
 
 def _encoding(encoding: object, name: str) -> str:
@@ -136,12 +75,8 @@ def _encoding(encoding: object, name: str) -> str:
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
 def _words(words: object, name: str) -> tuple[str, ...]:
-    if _is_list(words) and all(isinstance(word, str) for word in words):
+    if is_list(words) and all(isinstance(word, str) for word in words):
         return tuple(dict.fromkeys(word.strip() for word in words))
     raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
 
@@ -175,7 +110,7 @@ def _day(day: object, name: str) -> str:
 
 
 def _years(years: object, name: str) -> tuple[int, ...]:
-    if _is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
+    if is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
         return tuple(dict.fromkeys(years))
     raise refusal(name, years, "a list of years", "for example [2020, 2021]")
 
@@ -261,7 +196,7 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
-    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
+    levels: tuple[str | None, ...] = _setting("levels", column_levels, ())
     use: str = _setting(
         "use",
         ("feature", "target", "unit", "nothing"),
@@ -300,8 +235,8 @@ class ColumnSchema:
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
             ),
-            'only one of true and false is given; expected both (false = ["..."] for all other '
-            "words)": (self.true == _TRUE) != (self.false == _FALSE),
+            'only one of true and false is given, but one alone is not enough (false = ["..."] '
+            "for all other words)": (self.true == _TRUE) != (self.false == _FALSE),
             "indicator is true for a column that gives no number as a feature (leave it out)": (
                 self.indicator and not (use == "feature" and numbers)
             ),

@@ -11,13 +11,13 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 from numpy.typing import NDArray
 
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.design import Columns, Design
+from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
     Block,
     BlockCache,
@@ -34,32 +34,17 @@ from nolook.tables.folding import (
     row_keys,
     rows_at_once,
 )
-from nolook.tables.schema import OTHERS, recipe_levels
+from nolook.tables.levels import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = [
     "Numbers",
-    "Subject",
     "Table",
     "Weights",
     "folds_of",
 ]
-
-
-@frozen
-class Subject:
-    """What a release is about, in words.
-
-    A file's name is without folders, that of a database's table without its address. `schema` is a
-    digest of what was declared. What there is not is None.
-    """
-
-    table: str | None
-    where: str | None
-    columns: str
-    schema: str | None
 
 
 #: Turns numbers of shape (columns, rows) into those of a view.
@@ -316,7 +301,7 @@ class Table:
     def left_out(self) -> int:
         """Return how many rows were left out, or units with all their rows; confidential.
 
-        It is known once a pass has ended. A row without an identifier is no unit's. In the folds
+        It is known once a pass has ended. A row without an identifier belongs to no unit. In the folds
         of a table there are none.
         """
         if self._is_fold:

@@ -1,4 +1,4 @@
-"""Which declared word a cell is: one rule for classes, levels, missing values and conditions.
+"""The declared word that a cell is: one rule for classes, levels, missing values and conditions.
 
 Words are compared by the column's type: numbers and booleans by value, texts without the white
 space around them. A text that is none of the words stands for the one word that differs from it in
