@@ -87,8 +87,8 @@ def test_the_slope_of_classes_far_apart_is_held_or_not_known(rows, slope, known)
         low, high = nolook.LogisticRegression(random_state=seed).fit(X, y).coef_interval_[2]
         given += not np.isnan(low)
         wrong += slope < low or high < slope
-    # Of 60 other seeds 53 are known (the first), so that 7 of 12 are not in 0.2 % of all runs; of 420
-    # 25 are wrong (the second), as 95 % intervals may be: 5 of 12 are in 0.06 %.
+    # Of the first, 53 of 60 are known with other seeds: fewer than 7 of 12 in 0.2 % of all runs. Of
+    # the second, 25 of 420 are wrong, as 95 % intervals may be: 5 of 12 or more in 0.06 %.
     assert (given >= 7) is known
     assert wrong <= 4
 

@@ -126,7 +126,7 @@ class _Quantiles:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Those that the noise leaves known: it is at most half of their spread, or of their size."""
+        """Those with noise of at most half of their spread, or of their size."""
         sizes = np.abs(self.values)
         # The grid of all doubles ends where no value is.
         known: NDArray[np.bool_] = np.isfinite(self.errors) & (sizes < _LARGEST)

@@ -98,7 +98,7 @@ class Lost:
 
     @classmethod
     def of(cls, estimator: PrivateEstimator, *needed: str) -> Self | None:
-        """Return the numbers of rows, if they were counted; `needed` are columns that every row must have."""
+        """Return the rows lost, if counted; `needed` are columns that every row must have."""
         left_out, undeclared = estimator.n_left_out_, estimator.n_undeclared_
         if left_out is None or estimator.n_rows_error_ is None:
             return None

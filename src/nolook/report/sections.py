@@ -152,7 +152,7 @@ def rows_used(found: Findings) -> str | None:
 
 
 def rows_lost(found: Findings) -> tuple[str, ...]:
-    """Say the number of rows that were left out or have values that are not declared, if that is known."""
+    """Say the number of rows left out, or with values that are not declared, if known."""
     if found.lost is None:
         return ()
     noun, lost = found.provenance.guarantee.unit.counted, found.lost

@@ -24,10 +24,11 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._validation import check_path
-from nolook.errors import ParameterError, TableError
+from nolook.errors import TableError
 from nolook.tables.conversion import conversion
 from nolook.tables.csv import Rows, uncompressed
 from nolook.tables.files import Place, in_storage
+from nolook.tables.first_rows import DATES, TIMES, is_nothing, listed, look, share, texts
 from nolook.tables.folders import Folder, Listing, is_text, located
 from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
@@ -35,7 +36,7 @@ from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, F
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
 from nolook.tables.words import plain_numbers, trimmed
 
-__all__ = ["Draft", "draft_schema", "is_identifier", "listed"]
+__all__ = ["Draft", "draft_schema", "is_identifier"]
 
 Vector = NDArray[np.float64]
 
@@ -59,31 +60,12 @@ _PAIRS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"),
     ("sí", "no"), ("sì", "no"), ("on", "off"),
 )  # fmt: skip
-_DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
-_TIMES = (
-    *(f"%Y-%m-%d{between}%H:%M:%S{zone}" for between in " T" for zone in ("", "Z", "%z")),
-    *(f"{day} %H:%M{seconds}" for day in _DATES for seconds in ("", ":%S")),
-)
-# Words for a missing value, with or without capitals.
-_NOTHING = (
-    "", "-", "--", "?", ".", "NA", "N/A", "n.a.", "#N/A", "<NA>", "NaN", "null", "none", "missing",
-    "unknown", "not known", "not available", "k. A.", "k.A.", "keine Angabe", "keine Angaben",
-    "unbekannt", "nicht bekannt", "fehlend", "fehlt", "inconnu", "inconnue", "manquant",
-    "non disponible", "non renseigné", "sconosciuto", "mancante", "non disponibile", "n.d.",
-    "desconocido", "sin datos", "no disponible", "desconhecido", "sem dados", "onbekend",
-    "ontbreekt", "okänd", "saknas", "ukjent", "ukendt", "nieznany", "brak", "brak danych",
-)  # fmt: skip
-_MISSING = pa.array(
-    {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
-    pa.large_string(),
-)
 # Numbers that often stand for a missing value.
 _CODES = np.array([-9, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
                          for n in (2, 3, 4))])  # fmt: skip
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
-_MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_NAMES = 50, 200, 100, 8
-_MOST_TITLES, _LEAST_ROWS, _MOST_CLASSES = 20, 20, 10
+_MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIERS = (
@@ -229,7 +211,7 @@ def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]
     while names and not names[-1]:
         names.pop()
     columns = list(zip(*rows[skip + 1 :], strict=True)) or [()] * len(names)
-    return {"skip": skip or None}, names, [_texts(cells) for cells in columns[: len(names)]]
+    return {"skip": skip or None}, names, [texts(cells) for cells in columns[: len(names)]]
 
 
 def _titles(rows: Sequence[Sequence[str | None]]) -> int:
@@ -250,7 +232,7 @@ def _titles(rows: Sequence[Sequence[str | None]]) -> int:
 def _are_names(row: Sequence[str]) -> bool:
     """Tell whether texts may name columns: the first and the last may be empty."""
     named = [name for name in row if name]
-    numbers = plain_numbers(_texts(named)).is_valid().true_count
+    numbers = plain_numbers(texts(named)).is_valid().true_count
     return all(row[1:-1]) and len({*named}) == len(named) and not numbers
 
 
@@ -317,39 +299,24 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
     return {"type": found if found in SETTINGS else "text"}
 
 
-def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
-    """Return the share of cells that are what is declared, of those that say anything."""
-    present = cells.filter(pc.invert(_is_nothing(cells))).drop_null()
-    found = conversion(Column("", pa.string(), ""), ColumnSchema(**settings))[1](present)
-    return (len(found) - found.null_count) / len(present) if len(present) else 0.0
-
-
-def _texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
-    return pa.array(words, pa.large_string())
-
-
-def _is_nothing(cells: Any) -> Any:  # noqa: ANN401
-    return pc.is_in(cells, value_set=_MISSING)
-
-
 def _numbers_in(columns: Sequence[Any], form: Mapping[str, str | None]) -> float:
     """Return the sum of the shares of cells that are numbers so written."""
     settings = {"type": "number", "currency": _CURRENCIES, **form}
-    return sum(_share(cells, settings) for cells in columns)
+    return sum(share(cells, settings) for cells in columns)
 
 
 def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
     """Return the settings of a column of texts: what fits most cells, the likelier of several."""
     words = pc.unique(cells).drop_null()
-    words = words.filter(pc.invert(_is_nothing(words)))
+    words = words.filter(pc.invert(is_nothing(words)))
     if not len(words):
         return {"type": "text"}
     best: dict[str, Any] = {}
     most = 0.0
     for settings in _candidates(words, form):
-        if (share := _share(cells, settings)) > most:
-            best, most = settings, share
-        if share == 1.0:
+        if (found := share(cells, settings)) > most:
+            best, most = settings, found
+        if found == 1.0:
             break
     if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
         best |= {"missing": _repeated_nothing(cells)}
@@ -365,7 +332,7 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
 
 def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     """Return the public words for a missing value, but for an empty cell, that occur repeatedly."""
-    found = pc.value_counts(cells.filter(_is_nothing(cells))).to_pylist()
+    found = pc.value_counts(cells.filter(is_nothing(cells))).to_pylist()
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
 
@@ -403,8 +370,8 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
             plain = {"type": "number", **each}
             yield from (plain | one for one in more if not one or any(one.values()))
     yield from ({"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS)
-    yield from ({"type": "date", "pattern": pattern} for pattern in _DATES)
-    yield from ({"type": "datetime", "pattern": pattern} for pattern in _TIMES)
+    yield from ({"type": "date", "pattern": pattern} for pattern in DATES)
+    yield from ({"type": "datetime", "pattern": pattern} for pattern in TIMES)
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
@@ -432,7 +399,7 @@ def _draft(
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }
-    found = [*found, *_look(columns, cells, words, numbers, target)]
+    found = [*found, *look(columns, cells, words, numbers, target)]
     lines = [_HEAD]
     if file:
         lines += ["[file]", *_lines(file), "# the words of all columns: missing = []", ""]
@@ -444,150 +411,6 @@ def _draft(
     shown = {name: words[name] for name in few if name in words}
     shown = {name: each if len(each) <= _MOST_LEVELS else [] for name, each in shown.items()}
     return Draft("\n".join(lines), shown, found)
-
-
-def _look(
-    columns: dict[str, dict[str, Any]],
-    cells: Mapping[str, Any],
-    words: Mapping[str, list[str]],
-    numbers: Mapping[str, Vector],
-    target: str | None,
-) -> Iterator[str]:
-    """Yield sentences about the first rows, for their holder; draft what follows from them."""
-    if target is not None and target not in columns:
-        raise ParameterError(f"the target is {target!r}, but the table has no such column")
-    for name, values in numbers.items():
-        if columns[name]["type"] != "boolean" and _counts(values):
-            columns[name] = {"type": "identifier" if words.get(name) else "integer"}
-            columns[name] |= {"use": "nothing"} if columns[name]["type"] == "integer" else {}
-            yield f"{name} numbers the rows: it is not a feature."
-    names = [name for name, each in columns.items() if each["type"] == "identifier"]
-    if names:
-        yield f"Identifiers, not features: {listed(names)}."
-    yield from _written_oddly(columns, cells, words)
-    shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
-    if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
-        yield f"Missing in the first rows: {listed(some)}."
-    alone = [name for name in columns if len(words.get(name, ())) == 1 and name not in numbers]
-    alone += [name for name, values in numbers.items() if _is_constant(values)]
-    if alone:
-        yield (
-            f"The same in all of the first rows: {listed(alone)}. Such a column explains nothing "
-            'and blurs the others: use = "nothing".'
-        )
-    yield from _followers(columns, cells, numbers, target)
-
-
-def _written_oddly(
-    columns: Mapping[str, Mapping[str, Any]],
-    cells: Mapping[str, Any],
-    words: Mapping[str, list[str]],
-) -> Iterator[str]:
-    """Name columns with codes, with dates of two readings or with two spellings of a word."""
-    for name, settings in columns.items():
-        if codes := [word for word in settings.get("missing", ()) if word.lstrip("-").isdigit()]:
-            yield f"{name}: {', '.join(codes)} may stand for a missing value (drafted so)."
-        other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
-        if other in (*_DATES, *_TIMES) and _share(cells[name], {**settings, "pattern": other}) == 1:
-            yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
-        texts = words.get(name, [])
-        if len({" ".join(word.casefold().split()) for word in texts}) < len(texts):
-            yield f"{name}: some texts differ in capitals or blanks only (--levels shows them)."
-
-
-def _counts(values: Vector) -> bool:
-    """Tell whether numbers count the rows."""
-    start = values[0] if len(values) >= _LEAST_ROWS else np.nan
-    return start in {0.0, 1.0} and bool((values == start + np.arange(len(values))).all())
-
-
-def _is_constant(values: Vector) -> bool:
-    known = values[np.isfinite(values)]
-    return len(known) >= _LEAST_ROWS and bool((known == known[0]).all())
-
-
-def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
-    """Return the share of cells that say nothing."""
-    if not len(cells):
-        return 0.0
-    if numbers is not None:
-        return float(np.isnan(numbers).mean())
-    nothing = cells.null_count
-    if in_words(cells.type) == "text" and not pt.is_dictionary(cells.type):
-        # Other words may be levels.
-        nothing += pc.sum(pc.is_in(trimmed(cells.drop_null()), _texts(["", "NA"]))).as_py() or 0
-    return float(nothing / len(cells))
-
-
-def _followers(
-    columns: dict[str, dict[str, Any]],
-    cells: Mapping[str, Any],
-    numbers: Mapping[str, Vector],
-    target: str | None,
-) -> Iterator[str]:
-    """Name columns of the same order as others, and those that follow from the target."""
-    alike: dict[bytes, list[str]] = {}
-    for name, values in numbers.items():
-        ranks = np.unique(values, return_inverse=True)[1]
-        if ranks.max(initial=0) >= _MOST_CLASSES:
-            ranks = np.where(np.isnan(values), -1, ranks)
-            back = np.where(ranks < 0, -1, ranks.max() - ranks)
-            alike.setdefault(min(ranks.tobytes(), back.tobytes()), []).append(name)
-    for names in alike.values():
-        if len(names) > 1 and target not in names:
-            yield (
-                f"{listed(names)} rise and fall together in all of the first rows: if one is the "
-                "target, the others are not features."
-            )
-    if target is None:
-        return
-    same = next((names for names in alike.values() if target in names), [])
-    codes = {name: _as_codes(each) for name, each in cells.items() if name in columns}
-    found = [
-        name
-        for name in codes
-        if name != target
-        and columns[name].get("use") != "nothing"
-        and (name in same or _follows(codes[name], codes[target], numbers, (name, target)))
-    ]
-    columns[target] |= {} if columns[target]["type"] == "category" else {"use": "target"}
-    for name in found:
-        columns[name]["use"] = "nothing"
-    if found:
-        yield (
-            f"{listed(found)} may follow from {target}, in all of the first rows: drafted as no "
-            "features."
-        )
-
-
-def _as_codes(cells: Any) -> NDArray[np.intp]:  # noqa: ANN401
-    """Return a number for each different cell, the last for a missing one."""
-    if pt.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    codes: NDArray[np.intp] = pc.rank(cells, tiebreaker="dense").to_numpy()
-    return codes
-
-
-def _follows(
-    other: NDArray[np.intp],
-    target: NDArray[np.intp],
-    numbers: Mapping[str, Vector],
-    names: tuple[str, str],
-) -> bool:
-    """Tell whether a column and the target, of few values, leave no doubt about each other."""
-    if len(other) < _LEAST_ROWS or len(target) != len(other):
-        return False
-    few = [len({*codes.tolist()}) for codes in (other, target)]
-    pairs = len({*zip(other.tolist(), target.tolist(), strict=True)})
-    if 1 < few[1] <= _MOST_CLASSES and 1 < few[0] <= len(other) // 4 and pairs == few[0]:
-        return True
-    for one, two, values in ((target, names[0], few[1]), (other, names[1], few[0])):
-        if values == 2 and two in numbers:
-            known = np.isfinite(numbers[two])
-            high, low = (numbers[two][known & (one == end)] for end in (one.max(), one.min()))
-            if min(len(high), len(low)) > 1 and (high.min() > low.max() or high.max() < low.min()):
-                return True
-    return False
 
 
 def _lines(settings: Mapping[str, Any]) -> list[str]:
@@ -603,9 +426,3 @@ def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _IDENTIFIERS
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in one line, the first few if they are many."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -301,8 +301,8 @@ class Table:
     def left_out(self) -> int:
         """Return how many rows were left out, or units with all their rows; confidential.
 
-        It is known once a pass has ended. A row without an identifier belongs to no unit. In the folds
-        of a table there are none.
+        It is known once a pass has ended. A row without an identifier belongs to no unit. There
+        are none in the folds of a table.
         """
         if self._is_fold:
             return 0
