@@ -129,8 +129,8 @@ def test_predictions_of_values_nobody_declared_are_counted(tmp_path, data, cli):
     grp = ["north", "North ", "east", "west", None]
     new = stored(tmp_path / "new.csv", {"x": [50.0] * 5, "grp": grp})
     done = cli("predict", tmp_path / "a.json", new, "-o", tmp_path / "p.parquet")
-    assert "2 rows have a value that is not declared" in done.out
-    assert "1 rows lack a value" in done.out
+    assert "is not declared, predicted as such: 2." in done.out
+    assert "lack a value the model needs, left empty: 1." in done.out
     found = pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist()
     assert found[0] == found[1] == pytest.approx(28.0, abs=1.0)
     assert found[2] == found[3] == pytest.approx(19.0, abs=1.0)
