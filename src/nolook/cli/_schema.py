@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
-    'the first level, a misspelt one too: correct the table, or give them a level "...".'
+    'the level "...", a misspelt one too, unless undeclared = "missing".'
 )
 
 
