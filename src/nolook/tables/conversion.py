@@ -166,7 +166,8 @@ def conversion(
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
         return made, partial(by_word, convert)
     # Booleans have two values by type, whatever words are declared for texts.
-    own = wanted == words == "boolean" and not any(fits(word, words) for word in declared.true)
+    own = wanted == words == "boolean" and declared.false is not None
+    own = own and not any(fits(word, words) for word in declared.true)
     if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
