@@ -148,17 +148,16 @@ def test_a_number_of_rows_is_not_public_where_rows_may_be_left_out(here, cli, le
     assert names_in(here) == {"r.ledger"}
 
 
-def test_missing_values_are_refused_dropped_or_zero(here, cli):
+def test_missing_values_are_dropped_or_zero(here, cli):
     write_table(here / "odd.parquet", {"age": [np.nan] * 1000 + [50.0] * 1000})
     words = ecdf("--grid", "0:120:1", "--epsilon", "40", "--quiet", table="odd.parquet")
-    refused(cli(*words, "--ledger", "a.ledger"), "missing")
-    assert names_in(here) == {"odd.parquet"}
-    assert spent(here) == (0.0, [])
     found = {}
-    for policy in ("drop-row", "zero"):
-        assert cli(*words, "--missing", policy, "--force") == (0, "", "")
+    for policy in ("drop-row", "zero", None):
+        given = () if policy is None else ("--missing", policy)
+        assert cli(*words, *given, "--force") == (0, "", "")
         found[policy] = nolook.load(here / "odd.age.distribution.json")
     assert abs(found["drop-row"].cdf(0)) < 0.02
+    assert abs(found[None].cdf(0)) < 0.02
     assert abs(found["zero"].cdf(0) - 0.5) < 0.02
 
 
@@ -264,14 +263,12 @@ def test_rows_are_classified_at_thresholds(here, cli):
         ("member", ("--positive", "True")),
         ("real", ()),
         ("real", ("--positive", "1.0")),
-        ("text", ("--positive", "yes")),
+        ("text", ("--positive", "yes", "-n", "no")),
     ],
 )
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_the_target_may_be_anything(here, cli, target, positive, ending):
     if ending == "csv":
-        if target == "member":
-            positive = ("--positive", "true")  # the cell's text, as Arrow writes it
         pa.csv.write_csv(pa.table(columns()), here / "people.csv")
     words = roc("--grid", "0:1:0.01", "--epsilon", "40", *positive, "--quiet", target=target)
     words[1] = f"people.{ending}"
@@ -285,14 +282,17 @@ def test_the_target_may_be_anything(here, cli, target, positive, ending):
 def test_the_other_class_turns_a_curve_round(here, cli):
     for target, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
         words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", target=target)
-        assert cli(*words, "--positive", other) == (0, "", "")
+        more = ("-n", "yes") if target == "text" else ()
+        assert cli(*words, "--positive", other, *more) == (0, "", "")
         data = columns()
         exact = 1 - area(data["score"], data["member"])
         assert abs(nolook.load(here / f"people.score+{target}.roc.json").auc_ - exact) < 0.01
 
 
 def test_options_reach_a_curve(here, cli):
-    words = roc("--relation", "replace", "--smoothing", "none", "--missing", "zero")
+    words = roc("--relation", "replace", "--smoothing", "none")
+    assert "--missing zero" in cli(*words).err  # rows may be left out, and are counted
+    words += ["--missing", "zero"]
     assert cli(*words, "--output", "one.json", "--report", "r.html").status == 0
     assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
     document = read(here / "one.json")
@@ -301,19 +301,24 @@ def test_options_reach_a_curve(here, cli):
     assert document["privacy"]["relation"] == "replace"
 
 
-def test_a_missing_score_follows_the_policy_and_a_missing_target_is_negative(here, cli):
-    score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000
-    label = pa.array(["yes"] * 1000 + [None] * 1000 + ["yes"] * 1000)
-    write_table(here / "odd.parquet", {"score": score, "text": label})
-    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--positive", "yes", target="text")
+def test_a_score_that_is_missing_follows_the_policy_and_a_target_the_relation(here, cli):
+    score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000 + [0.1] * 2000
+    label = ["yes"] * 1000 + ["no"] * 1000 + ["yes"] * 1000 + [None] * 1000 + ["maybe"] * 1000
+    write_table(here / "odd.parquet", {"score": score, "text": pa.array(label)})
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "-p", "yes", "-n", "no", target="text")
     words[1] = "odd.parquet"
-    refused(cli(*words, "--ledger", "a.ledger"), "missing")
-    assert spent(here) == (0.0, [])
-    for policy, positives, exact in (("drop-row", 1000, 1.0), ("zero", 2000, 0.5)):
-        assert cli(*words, "--missing", policy, "--quiet", "--force") == (0, "", "")
+    ways = (
+        (("--missing", "drop-row"), 1000, 1000, 1.0),
+        (("--missing", "zero"), 2000, 1000, 0.5),
+        # All rows count then, so one without a class is no positive.
+        (("--missing", "zero", "--relation", "replace"), 2000, 3000, 0.5),
+    )
+    for more, positives, negatives, exact in ways:
+        done = cli(*words, *more, "--quiet", "--force")
+        assert (done.status, done.err) == (0, ""), done
         curve = nolook.load(here / "odd.score+text.roc.json")
         assert abs(curve.n_positive_ - positives) < 20
-        assert abs(curve.n_negative_ - 1000) < 20
+        assert abs(curve.n_negative_ - negatives) < 20
         assert abs(curve.auc_ - exact) < 0.01
 
 

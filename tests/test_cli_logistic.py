@@ -35,7 +35,7 @@ def method_in(folder):
 @pytest.mark.parametrize(
     ("words", "method"),
     [
-        (("--target", "sick", "--positive", "yes"), "logistic"),
+        (("--target", "sick", "--positive", "yes", "--negative", "no"), "logistic"),
         (("--target", "flag"), "logistic"),
         (("--target", "number", "--positive", "1"), "logistic"),
         (("--target", "number"), "linear"),

@@ -16,7 +16,18 @@ EPSILON = ("--epsilon", "2")
 RELEASES = {
     "fit": ["fit", "--target", "income", "--features", "age,risk", *BUDGET],
     "classes": [
-        *("fit", "--target", "word", "--features", "age,risk", "--positive", "yes", *BUDGET)
+        *(
+            "fit",
+            "--target",
+            "word",
+            "--features",
+            "age,risk",
+            "--positive",
+            "yes",
+            "-n",
+            "no",
+            *BUDGET,
+        )
     ],
     "pipeline": [
         *("fit", "--target", "income", "--features", "age,risk", "--select", "1", *BUDGET)
@@ -29,7 +40,7 @@ RELEASES = {
     ],
     "describe": ["describe", "--features", "age,risk", *EPSILON],
     "roc": [
-        *("roc", "--score", "risk", "--target", "word", "--positive", "yes"),
+        *("roc", "--score", "risk", "--target", "word", "--positive", "yes", "-n", "no"),
         *("--threshold", "0.3", "--threshold", "0.505", *EPSILON),
     ],
     "calibration": ["calibration", "--probability", "risk", "--target", "died", *EPSILON],

@@ -94,19 +94,81 @@ SAME = {
     ),
     "roc": (
         ("roc", "clean.parquet", "--score", "age", "-t", "died", "-p", "true"),
-        ("roc", "people.csv", "--score", "age", "-t", "died", "-p", "ja", *GERMAN),
-        ("roc", "people.csv", "--score", "age", "-t", "died", "-p", "ja", "-s", "people.toml"),
+        (
+            "roc",
+            "people.csv",
+            "--score",
+            "age",
+            "-t",
+            "died",
+            "-p",
+            "ja",
+            "--negative",
+            "nein",
+            *GERMAN,
+        ),
+        (
+            "roc",
+            "people.csv",
+            "--score",
+            "age",
+            "-t",
+            "died",
+            "-p",
+            "ja",
+            "--negative",
+            "nein",
+            "-s",
+            "people.toml",
+        ),
         ("roc", "people.csv", "--score", "age", "-t", "died", "-s", "people.toml"),
     ),
     "calibration": (
         ("calibration", "clean.parquet", "--probability", "age", "-t", "died", "-p", "true"),
-        ("calibration", "people.csv", "--probability", "age", "-t", "died", "-p", "ja", *GERMAN),
+        (
+            "calibration",
+            "people.csv",
+            "--probability",
+            "age",
+            "-t",
+            "died",
+            "-p",
+            "ja",
+            "--negative",
+            "nein",
+            *GERMAN,
+        ),
         ("calibration", "people.csv", "--probability", "age", "-t", "died", "-s", "people.toml"),
     ),
     "a target of words": (
         ("fit", "clean.parquet", "-t", "died", "-f", "age,height", *LINEAR),
-        ("fit", "words.parquet", "-t", "died", "-f", "age,height", "-p", "ja", *LINEAR),
-        ("fit", "people.csv", "-t", "died", "-f", "age,height", "-p", "ja", *LINEAR, *GERMAN),
+        (
+            "fit",
+            "words.parquet",
+            "-t",
+            "died",
+            "-f",
+            "age,height",
+            "-p",
+            "ja",
+            "--negative",
+            "nein",
+            *LINEAR,
+        ),
+        (
+            "fit",
+            "people.csv",
+            "-t",
+            "died",
+            "-f",
+            "age,height",
+            "-p",
+            "ja",
+            "--negative",
+            "nein",
+            *LINEAR,
+            *GERMAN,
+        ),
     ),
 }
 
@@ -124,7 +186,8 @@ def test_a_table_gives_the_same_numbers_however_it_is_written(cli, ways):
 
 def test_another_positive_value_is_another_model(cli):
     for word in ("ja", "nein"):
-        words = ("fit", "words.parquet", "-t", "died", "-f", "age,height", "-p", word)
+        words = ("fit", "words.parquet", "-t", "died", "-f", "age,height", "-p", word,
+                 "-n", "nein" if word == "ja" else "ja")  # fmt: skip
         assert cli(*words, *LINEAR, *SEED, "-q", "-o", f"{word}.json").status == 0
     yes, no = (nolook.load(f"{word}.json").intercept_ for word in ("ja", "nein"))
     assert yes != no

@@ -243,9 +243,8 @@ class DPSGDRegressor(PrivateRegressor):
 
     Guarantee
     ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table without missing values; a missing value is an error, raised before
-    anything is charged. A table with units of several rows is refused.
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed, for every table. A table with units of several rows is refused.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def test_where_every_column_is_0_or_1_only_rows_are_counted(drawn):
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({name: generator.random(500) < 0.3 for name in "aby"})
     scaling = ScaleSearch(1.0).run(read_table(frame, target="y"), SeededSource(0), lambda _: None)
-    assert sum(values.size for values, _, _ in drawn) == 1
+    assert sum(values.size for values, _, _ in drawn) == 2  # rows used, and rows left out
     assert scaling.detected.all()
     np.testing.assert_array_equal(scaling.center, [0.0, 0.0, 0.5])
     np.testing.assert_array_equal(scaling.scale, 0.5)

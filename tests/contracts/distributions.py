@@ -48,7 +48,7 @@ def of_units(kind: type, **unit: Any) -> type:
     class OfUnits(kind):
         def _rows(self, X: Any, y: Any) -> Any:
             names = np.arange(len(X)) * 3 // 5
-            columns = {"id": names, "value": X} | ({} if y is None else {"class": y * 1.0})
+            columns = {"id": names, "value": X} | ({} if y is None else {"class": y})
             target = None if y is None else "class"
             table = nolook.read_table(
                 pd.DataFrame(columns), target, features=["value"], unit="id", **unit
@@ -98,12 +98,14 @@ DISTRIBUTIONS = {
     "Hosmer-Lemeshow test": Row(make=nolook.HosmerLemeshow, data=_forecast, published=_groups),
     "ECDF of units": Row(make=of_units(nolook.ECDF)),
     "ECDF of units under replacement": Row(
-        make=partial(of_units(nolook.ECDF), grid=GRID, delta=1e-6, relation="replace")
+        make=partial(
+            of_units(nolook.ECDF, missing="zero"), grid=GRID, delta=1e-6, relation="replace"
+        )
     ),
     "ECDF of some rows of units": Row(make=of_units(nolook.ECDF, rows_per_unit=2)),
     "ROC curve of units": Row(make=of_units(nolook.ROCCurve), data=_scored, published=_curve),
     "ROC curve of units under replacement": Row(
-        make=partial(of_units(nolook.ROCCurve), grid=GRID, relation="replace"),
+        make=partial(of_units(nolook.ROCCurve, missing="zero"), grid=GRID, relation="replace"),
         data=_scored,
         published=_curve,
     ),

@@ -112,10 +112,8 @@ def test_a_bad_parameter_of_quantiles_costs_nothing(parameter, value, costs_noth
 def no_scores():
     """Scores and targets that are none, and what is said of them."""
     scores, labels = scored()
-    holed = np.where(np.arange(20) == 3, np.nan, scores)
     table = nolook.read_table(pd.DataFrame({"a": scores, "b": scores, "c": labels}), "c")
     return {
-        "missing": ((holed, labels), TableError),
         "different numbers of rows": ((scores, labels[1:]), TableError),
         "target is None": ((scores, None), ParameterError),
         "2 columns": ((np.ones((20, 2)), labels), ParameterError),

@@ -142,6 +142,8 @@ def neighbours(kind, case, more, unit, replaces=False, seed=0):
         made = columns(kind, *(np.concatenate(part) for part in zip(*parts, strict=True)))
         features = [name for name in made if name != "y"]
         options: dict[str, Any] = {"target": "y"} if "y" in made else {}
+        if replaces:
+            options["missing"] = "zero"  # the number of rows is public: none may be left out
         if how is not None:
             made["id"] = np.append(ids, np.full(extra * len(rows), 10**6))
             options |= {"unit": "id", "rows_per_unit": how}

@@ -263,7 +263,7 @@ def test_questions_are_checked():
 def test_stages_are_told():
     told = []
     nolook.ROCCurve().fit(*scored(100), progress=lambda *stage: told.append(stage))
-    names = ["missing values", "magnitudes", "range", "counts", "results"]
+    names = ["reading", "magnitudes", "range", "counts", "results"]
     assert told == [(name, i, 5) for i, name in enumerate(names)]
 
 

@@ -173,7 +173,7 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
     try:
         owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
         words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
-        fine(cli("submit", *owner, *words, "--positive", "yes"))
+        fine(cli("submit", *owner, *words, "--positive", "yes", "-n", "no"))
         fine(cli("submit", *owner, "--value", "0.99", "--target", "1"))
         fine(cli("submit", *owner, "--value", "0.01", "--target", "0"))
         assert "epsilon" in refused(cli("query", *analyst, "--freeze"), 3)
@@ -208,7 +208,7 @@ def test_a_calibration(forks, cli, here):
     pair = Pair(forks, here, [batch]).start()
     try:
         words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
-        fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes"))
+        fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes", "-n", "no"))
         analyst = reach(pair, "analyst")
         fine(cli("query", *analyst, "--freeze", "--groups", 5))
         found = nolook.load(here / "one.calibration.json")

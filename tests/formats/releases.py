@@ -82,7 +82,9 @@ _MAKERS = {
         lambda: nolook.AdditiveRegression(0.01, 1e-6, **SEED).fit(X, SCORES),
     ],
     "logistic model": [
-        lambda: nolook.LogisticRegression(8.0, 1e-6, **SEED).fit(read("z", positive="yes")),
+        lambda: nolook.LogisticRegression(8.0, 1e-6, **SEED).fit(
+            read("z", positive="yes", negative="...")
+        ),
         lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes"), **SEED).fit(X, ANSWERS),
         lambda: nolook.LogisticRegression(0.01, 1e-6, **SEED).fit(X, HAPPENED),
     ],

@@ -80,7 +80,7 @@ def test_edited_counts_are_refused_in_one_line(tmp_path, document, key, value):
         ("grid", {"kind": "other", "low": 0, "high": 100, "step": 1}),
         ("grid", {"kind": "linear", "low": 0, "high": 100, "step": -1}),
         ("privacy", {"epsilon": 2.0}),
-        ("read_options", {"features": ["a", "b"], "categories": {}, "missing": "error"}),
+        ("read_options", {"features": ["a", "b"], "categories": {}, "missing": "drop-row"}),
     ],
 )
 def test_other_edits_are_refused_in_one_line(tmp_path, document, key, value):

@@ -36,7 +36,7 @@ def test_a_model_of_arrays_is_given_arrays(tmp_path):
     assert read(tmp_path / "p.parquet") == model.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("missing", ["error", "drop-row", "zero"])
+@pytest.mark.parametrize("missing", ["drop-row", "zero"])
 def test_a_row_that_lacks_a_value_gets_none_unless_zero_was_trained(tmp_path, missing):
     model = fitted(("age", "height", "y"))
     rows = frame(5).set_column(1, "age", pa.array([1.0, None, np.nan, np.inf, 2.0]))

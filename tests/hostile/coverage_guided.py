@@ -16,11 +16,11 @@ __all__ = ["READERS"]
 
 def _table(path: Path) -> None:
     levels = {"c": ["Bern", "Basel", None], "d": ["x"]}
-    for missing in ("zero", "error"):
+    for missing in ("zero", "drop-row"):
         opened = nolook.read_table(
             path, "y", features=["a", "b", "c", "d"], categories=levels, missing=missing
         )
-        opened.check_complete()
+        opened.read_through()
         for _ in opened.batches():
             pass
 

@@ -147,7 +147,7 @@ def test_a_fit_for_another_unit_is_refused_before_the_table_is_read(path, monkey
         assert ledger.unit == PATIENTS
         before = ledger.spent
         # Not even for missing values, whose answer is free.
-        monkeypatch.setattr(nolook.tables.Table, "check_complete", lambda _: 1 / 0)
+        monkeypatch.setattr(nolook.tables.Table, "read_through", lambda _: 1 / 0)
         with pytest.raises(LedgerError, match="protects a row"):
             nolook.LinearRegression(0.1, 1e-7).fit(tables[1], ledger=ledger)
         assert ledger.spent == before

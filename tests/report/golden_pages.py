@@ -96,7 +96,7 @@ def levels():
     read_options = {
         "features": ["city", "sex", "age"],
         "categories": {"city": ["Bern", "Basel", "<b>", None], "sex": ["F"]},
-        "missing": "error",
+        "missing": "drop-row",
     }
     names = ("city=Basel", "city=<b>", "city=...", "sex=F", "age", "income")
     return fitted(names, read_options=read_options)
@@ -182,7 +182,7 @@ def folds(*, hidden=False):
         found[1:3] = None, Estimate(0.5, 0.25)
     fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
     counts = (None, None) if hidden else (20_012.0, 31.5)
-    read_options = {"features": ["age"], "categories": {}, "missing": "error"}
+    read_options = {"features": ["age"], "categories": {}, "missing": "drop-row"}
     fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
     events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
@@ -215,7 +215,7 @@ def of_distribution(column="age", seen=called_private, **options):
 
 def of_column(ecdf, column):
     """A distribution of a column of this name."""
-    ecdf.read_options_ = {"features": [column], "categories": {}, "missing": "error"}
+    ecdf.read_options_ = {"features": [column], "categories": {}, "missing": "drop-row"}
     return ecdf
 
 
@@ -257,7 +257,7 @@ def classified_model(*withheld_places, detected=True):
     model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     model.classes_, model.n_features_in_ = np.array([0, 1]), 3
     model.feature_names_in_ = np.array(features, dtype=object)
-    model.read_options_ = {"features": features, "categories": {}, "missing": "error"}
+    model.read_options_ = {"features": features, "categories": {}, "missing": "drop-row"}
     if not detected:
         model.coef_ *= 0.01
         without(
@@ -311,7 +311,7 @@ def counting(*, exposure=None, exposures=None, detected=True):
     events = CountRelease(0.2).events()
     model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     model.n_features_in_, model.feature_names_in_ = 3, np.array(features, dtype=object)
-    model.read_options_ = {"features": features, "categories": {}, "missing": "error"}
+    model.read_options_ = {"features": features, "categories": {}, "missing": "drop-row"}
     if not detected:
         model.coef_ *= 0.01
         ends = ("coef_interval_", "intercept_interval_", "deviance_explained_interval_")

@@ -87,7 +87,7 @@ def fitted(
     model.read_options_ = read_options or {
         "features": list(names[:-1]),
         "categories": {},
-        "missing": "error",
+        "missing": "drop-row",
     }
     return model
 

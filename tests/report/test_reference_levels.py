@@ -18,7 +18,11 @@ from tests.report.pages import Page
 
 def model_of(levels, *features):
     """A model of some of the numbers that a category gives, and of "age"."""
-    read_options = {"features": ["sex", "age"], "categories": {"sex": levels}, "missing": "error"}
+    read_options = {
+        "features": ["sex", "age"],
+        "categories": {"sex": levels},
+        "missing": "drop-row",
+    }
     return fitted((*features, "age", "income"), read_options=read_options)
 
 

@@ -10,14 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.errors import TableError
-from nolook.tables.conversion import conversion, plain_numbers
+from nolook.errors import ParameterError, TableError
+from nolook.tables.conversion import conversion
 from nolook.tables.csv import _as_text
 from nolook.tables.schema import SETTINGS, ColumnSchema
 from nolook.tables.source import Column, in_words
+from nolook.tables.words import plain_numbers
 from tests.hostile.arbitrary import KINDS
 
 DECLARED = {
@@ -188,9 +190,9 @@ def test_an_integer_has_no_fraction():
 
 def test_booleans_are_words_that_were_declared():
     cells = [b"YES", b" NO ", b"yes", b"?", b"", None, b"1", b"0"]
-    expected = [True, False, None, None, None, None, True, False]
+    expected = [True, False, True, None, None, None, True, False]
     assert made(cells, DECLARED["boolean"]) == expected
-    one_class = [True, False, False, False, None, None, False, False]
+    one_class = [True, False, True, False, None, None, False, False]
     assert made(cells, DECLARED["one class"]) == one_class
 
 
@@ -205,8 +207,8 @@ NUMBERS = (*WHOLE, "float64", "tame", "float32", "float16", "decimal128", "decim
 ACCEPTED = {
     "number": ("bool", *NUMBERS),
     "integer": ("bool", *NUMBERS),
-    "boolean": ("bool", *WHOLE),
-    "category": ("bool", *WHOLE),
+    "boolean": ("bool", *NUMBERS),
+    "category": ("bool", *NUMBERS),
     "date": ("day", "moment"),
     "datetime": ("day", "moment"),
 }
@@ -217,11 +219,18 @@ ACCEPTED = {
 @pytest.mark.parametrize("rows", [1, 40])
 def test_types_alone_decide_whether_a_column_can_be_what_was_declared(name, kind, rows):
     cells = KINDS[kind](rows, np.random.default_rng(0), 0.2)
-    if kind not in (*TEXTS, *ACCEPTED[DECLARED[name].type]):
+    declared = DECLARED[name]
+    if kind not in (*TEXTS, *ACCEPTED[declared.type]):
         with pytest.raises(TableError, match=in_words(cells.type)):
-            conversion(of_type(cells.type), DECLARED[name])
+            conversion(of_type(cells.type), declared)
         return
-    made_type, convert = conversion(of_type(cells.type), DECLARED[name])
+    if kind not in TEXTS and name in {"one class", "category"}:
+        with pytest.raises(ParameterError, match=f"but the table has {in_words(cells.type)} there"):
+            conversion(of_type(cells.type), declared)
+        words = ("true", "false") if kind == "bool" else ("1", "0")
+        changed = {"true": words[:1]} if name == "one class" else {"levels": words}
+        declared = evolve(declared, **changed)
+    made_type, convert = conversion(of_type(cells.type), declared)
     found = convert(cells)
     assert found.type == made_type
     assert len(found) == len(cells)

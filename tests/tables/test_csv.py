@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables import conversion, read_table
 from nolook.tables import csv as text
+from nolook.tables import read_table, words
 from nolook.tables.read import read_scores
 from nolook.tables.schema import Schema
 
@@ -130,7 +130,7 @@ def test_what_a_row_gives_does_not_depend_on_its_neighbours(tmp_path, lines, dat
     [["1", "x", "3"], ["1", "NA", "3"], ["", "", "2"], ["1", "2", "3"], ["nan", "inf", "-1e999"]],
 )
 def test_cells_that_are_not_numbers_are_null(texts):
-    found = conversion.plain_numbers(pa.array(texts, pa.large_string())).to_pylist()
+    found = words.plain_numbers(pa.array(texts, pa.large_string())).to_pylist()
     assert [None if x is None or not math.isfinite(x) else x for x in found] == [
         float(c) if c.isdigit() else None for c in texts
     ]
@@ -358,6 +358,6 @@ def test_targets_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
     path = write(tmp_path, content, header=b"label,score,note\n")
     for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):
         schema = Schema(multiline=multiline)
-        read = read_scores(path, "score", "label", positive, "drop-row", schema=schema)
+        read = read_scores(path, "score", "label", positive, "...", "drop-row", schema=schema)
         assert numbers_of(read).tolist() == expected
         assert ("multiline" in str(read.read_options())) == multiline

@@ -421,8 +421,8 @@ def test_only_the_columns_in_use_are_read(made, monkeypatch):
         databases._Found, "read", lambda self, names: asked.append(names) or read(self, names)
     )
     table = nolook.read_table(kept, "d", features=["b"], where=[("a", ">", 1)])
-    table.check_complete()
-    table.check_complete()
+    table.read_through()
+    table.read_through()
     assert [sorted(names) for names in asked] == [["a", "b", "d"]]
 
 
@@ -435,7 +435,7 @@ def test_a_table_that_changed_its_columns_is_refused(made, tmp_path):
     else:
         kept.path.unlink()
     with pytest.raises(TableError, match="start again"):
-        table.check_complete()
+        table.read_through()
 
 
 def test_a_wide_table_of_duckdb_has_the_memory_it_takes(tmp_path, monkeypatch):
@@ -446,7 +446,7 @@ def test_a_wide_table_of_duckdb_has_the_memory_it_takes(tmp_path, monkeypatch):
     # 8 MiB alone would not do.
     monkeypatch.setattr(databases._DuckDB, "_ROOM", 8 - 80 // 2)
     with pytest.raises(TableError, match="start again"):
-        nolook.read_table(kept, "c0").check_complete()
+        nolook.read_table(kept, "c0").read_through()
 
 
 def test_a_file_that_another_program_writes_to_is_refused(tmp_path):
@@ -503,7 +503,7 @@ def test_a_table_that_somebody_has_locked_is_refused(monkeypatch):
         with pytest.raises(TableError, match="cannot be opened, or refuses"):
             nolook.read_table(kept)
         cursor.execute("ROLLBACK")
-    nolook.read_table(kept).check_complete()
+    nolook.read_table(kept).read_through()
 
 
 def test_a_server_that_never_answers(monkeypatch):

@@ -179,14 +179,12 @@ def test_an_interruption_after_the_charge_leaves_it(path, tmp_path):
         assert ledger.spent.epsilon == spent
 
 
-def test_gaps_are_refused_before_the_charge(path, tmp_path):
-    ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
-    table = elsewhere(opened(path, "error"))
-    with pytest.raises(TableError, match="missing or infinite value"):
-        charged(table, ledger)
-    with pytest.raises(TableError, match="missing or infinite value"):
-        table.check_complete()
-    assert ledger.spent.epsilon == 0.0
+def test_rows_that_are_left_out_are_counted_elsewhere(path):
+    tables = opened(path, "drop-row"), elsewhere(opened(path, "drop-row"))
+    for table in tables:
+        table.fold(Histograms(row_counts))
+    here, there = (table.left_out() for table in tables)
+    assert here == there > 0
 
 
 def test_what_a_part_refuses_comes_through(path, tmp_path):
@@ -251,7 +249,7 @@ def test_a_sample_of_rows_that_are_read_elsewhere_finds_the_best_column(selector
     here = selector.fit(table).support_
     there = selector.fit(elsewhere(table)).support_
     again = selector.fit(elsewhere(table, reorder=sorted)).support_
-    assert here.tolist() == there.tolist() == again.tolist() == [False, True]
+    assert here.tolist() == there.tolist() == again.tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("unit", [None, "id"])
@@ -389,11 +387,15 @@ def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
     assert abs(rows[0].sum() - units / 5) < 5 * np.sqrt(units * 0.2 * 0.8)
 
 
-def test_units_without_a_name_are_refused_before_the_charge(path, tmp_path):
-    ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
-    with pytest.raises(TableError, match="a row without a value of 'name', its unit"):
-        charged(elsewhere(of_units(path, "name", missing="zero")), ledger)
-    assert ledger.spent.epsilon == 0.0
+@pytest.mark.parametrize("missing", ["drop-row", "zero"])
+def test_units_that_are_left_out_are_counted_elsewhere(path, missing):
+    tables = [
+        make(of_units(path, "id", missing=missing)) for make in (lambda same: same, elsewhere)
+    ]
+    for table in tables:
+        table.fold(Histograms(row_counts))
+    here, there = (table.left_out() for table in tables)
+    assert here == there
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -418,7 +420,7 @@ def test_pieces_that_are_lost_in_a_later_pass_are_refused(path):
 
 
 def test_the_public_number_of_units_is_counted_elsewhere(path):
-    table = of_units(path, "id", missing="error").select(np.array([True, False]))
+    table = of_units(path, "id").select(np.array([True, False]))
     assert elsewhere(table).count_units() == table.count_units()
 
 

@@ -53,7 +53,7 @@ def test_a_unit_stays_one_in_a_schema_of_some_columns(kind):
     assert schema.only(["score"]).used_as("unit") == ()
     assert read_scores(table, "score", "died", "1", schema=schema).unit.column == "pid"
     assert read_table(table, "score", schema=schema).read_options()["schema"]["columns"].keys() == {
-        "died"
+        *("score", "died")
     }
 
 
@@ -66,13 +66,16 @@ def test_a_model_keeps_the_order_of_columns_that_have_no_header():
 
 
 @pytest.mark.parametrize(
-    ("positive", "marks"), [("yes", [1, 0, 1]), ("1", [1, 0, 1]), ("no", [0, 1, 0])]
+    ("positive", "marks"), [(None, [1, 0, 1]), (" YES", [1, 0, 1]), ("no", [0, 1, 0])]
 )
 def test_a_declared_class_is_named_by_its_words(tmp_path, positive, marks):
     (tmp_path / "t.csv").write_text("age,died\n1,yes\n2,no\n3,yes\n")
     schema = nolook.Schema({"died": DECLARED["died"]})
     opened = read_scores(tmp_path / "t.csv", "age", "died", positive, schema=schema)
     assert [batch.tolist() for batch in opened.batches()] == [[[1, 2, 3], marks]]
+    for wrong in ("1", "true", "..."):
+        with pytest.raises(ParameterError, match="'died' has the declared values yes, no; "):
+            read_scores(tmp_path / "t.csv", "age", "died", wrong, schema=schema)
 
 
 def test_a_column_of_no_use_needs_no_type(tmp_path):
@@ -93,13 +96,12 @@ def test_levels_may_be_empty_where_no_release_uses_them(tmp_path, stored):
     city = {"type": "category", "levels": []}
     schema = nolook.Schema({"a": "number", "city": city, "y": {"type": "number", "use": "target"}})
     assert nolook.Schema.from_dict(schema.to_dict()) == schema
-    for options in ({"features": ["a"]}, {"schema": schema.without(["city"])}):
+    for options in ({}, {"features": ["a"]}, {"schema": schema.without(["city"])}):
         assert read_table(source, **{"schema": schema} | options).feature_names == ("a",)
     with_levels = read_table(source, schema=schema, categories={"city": ["A", "B"]})
-    assert with_levels.feature_names == ("a", "city=B")
-    for options in ({}, {"features": ["city"]}):
-        with pytest.raises(ParameterError, match=r"levels of 'city' is empty; .*\[\"A\", \"B\"\]"):
-            read_table(source, schema=schema, **options)
+    assert with_levels.feature_names == ("a", "city=B", "city=...")
+    with pytest.raises(ParameterError, match=r"levels of 'city' is empty \(.*\[\"A\", \"B\"\]"):
+        read_table(source, schema=schema, features=["city"])
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -108,7 +110,8 @@ def test_a_declared_category_may_be_the_target_of_a_release(tmp_path, stored, le
     (tmp_path / "t.csv").write_text("a,city\n1,A\n2,B\n")
     source = pa.table({"a": [1, 2], "city": ["A", "B"]}) if stored else tmp_path / "t.csv"
     schema = {"columns": {"a": "number", "city": {"type": "category", "levels": levels}}}
-    opened = read_table(source, "city", positive="B", schema=schema)
+    negative = None if levels else "A"  # the other one of two levels
+    opened = read_table(source, "city", positive="B", negative=negative, schema=schema)
     assert opened.column_names == ("a", "city")
     assert next(opened.batches()).tolist() == [[1, 2], [0, 1]]
 
@@ -141,8 +144,11 @@ def test_a_header_of_one_name_asks_about_the_delimiter(tmp_path, header, hint):
 @pytest.mark.parametrize(
     ("values", "positive", "message"),
     [
-        ([1.5, 2.5], "1", "numbers with a fraction"),
-        ([True, False], "true", "boolean already"),
+        ([1.5, 2.5], "yes", "positive is 'yes', but 'y' is of type number; expected"),
+        ([1, 2], "yes", "positive is 'yes', but 'y' is of type integer; expected"),
+        ([True, False], "yes", "'y' has the declared values true"),
+        (["a", "b"], "a", "negative is not given, but 'y' may have several values beside 'a'"),
+        ([1, 2], "2", "negative is not given"),
         (["a", "b"], "", "is not a text"),
         (["a", "b"], 1, "is not a text"),
     ],
@@ -155,10 +161,11 @@ def test_a_value_that_cannot_count_as_one_is_refused(values, positive, message):
 
 def test_words_for_nothing_stay_missing_in_a_target_of_words(tmp_path):
     (tmp_path / "t.csv").write_text("a,y\n1,yes\n2,no\n3,NA\n")
-    schema = nolook.Schema({"y": {"type": "boolean", "true": ["1"], "missing": ["NA"]}})
+    schema = nolook.Schema({"y": {"type": "text", "missing": ["NA"]}})
     opened = read_table(
-        tmp_path / "t.csv", "y", features=["a"], schema=schema, positive="yes", missing="drop-row"
-    )
+        tmp_path / "t.csv", "y", features=["a"], schema=schema, missing="drop-row",
+        positive="yes", negative="...",
+    )  # fmt: skip
     assert [batch.tolist() for batch in opened.batches()] == [[[1, 2], [1, 0]]]
 
 

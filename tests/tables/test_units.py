@@ -18,6 +18,7 @@ from nolook._unit import ROW, WHOLE, Unit
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, units
 from nolook.tables.read import read_scores
+from nolook.tables.table import folds_of
 from nolook.tables.units import Units, can_identify, group_rows, keyed_hashes
 from tests.collected import Collected
 
@@ -55,7 +56,7 @@ def rows_of(found: Units):
 
 def check_grouped(cells, arrays):
     expected = numbered(cells)
-    found = group_rows(arrays)
+    found = group_rows((array, None) for array in arrays)
     assert rows_of(found) == expected
     assert found.counts.tolist() == np.bincount(expected).tolist() if expected else True
     assert found.counts.sum() == len(cells)
@@ -105,7 +106,7 @@ def test_many_rows_are_grouped_alike_however_they_are_cut(monkeypatch):
         monkeypatch.setattr(units, "_SPOOLED", spooled)
         monkeypatch.setattr(units, "_ROWS_IN_MEMORY", room)
         monkeypatch.setattr(units, "_PART", 777)
-        found = group_rows(pa.array(part) for part in np.array_split(cells, cuts))
+        found = group_rows((pa.array(part), None) for part in np.array_split(cells, cuts))
         assert rows_of(found) == expected
         assert found.counts.tolist() == np.bincount(expected).tolist()
 
@@ -126,7 +127,7 @@ def test_nothing_depends_on_the_key(monkeypatch):
     found = []
     for byte in range(3):
         monkeypatch.setattr(units.os, "urandom", lambda size, byte=byte: bytes([byte]) * size)
-        found.append(group_rows([cells]))
+        found.append(group_rows([(cells, None)]))
     assert len({tuple(rows_of(one)) for one in found}) == 1
 
 
@@ -162,7 +163,7 @@ def weights_of(table):
 
 def test_the_rows_of_a_unit_share_its_weight(store, tmp_path):
     table = read_table(store(STORED, tmp_path), "y", features=["x"], unit="id")
-    table.check_complete()
+    table.read_through()
     assert weights_of(table) == [WHOLE // 3, WHOLE, WHOLE // 3, WHOLE, WHOLE // 3]
     with pytest.raises(RuntimeError):
         next(table.batches())
@@ -181,16 +182,31 @@ def test_rows_are_counted_among_those_in_use(store, tmp_path):
     table = read_table(
         store(pa.table(HOLES), tmp_path), "y", features=["x"], unit="id", missing="drop-row"
     )
-    table.check_complete()
+    table.read_through()
     assert weights_of(table) == [WHOLE // 2] * 2
 
 
-@pytest.mark.parametrize("missing", ["error", "zero", "centre"])
-def test_a_row_without_an_identifier_is_an_error(missing, store, tmp_path):
+@pytest.mark.parametrize("missing", ["drop-row", "zero", "centre"])
+def test_a_row_without_an_identifier_is_left_out_and_no_units(missing, store, tmp_path):
     whole = pa.table(HOLES | {"x": [1.0] * 5})
     table = read_table(store(whole, tmp_path), "y", features=["x"], unit="id", missing=missing)
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.check_complete()
+    assert weights_of(table) == [WHOLE // 3, WHOLE, WHOLE // 3, WHOLE // 3]
+    assert table.left_out() == 0
+
+
+def test_a_unit_is_left_out_if_none_of_its_rows_is_used(store, tmp_path):
+    rows = {
+        "id": ["a", "b", "b", None, "c", "d", "a", "e", "e"],
+        "x": [1.0, None, np.inf, None, 2.0, np.nan, None, 3.0, None],
+    }
+    held = pa.table(rows | {"y": [1.0] * 9})
+    table = read_table(store(held, tmp_path), "y", features=["x"], unit="id")
+    assert weights_of(table) == [WHOLE] * 3
+    assert table.left_out() == 2  # b and d
+    inside, outside = next(folds_of(table, 2, lambda count: np.zeros(count, np.uint8)))
+    assert inside.left_out() == outside.left_out() == 0
+    chosen = table.sample_rows(1, lambda count: np.arange(count, dtype=np.uint64))
+    assert chosen.left_out() == 2
 
 
 def in_dictionary(cells):
@@ -205,25 +221,20 @@ def test_rows_of_text_in_views_may_be_left_out():
             words = pa.DictionaryArray.from_arrays(np.arange(4), words)
         rows = pa.table({"id": words, "x": [1.0] * 4, "y": [1.0] * 4})
         table = read_table(rows, "y", unit="id", features=["x"], missing="drop-row")
-        assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+        assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 @pytest.mark.parametrize("cells", [["a", None, "b", "a"], [2**53, None, 2**53 + 1, 2**53]])
 def test_a_null_of_a_dictionary_is_no_identifier(cells):
     rows = {"id": in_dictionary(cells), "y": [1.0] * 4}
     table = read_table(pa.table(rows | {"x": [1.0] * 4}), "y", unit="id", features=["x"])
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.check_complete()
-    table = read_table(
-        pa.table(rows | {"x": [1.0] * 4}), "y", unit="id", features=["x"], missing="drop-row"
-    )
-    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 def test_an_unused_null_of_a_dictionary_is_no_error():
     rows = {"id": in_dictionary(["a", "b"]), "x": [1.0, 2.0], "y": [1.0, 2.0]}
     table = read_table(pa.table(rows), "y", unit="id", features=["x"])
-    table.check_complete()
+    table.read_through()
     assert weights_of(table) == [WHOLE, WHOLE]
 
 
@@ -247,10 +258,9 @@ def written(tmp_path, text):
 def test_an_empty_cell_of_a_text_file_is_no_identifier(tmp_path):
     path = written(tmp_path, 'id,x,y\n1,1,1\n,2,2\n"",3,3\n01,4,4\n 1 ,5,5\n')
     table = read_table(path, "y", features=["x"], unit="id", missing="drop-row")
-    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
     table = read_table(path, "y", features=["x"], unit="id", missing="zero")
-    with pytest.raises(TableError, match="without a value of 'id'"):
-        table.check_complete()
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 @pytest.mark.parametrize("kind", ["identifier", "text", "integer", "number", "date"])
@@ -261,7 +271,7 @@ def test_a_declared_unit_is_compared_as_written(kind, tmp_path):
     table = read_table(path, "y", schema=Schema(columns), missing="drop-row")
     assert table.unit == Unit("id")
     assert table.feature_names == ("x",)
-    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 def test_an_identifier_of_numbers_stays_one_where_it_is_declared():
@@ -269,7 +279,7 @@ def test_an_identifier_of_numbers_stays_one_where_it_is_declared():
     schema = {"columns": {"id": {"type": "integer", "use": "unit"}, "x": {"type": "number"}}}
     table = read_table(pa.table(cells), "y", schema=schema)
     assert table.feature_names == ("x", "z")
-    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 def test_a_unit_is_no_feature_beside_columns_of_no_use():
@@ -326,7 +336,7 @@ def test_rows_that_were_not_there_when_rows_were_counted_are_left_out():
     table._places.units = Units(whole.between(0, 3).astype(np.uint32), np.array([2, 1]))
     batches = table.fold(Collected()).batches
     assert sum(numbers.shape[1] for numbers, _ in batches) == 3
-    assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
+    assert weights_of(table) == [WHOLE] * 3  # as written, blanks and all
 
 
 def test_some_rows_of_each_unit_are_the_same_in_every_pass():
@@ -371,7 +381,8 @@ def watched(hashes):
 units.group_hashes = watched
 generator = np.random.default_rng(0)
 before = process.memory_info().rss - process.memory_info().shared
-parts = (pa.array(generator.integers(0, kinds, 65_536)) for _ in range(rows // 65_536))
+cells = (pa.array(generator.integers(0, kinds, 65_536)) for _ in range(rows // 65_536))
+parts = ((part, None) for part in cells)
 found = units.group_rows(parts)
 assert found.counts.sum() == rows // 65_536 * 65_536
 print(peak - before)

@@ -68,11 +68,14 @@ class PrivateDistribution:
         return quantiles
 
     def ppf_error(self, p: ArrayLike) -> Vector:
-        """Return half the distance between the quantiles a standard error below and above p."""
+        """Return half the distance between the quantiles a standard error below and above p.
+
+        Infinite where one of them would be a share of no rows, or of more than all.
+        """
         p, error = np.asarray(p, dtype=np.float64), self.share_error(p)
-        low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
-        half: Vector = high / 2 - low / 2
-        return half
+        low, high = p - error, p + error
+        half = self.ppf(high.clip(0.0, 1.0)) / 2 - self.ppf(low.clip(0.0, 1.0)) / 2
+        return np.where((low <= 0.0) | (high >= 1.0), np.inf, half)
 
     def share_error(self, p: ArrayLike) -> Vector:
         """Return the standard error of the share of values up to the quantile of each p."""

@@ -25,8 +25,8 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
+from nolook.statistics.by_class import ByClass
 from nolook.tables import Table
-from nolook.tables.read import ByClass
 
 __all__ = [
     "CALIBRATION_SHARE",

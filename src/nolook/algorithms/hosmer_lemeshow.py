@@ -32,6 +32,7 @@ from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
+from nolook.statistics.by_class import ByClass, OnlyScores
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
@@ -41,7 +42,6 @@ from nolook.statistics.group_sums import (
 )
 from nolook.tables import Table
 from nolook.tables.folding import Rows
-from nolook.tables.read import ByClass, OnlyScores
 
 __all__ = [
     "BORDERS_SHARE",

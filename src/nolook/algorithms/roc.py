@@ -39,10 +39,10 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
+from nolook.statistics.by_class import ByClass, OnlyScores
 from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Rows
-from nolook.tables.read import ByClass, OnlyScores
 
 __all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
 

@@ -18,6 +18,7 @@ name here     meaning
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -26,7 +27,6 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.curves import Curve, kernel_curves
 from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
-from nolook.kernels.histogram import row_counts
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard
 from nolook.privacy.budgets import row_share
@@ -34,7 +34,7 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.histograms import Count, Histograms, histograms_sensitivity
+from nolook.statistics.histograms import Count, Histograms, histograms_sensitivity, row_parts
 from nolook.tables import Table
 from nolook.tables.folding import Together
 
@@ -68,10 +68,16 @@ Vector = NDArray[np.float64]
 
 @frozen
 class NoisyCount:
-    """A released number of rows."""
+    """A released number of rows in use, and with it perhaps those of rows that are not.
 
-    value: float  # at least 1
+    A row is in one of three parts: in use, in use with a value for which no level was declared
+    (if the table's columns tell), or left out.
+    """
+
+    value: float  # rows in use, at least 1
     error: float  # standard deviation of its noise
+    left_out: float | None = None  # None: not counted
+    undeclared: float | None = None
 
 
 @frozen(eq=False)
@@ -241,12 +247,13 @@ class ScaleSearch:
         rows = NoisyCount(1.0, math.inf)
         for number, stage in enumerate(_STAGES):
             progress(stage)
-            counters = (row_counts, *(groups[name].count for name in rounds))
+            counters: list[Count] = [partial(row_parts, others=table.others)]
+            counters += [groups[name].count for name in rounds]
             histograms = [Histograms(count) for count in counters]
             table.fold(Together(*histograms))
             exact = [each.value(table.n_columns) for each in histograms]
             if number == 0:
-                rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.weight_scale, source)
+                rows = _noisy_rows(exact[0], table, self.events()[0].mu, source)
             for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):
                 mu = costs[number].mu
                 after = costs[number + 1].mu if number + 1 < len(costs) else None
@@ -255,9 +262,13 @@ class ScaleSearch:
         return _joined(table, groups["target"], groups["features"], rows)
 
 
-def _noisy_rows(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> NoisyCount:
-    noisy = float(_released(exact, mu, whole, source)[0, 0])
-    return NoisyCount(max(1.0, noisy), histograms_sensitivity(1, "add-remove") / mu)
+def _noisy_rows(used: NDArray[np.int64], table: Table, mu: float, source: ByteSource) -> NoisyCount:
+    """Release one histogram: rows in use, one bin or two, and rows (or units) left out."""
+    whole = table.unit.weight_scale
+    parts = np.append(used, [[whole * table.left_out()]], axis=1)
+    *noisy, left_out = _released(parts, mu, whole, source)[0].tolist()
+    error = math.sqrt(len(noisy)) * histograms_sensitivity(1, "add-remove") / mu
+    return NoisyCount(max(1.0, sum(noisy)), error, left_out, *noisy[1:])
 
 
 def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: NoisyCount) -> Scaling:

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ClassesOption, GroupsOption, MissingNumbersOption, PositiveOption
+from nolook.cli._options import (
+    ClassesOption,
+    GroupsOption,
+    MissingNumbersOption,
+    NegativeOption,
+    ValueOption,
+)
 from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -25,7 +31,8 @@ def calibration(
         str, typer.Option(metavar="NAME", help="The column of probabilities of being positive.")
     ],
     target: ClassesOption = "",
-    positive: PositiveOption = "1",
+    positive: ValueOption = None,
+    negative: NegativeOption = None,
     groups: GroupsOption = 10,
 ) -> None:
     """Compare probabilities with what happened, and test whether they agree.
@@ -35,8 +42,10 @@ def calibration(
     from nolook.estimators._scores import Scored
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
-    scored = Scored(probability, target, positive)
+    scored = Scored(probability, target, release.positive_word(target, positive))
     with release.running() as ledger_and_progress:
-        fitted.fit(release.read_scores(scored), **ledger_and_progress)
+        fitted.fit(
+            release.read_scores(probability, target, positive, negative), **ledger_and_progress
+        )
     fitted.scored_ = scored
     release.keep(fitted)

@@ -11,7 +11,13 @@ from attrs import evolve
 
 from nolook.cli._declared import target_of
 from nolook.cli._loaded import model_of
-from nolook.cli._options import GroupsOption, ThresholdOption, ValueOption, target_option
+from nolook.cli._options import (
+    GroupsOption,
+    NegativeOption,
+    ThresholdOption,
+    ValueOption,
+    target_option,
+)
 from nolook.cli._release import Release, release_command
 from nolook.formats.files import one_line
 
@@ -59,6 +65,7 @@ def evaluate(
     ],
     target: _TargetOption = "",
     positive: ValueOption = None,
+    negative: NegativeOption = None,
     groups: GroupsOption = 10,
     threshold: ThresholdOption = None,
     other_rows: Annotated[
@@ -81,14 +88,15 @@ def evaluate(
     with release.running() as ledger_and_progress:
         found = evaluation.evaluate(
             fitted,
-            release.read_for(fitted.read_options_, target, positive),
+            release.read_for(fitted.read_options_, target, positive, negative),
             epsilon=release.epsilon,
             groups=groups,
             other_rows=other_rows,
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
+    word = release.positive_word(target, positive or fitted.read_options_.get("positive"))
+    scored = Scored(one_line(model.name), target, word)
     found = evolve(found, cautions=(*constant_in_words(fitted), *found.cautions))
     found.roc.asked_ = tuple(thresholds)
     for part in filter(None, (found.roc, found.calibration)):

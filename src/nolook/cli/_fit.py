@@ -15,6 +15,7 @@ from nolook.cli._options import (
     DeltaOption,
     ExcludeOption,
     FeaturesOption,
+    NegativeOption,
     TargetOption,
     ValueOption,
 )
@@ -63,6 +64,7 @@ def fit(
     categories: CategoriesOption = None,
     exclude: ExcludeOption = None,
     positive: ValueOption = None,
+    negative: NegativeOption = None,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *MODELS)), help="How to fit.")
     ] = "auto",
@@ -93,7 +95,7 @@ def fit(
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     check_method(method, "--method")
     first = _selection(select, selector, split, release.random_state)
-    columns = Columns(target, features, categories, exclude, positive)
+    columns = Columns(target, features, categories, exclude, positive, negative)
     chosen = method
     if method == "auto":
         chosen = DEFAULT_CLASSIFIER if release.has_classes(columns) else DEFAULT_METHOD

@@ -60,8 +60,16 @@ ExcludeOption = Annotated[
 ]
 ValueOption = Annotated[
     str | None,
+    typer.Option("--positive", "-p", metavar="VALUE", help="The target's value that counts as 1."),
+]
+NegativeOption = Annotated[
+    str | None,
     typer.Option(
-        "--positive", "-p", metavar="VALUE", help="The target's value that counts as 1, others 0."
+        "--negative",
+        "-n",
+        metavar="VALUE",
+        help="The target's value that counts as 0, ... for all but the positive one; others are "
+        "missing. Not needed where types or a schema tell it.",
     ),
 ]
 CategoriesOption = Annotated[
@@ -77,7 +85,7 @@ MissingOption = Annotated[
     typer.Option(
         metavar="|".join((*_MISSING, "centre", f"{_INDICATOR}A,B")),
         help="What to do with missing and infinite values: leave the row out, or put 0 or the "
-        "column's private centre in place of a feature; by default they are an error. "
+        "column's private centre in place of a feature. Default: drop-row. "
         f"{_INDICATOR}A,B adds columns that tell where these are missing. May be repeated.",
     ),
 ]
@@ -85,8 +93,8 @@ MissingNumbersOption = Annotated[
     str | None,
     typer.Option(
         metavar="|".join(_MISSING),
-        help="What to do with missing values; by default they are an error. Infinite values count "
-        "in the end cells.",
+        help="What to do with missing values. Default: drop-row. Infinite values count in the end "
+        "cells.",
     ),
 ]
 GridOption = Annotated[
@@ -116,12 +124,6 @@ ClassesOption = Annotated[
     target_option(
         "The column of classes, what really happened: text, integers or booleans; by default the "
         "schema's target."
-    ),
-]
-PositiveOption = Annotated[
-    str,
-    typer.Option(
-        "--positive", "-p", metavar="VALUE", help="The positive class; all others are negative."
     ),
 ]
 GroupsOption = Annotated[
@@ -187,7 +189,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     if features is not None:
         options["features"] = column_names(features, "--features")
     if categories:
-        from nolook.tables.schema import OTHERS
+        from nolook.tables.levels import OTHERS
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:
@@ -215,14 +217,14 @@ def column_names(text: str, option: str) -> tuple[str, ...]:
 
 @frozen
 class Missing:
-    """What to do with missing values, and which columns tell where there are some."""
+    """What to do with missing values, if that is given, and which columns tell where some are."""
 
-    policy: str = "error"
+    policy: str | None = None
     indicated: tuple[str, ...] = ()
 
 
 def check_missing(given: str | Sequence[str] | None) -> Missing:
-    """Return what to do with missing values, if there is such a policy; by default "error"."""
+    """Return what to do with missing values, if there is such a policy."""
     if given is None or isinstance(given, str):
         return Missing() if given is None else Missing(check_choice("--missing", given, _MISSING))
     names = [text.removeprefix(_INDICATOR) for text in given if text.startswith(_INDICATOR)]
@@ -235,8 +237,7 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
     for policy in policies:
         check_choice("--missing", policy, (*_MISSING, "centre"))
     columns = [name for text in names for name in column_names(text, "--missing indicator")]
-    policy = policies[0] if policies else "error"
-    return Missing(policy, tuple(dict.fromkeys(columns)))
+    return Missing(policies[0] if policies else None, tuple(dict.fromkeys(columns)))
 
 
 def check_rows_per_unit(text: str) -> RowsPerUnit:

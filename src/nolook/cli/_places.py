@@ -21,9 +21,9 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A Parquet, CSV or Arrow IPC file; a folder, a pattern in quotes ('visits/*.csv') or "
-        "s3://BUCKET/FOLDER of such files; or a database: duckdb:FILE, sqlite:FILE or "
-        "postgresql://HOST/NAME.",
+        help="A CSV, Parquet, Arrow, Excel, SPSS, Stata or SAS file; a folder, a pattern in quotes "
+        "('visits/*.csv') or s3://BUCKET/FOLDER of such files; or a database: duckdb:FILE, "
+        "sqlite:FILE or postgresql://HOST/NAME.",
     ),
 ]
 FromTableOption = Annotated[

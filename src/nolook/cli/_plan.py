@@ -121,7 +121,7 @@ def plan(
 
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
     given = {
-        "missing": check_missing(missing).policy,
+        **({} if missing is None else {"missing": check_missing(missing).policy}),
         "where": conditions_of(where),
         "unit": unit,
         "rows_per_unit": per_unit,

@@ -70,6 +70,10 @@ def predict(
         read_options = fitted.read_options_
         options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}
         opened = read_table(place, False, unit=False, **options)
-        write_predictions(fitted, opened, output, kept)
+        empty, other = write_predictions(fitted, opened, output, kept)
+        if empty:
+            say(console(), f"Rows that lack a value the model needs, left empty: {empty:,}.")
+        if other:
+            say(console(), f"Rows with a value that is not declared, predicted as such: {other:,}.")
         for words in constant_in_words(fitted):
             say(console(), words)

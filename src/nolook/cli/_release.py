@@ -52,7 +52,6 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
     from nolook.privacy.ledger import Ledger
@@ -80,11 +79,13 @@ class Columns:
     categories: Sequence[str] | None
     exclude: str | None
     positive: str | None
+    negative: str | None
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of `nolook.read_table`."""
-        return column_options(self.features, self.categories) | {"positive": self.positive}
+        words = {"positive": self.positive, "negative": self.negative}
+        return column_options(self.features, self.categories) | words
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -145,11 +146,17 @@ class Release:
 
     @property
     def _rows(self) -> dict[str, Any]:
-        """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
+        """Which rows, what is protected and who reads, as `nolook.read_table` needs it."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
         where = conditions_of(self.where)
-        return {"where": where, "unit": self.unit, "rows_per_unit": rows, "engine": session}
+        missing = {} if self.missing.policy is None else {"missing": self.missing.policy}
+        return missing | {
+            "where": where,
+            "unit": self.unit,
+            "rows_per_unit": rows,
+            "engine": session,
+        }
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
@@ -173,29 +180,45 @@ class Release:
         self._tell(table, by_default="features" not in options)
         return table
 
-    def read_scores(self, scored: Scored) -> Table:
+    def positive_word(self, target: str, given: str | None) -> str:
+        """Return the name of a target's positive class in a report."""
+        own = self.declared.columns.get(target)
+        return given or (own.true[0] if own and own.type == "boolean" else "1")
+
+    def read_scores(
+        self, score: str, target: str, positive: str | None, negative: str | None
+    ) -> Table:
         """Open the table for a score and a target of classes."""
         from nolook.tables.read import read_scores
 
         return read_scores(
             self.place,
-            scored.score,
-            scored.target,
-            scored.positive,
-            self.missing.policy,
+            score,
+            target,
+            positive,
+            negative,
             schema=self.declared,
             **self._rows,
         )
 
-    def read_for(self, read_options: Mapping[str, Any], target: str, positive: str | None) -> Table:
-        """Open the table as a model's fit did, with a target of its own."""
+    def read_for(
+        self,
+        read_options: Mapping[str, Any],
+        target: str,
+        positive: str | None,
+        negative: str | None,
+    ) -> Table:
+        """Open the table as a model's fit did, with a target, and perhaps words, of its own."""
         from nolook.tables import read_table
 
         declared = self.schema or read_options.get("schema")
-        options = {**read_options, **self._rows, "schema": declared, "positive": positive}
-        if self.missing.policy != "error":
-            options["missing"] = self.missing.policy
-        return read_table(self.place, target, **options)
+        options = {**read_options, **self._rows, "schema": declared}
+        if positive is not None or negative is not None:
+            options |= {"positive": positive, "negative": negative}
+        table = read_table(self.place, target, **options)
+        if not table.binary[-1]:
+            table = read_table(self.place, target, **options | {"positive": "1"})
+        return table
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
@@ -242,13 +265,13 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, **self._rows}
+        options |= self._rows
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, *, by_default: bool) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.draft import column_hints
+        from nolook.report.column_hints import column_hints
 
         # By default those that types or a schema tell.
         for words in () if self.quiet else column_hints(table, by_default=by_default):
@@ -334,8 +357,6 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options.get("missing"))
-            if given.get("positive") == "":
-                raise ParameterError("--positive is empty; give a value (--positive yes)")
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:

@@ -11,10 +11,11 @@ from nolook.cli._options import (
     GridOption,
     LogGridOption,
     MissingNumbersOption,
-    PositiveOption,
+    NegativeOption,
     RelationOption,
     SmoothingOption,
     ThresholdOption,
+    ValueOption,
     check_smoothing,
     grid,
 )
@@ -36,7 +37,8 @@ def roc(
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
     target: ClassesOption = "",
-    positive: PositiveOption = "1",
+    positive: ValueOption = None,
+    negative: NegativeOption = None,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
@@ -56,8 +58,9 @@ def roc(
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, points, 1, relation, smoother, release.random_state)
-    scored = Scored(score, target, positive)
+    scored = Scored(score, target, release.positive_word(target, positive))
     with release.running() as ledger_and_progress:
-        fitted.fit(release.read_scores(scored), **ledger_and_progress)
+        read = release.read_scores(score, target, positive, negative)
+        fitted.fit(read, **ledger_and_progress)
     fitted.scored_, fitted.asked_ = scored, tuple(thresholds)
     release.keep(fitted)

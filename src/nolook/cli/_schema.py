@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nolook.cli._declared import SchemaOption
 from nolook.cli._options import (
     ForceOption,
     QuietOption,
@@ -22,9 +23,12 @@ from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
+if TYPE_CHECKING:
+    from nolook.tables.schema import Schema
+
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
-    'the first level, a misspelt one too: correct the table, or give them a level "...".'
+    'the level "...", a misspelt one too, unless undeclared = "missing".'
 )
 
 
@@ -46,11 +50,33 @@ def schema(
             help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME",
+            help="The column to explain: columns that seem to follow from it are not features.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only show which columns lack values, how often, and in which first rows: exact "
+            "and not private, for the data owner only.",
+        ),
+    ] = False,
+    declared: SchemaOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
     from nolook.tables.databases import is_address
+
+    if check:
+        _show_gaps(table, declared)
+        return
 
     if is_address(table):
         raise ParameterError(
@@ -65,7 +91,7 @@ def schema(
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 
-    draft = draft_schema(table)
+    draft = draft_schema(table, target)
     if levels:
         say(console(), "Found in the first rows, and for the holder's eyes only:")
         for name, words in draft.levels.items():
@@ -74,17 +100,32 @@ def schema(
         say(console(), _HOW_TO_DECLARE)
     else:
         write_text(place, draft.text)
-    alone = [one_line(name) for name, words in draft.levels.items() if len(words) == 1]
-    if alone and not quiet:
-        say(
-            console(),
-            f"One text alone in the first rows of: {', '.join(alone)}. A column that is the same "
-            'everywhere explains nothing and blurs the others: use = "nothing".',
-        )
+    for sentence in () if quiet else draft.found:
+        say(console(), one_line(sentence))
     if not (levels or quiet):
         say(
             console(),
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
             "until then every command refuses it. --levels shows the texts that were found.",
+        )
+
+
+def _show_gaps(table: str, schema: Schema | None) -> None:
+    """Show the columns that lack values, exactly."""
+    from nolook.cli._gaps import MALFORMED, find_gaps
+    from nolook.report._console import say
+
+    say(console(), "Not private, for the data owner only: exact shares, from all rows.")
+    found = [each for each in find_gaps(place_of(table), schema) if each.causes]
+    for each in found:
+        shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
+        rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
+        kind = f"{one_line(each.column.name)} ({each.column.declared})"
+        say(console(), f"  {kind}: {shares}; first {rows}")
+    if any(MALFORMED in each.causes for each in found):
+        say(
+            console(),
+            "A malformed row has fewer or more values than the header. Are there line breaks in "
+            "quotes? Declare multiline = true.",
         )

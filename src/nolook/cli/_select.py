@@ -11,6 +11,7 @@ from nolook.cli._options import (
     CategoriesOption,
     ExcludeOption,
     FeaturesOption,
+    NegativeOption,
     TargetOption,
     ValueOption,
 )
@@ -39,6 +40,7 @@ def select(
     categories: CategoriesOption = None,
     exclude: ExcludeOption = None,
     positive: ValueOption = None,
+    negative: NegativeOption = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
@@ -52,5 +54,5 @@ def select(
             raise ParameterError(
                 f"--delta is {delta!r}, but --selector {selector} needs none (leave it out)"
             )
-    release.fit(fitted, Columns(target, features, categories, exclude, positive))
+    release.fit(fitted, Columns(target, features, categories, exclude, positive, negative))
     release.keep(fitted)

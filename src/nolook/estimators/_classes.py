@@ -6,11 +6,12 @@ import sys
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from nolook._language import parameter_name, usage_hint
-from nolook.errors import ParameterError, TableError
+from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Table
 
@@ -66,14 +67,8 @@ def class_table(
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
     values, known = _values(y, declared)
-    positive = _marks(values, known[1])
-    negative = _marks(values, known[0])
-    if not (positive | negative).all():
-        raise TableError(
-            f"y has a value that is neither {known[0]!s} nor {known[1]!s}, or a missing or "
-            "infinite one (name other classes: classes=(NEGATIVE, POSITIVE))"
-        )
-    return training_table(estimator, X, _named_like(y, positive)), known
+    negative, positive = (_marks(values, one) for one in known)
+    return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
 
 
 def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -115,7 +110,9 @@ def _marks(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN
     return marks
 
 
-def _named_like(y: object, positive: NDArray[np.bool_]) -> object:
-    """Return the classes as a series of the target's name, where there is one."""
+def _named_like(y: object, positive: NDArray[np.bool_], known: NDArray[np.bool_]) -> object:
+    """Return the classes, missing where not known, as a series of the target's name if any."""
     name, pandas = getattr(y, "name", None), sys.modules.get("pandas")
-    return positive if pandas is None or name is None else pandas.Series(positive, name=name)
+    if pandas is None or name is None:
+        return pa.array(positive, mask=~known)
+    return pandas.Series(pandas.arrays.BooleanArray(positive, ~known), name=name)

@@ -15,6 +15,7 @@ from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
 from nolook.tables.source import as_array, attempt, dtype_name
 
@@ -66,8 +67,8 @@ class ScoredEstimator(PrivateFinding):
         Parameters
         ----------
         scores : array of shape (n_samples,), series, or Table of one feature and a target
-            Infinite scores count as the largest double. A missing one is an error, unless the
-            table's `missing` says otherwise.
+            Infinite scores count as the largest double. A row of an array without a score is left
+            out, or counts as 0 where the number of rows is public; a Table's `missing` decides.
         target : array or series of shape (n_samples,)
             Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
             negative, missing values too, unless they are a Table's: its `missing` decides.
@@ -90,7 +91,7 @@ class ScoredEstimator(PrivateFinding):
         return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> Table:
-        rows = scored_table(X, y, self.pos_label)
+        rows = scored_table(X, y, self.pos_label, getattr(self, "relation", None))
         self.read_options_ = rows.read_options()
         score, about = rows.column_names
         self.scored_ = Scored(score, about, str(self.pos_label))
@@ -110,12 +111,16 @@ def check_pos_label(label: object) -> None:
         )
 
 
-def scored_table(scores: object, target: object, pos_label: float | str) -> Table:
-    """Put scores and target into one table; infinite scores count as the largest double."""
+def scored_table(scores: object, target: object, label: float | str, relation: str | None) -> Table:
+    """Put scores and target into one table; infinite scores count as the largest double.
+
+    Where the number of rows is public, one whose target is missing counts as negative.
+    """
     if isinstance(scores, Table):
-        table = _with_target(scores, target, pos_label)
-        return with_class(table.keeping_infinite(), float(pos_label))
-    return with_class(_joined(scores, target, pos_label).keeping_infinite(), 1.0)
+        table = _with_target(scores, target, label)
+        return with_class(table.keeping_infinite(all_targets=relation == "replace"), float(label))
+    table = _joined(scores, target, label, usual_missing(relation))
+    return with_class(table.keeping_infinite(), 1.0)
 
 
 def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
@@ -135,7 +140,7 @@ def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
     return table
 
 
-def _joined(scores: object, target: object, pos_label: float | str) -> Table:
+def _joined(scores: object, target: object, pos_label: float | str, missing: Missing) -> Table:
     if target is None:
         raise ParameterError("target is None; expected one value for each score")
     positives = positives_of(target, pos_label)
@@ -145,7 +150,7 @@ def _joined(scores: object, target: object, pos_label: float | str) -> Table:
     elif getattr(column, "ndim", 1) == 1:
         column = as_array(column, f"scores is not an array of numbers; {_EXPECTED}")
         column = column[:, np.newaxis] if column.ndim == 1 else column
-    table = table_from_arrays(column, positives)
+    table = table_from_arrays(column, positives, missing)
     if len(table.feature_names) != 1:
         raise ParameterError(
             f"scores has {len(table.feature_names)} columns; expected 1 (for example "

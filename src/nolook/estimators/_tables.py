@@ -13,8 +13,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from nolook._language import parameter_name, usage_hint
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TableError
 from nolook.tables import Table, table_from_arrays, table_from_values
+from nolook.tables.design import DEFAULT_MISSING, usual_missing
 
 if TYPE_CHECKING:
     from nolook.estimators.result import Result
@@ -53,7 +54,7 @@ def warn_of_column() -> None:
 
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
     """Return a table of one column, in which infinite values count as the largest double."""
-    table = X if isinstance(X, Table) else table_from_values(X)
+    table = X if isinstance(X, Table) else table_from_values(X, usual_missing(estimator.relation))
     if table.n_columns != 1:
         raise ParameterError(
             f"X is a Table with {table.n_columns} columns; expected 1 "
@@ -88,15 +89,16 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    missing = estimator.read_options_["missing"]
-    table = table_from_arrays(X, missing="centre" if missing == "centre" else "error")
+    has_centres = estimator.read_options_["missing"] == "centre"
+    table = table_from_arrays(X, missing="centre" if has_centres else DEFAULT_MISSING)
     validate_data(estimator, X, reset=False, skip_check_array=True)
-    rows = [np.empty((table.n_columns, 0))]
-    for numbers, complete, _ in table.batches_in_place():
-        rows.append(numbers)
-        if not complete.all():
-            table.check_complete()  # which raises
-    return np.concatenate(rows, axis=1).T
+    found = [*table.batches_in_place()]
+    if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows
+        raise TableError(
+            "X has missing or infinite values: drop them, or fit with missing='centre'"
+        )
+    none = np.empty((table.n_columns, 0))
+    return np.concatenate([none, *(numbers for numbers, *_ in found)], axis=1).T
 
 
 def predicted(model: Result, numbers: NDArray[np.float64]) -> NDArray[np.float64]:

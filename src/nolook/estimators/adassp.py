@@ -25,9 +25,8 @@ class AdaSSPRegressor(PrivateRegressor):
 
     Guarantee
     ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table of up to 2^34 rows without missing values; a missing value is an
-    error, raised before anything is charged.
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed, for every table of up to 2^34 rows.
 
     Parameters
     ----------

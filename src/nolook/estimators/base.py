@@ -81,11 +81,16 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     n_rows_, n_rows_error_ : float or None
         The private number of rows used (of units, where their rows have weights), at least 1, and
         the standard deviation of its noise; None if the budget paid for no count of them all.
+    n_left_out_, n_undeclared_ : float or None
+        Released with it, with as much noise or less: the number of rows left out (of units, where
+        all their rows are), and of rows used with a value that has no declared level.
     """
 
     read_options_: dict[str, Any]
     n_rows_: float | None = None
     n_rows_error_: float | None = None
+    n_left_out_: float | None = None
+    n_undeclared_: float | None = None
 
     #: What a ledger calls the release.
     _ledger_label: ClassVar[str]
@@ -251,6 +256,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
             self.n_rows_, self.n_rows_error_ = float(rows.value), float(rows.error)
+            self.n_left_out_, self.n_undeclared_ = rows.left_out, rows.undeclared
 
     #: As scikit-learn's setting "display" says.
     _repr_html_ = BaseEstimator._repr_html_
@@ -274,6 +280,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         """Say what scikit-learn may expect: noise makes two fits differ."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = getattr(self, "random_state", None) is None
+        tags.input_tags.allow_nan = True  # rows that lack a value are left out of a fit
         return tags
 
 

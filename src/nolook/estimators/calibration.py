@@ -79,9 +79,7 @@ class HosmerLemeshow(ScoredEstimator):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row (a probability and
-    its target) is added or removed, or one unit with all its rows if the table names a unit, for
-    every table without missing probabilities; a missing one is an error, raised before anything is
-    charged.
+    its target) is added or removed, or one unit with all its rows if the table names a unit.
 
     Parameters
     ----------

@@ -108,8 +108,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     Guarantee
     ---------
     Everything in the result, the models included, is (`epsilon`, `delta`)-differentially private
-    when one row is added or removed, or a unit with all its rows, for every table without missing
-    values (see the table's `missing`).
+    when one row is added or removed, or a unit with all its rows.
 
     Parameters
     ----------

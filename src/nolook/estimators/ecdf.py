@@ -40,9 +40,8 @@ class ECDF(PrivateFinding):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed (or replaced, with ``relation="replace"``; the number of rows is then public), for every
-    column without missing values; a missing value is an error, raised before anything is charged.
-    If the table names a unit, that holds for one unit with all its rows (and the number of units).
+    removed (or replaced, with ``relation="replace"``; the number of rows is then public). If the
+    table names a unit, that holds for one unit with all its rows (and the number of units).
 
     Parameters
     ----------
@@ -54,9 +53,9 @@ class ECDF(PrivateFinding):
         Probability of a larger loss. 0 means Laplace noise; above 0 the noise is Gaussian, which is
         smaller for fine grids.
     relation : {"add-remove", "replace"}, default="add-remove"
-        Which tables are neighbours. "replace" refuses a table that may leave rows out
-        (``missing="drop-row"``), and several full rows of a unit, because the number of rows in use
-        would not be public.
+        Which tables are neighbours. "replace" refuses a Table that may leave rows out (read it
+        with ``missing="zero"``), and several full rows of a unit, because the number of rows in use
+        would not be public. A missing value of an array counts as 0 then.
     smoothing : {"isotonic"} or None, default="isotonic"
         Change the counts by as little as possible (in the sum of squares) so that they never fall.
         With None they are the least-squares counts, which may fall in places.

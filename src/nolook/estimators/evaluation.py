@@ -25,7 +25,7 @@ from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
-from nolook.tables.design import Missing
+from nolook.tables.design import DEFAULT_MISSING, Missing
 from nolook.tables.read import with_class
 
 if TYPE_CHECKING:
@@ -178,11 +178,10 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
 
     Guarantee
     ---------
-    The result is (`epsilon`, 0)-differentially private when one row is added or removed, for every
-    table without missing values (see the table's `missing`); no delta is needed. If a private model
-    was fitted on the same rows, its own guarantee adds to this one: charge both to one ledger. A
-    model that is not private must not have been fitted on these rows: it would move every score
-    when one row changes, which this guarantee does not cover.
+    The result is (`epsilon`, 0)-differentially private when one row is added or removed; no delta
+    is needed. If a private model was fitted on the same rows, its own guarantee adds to this one:
+    charge both to one ledger. A model that is not private must not have been fitted on these rows:
+    it would move every score when one row changes, which this guarantee does not cover.
 
     Parameters
     ----------
@@ -340,7 +339,7 @@ def _scored(
     else:
         if y is None:
             raise ParameterError("y is None; expected what happened, one value a row")
-        missing: Missing = "centre" if knows_centres else "error"
+        missing: Missing = "centre" if knows_centres else DEFAULT_MISSING
         table, positive = table_from_arrays(X, positives_of(y, label), missing), 1.0
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))

@@ -27,8 +27,7 @@ class LassoSelector(PrivateSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, or (`epsilon`, `delta`) if a delta is given and charged, for every table without
-    missing values; a missing value is an error, raised before anything is charged.
+    removed, or (`epsilon`, `delta`) if a delta is given and charged.
 
     Parameters
     ----------

@@ -31,11 +31,10 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
 
     Guarantee
     ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed; the number of rows is private too. This holds for every table of up to 2^34 rows
-    without missing values; an empty one, or one with constant columns, gets an ordinary answer.
-    Whether a table has a missing or infinite value is not protected: such a value is an error,
-    raised before anything is charged.
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed; the number of rows is private too. This holds for every table of up to 2^34 rows; an
+    empty one, or one with constant columns, gets an ordinary answer. Rows that lack a value are
+    left out, unless the table's `missing` says otherwise.
 
     Parameters
     ----------

@@ -39,11 +39,10 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     Guarantee
     ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed; the number of rows and that of either class are private too. This holds for every
-    table of up to 2^34 rows without missing values; an empty one, or one of a single class, gets an
-    ordinary answer. Whether a table has a missing value is not protected: such a value, or a target
-    that is neither class, is an error, raised before anything is charged.
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed; the number of rows and that of either class are private too. This holds for every table
+    of up to 2^34 rows; an empty one, or one of a single class, gets an ordinary answer. Rows that
+    lack a value are left out, unless the table's `missing` says otherwise.
 
     Parameters
     ----------

@@ -30,8 +30,7 @@ class MomentSelector(PrivateSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed, for every table without missing values; a missing value is an error, raised before
-    anything is charged.
+    removed, for every table.
 
     Parameters
     ----------

@@ -129,14 +129,13 @@ class PrivatePipeline(PrivateRegressor):
 
     Guarantee
     ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table without missing values: the selection gets ``split * epsilon`` (and
-    ``split * delta`` if it needs any), the regression, for any selection, the rest; epsilons and
-    deltas add up. They would leave a part of the budget unspent where losses are counted together:
-    features that are drawn one after another then get it too. Where both parts draw Gaussian noise
-    alone, the squares of its mu add up, and the selection gets all that the regression's part
-    leaves. In both cases the parts' own epsilons add up to more than `epsilon`. If either part is
-    not private, nothing is promised.
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed: the selection gets ``split * epsilon`` (and ``split * delta`` if it needs any), the
+    regression, for any selection, the rest; epsilons and deltas add up. They would leave a part of
+    the budget unspent where losses are counted together: features that are drawn one after another
+    then get it too. Where both parts draw Gaussian noise alone, the squares of its mu add up, and
+    the selection gets all that the regression's part leaves. In both cases the parts' own epsilons
+    add up to more than `epsilon`. If either part is not private, nothing is promised.
 
     Parameters
     ----------

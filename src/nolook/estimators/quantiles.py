@@ -103,8 +103,7 @@ def quantiles(
     Guarantee
     ---------
     The result is (`epsilon`, `delta`)-differentially private when one row is added or removed, or
-    one unit with all its rows if the table names a unit, for every table without missing values; a
-    missing value is an error, raised before anything is charged.
+    one unit with all its rows if the table names a unit.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import define, evolve
 
-from nolook._language import parameter_name
+from nolook._language import parameter_name, usage_hint
 from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
 from nolook.errors import ParameterError, WeakPrivacyWarning
@@ -67,11 +67,10 @@ def make_release(
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 
-    Too small a budget is refused before the data are read. The first pass finds missing values, an
-    error outside the guarantee; then comes the charge, and only then the release gets what was
-    read. `open_rows` checks against the declared columns only; `store` is post-processing. A
-    dry run ends after all that is checked without a row. Relation "replace" is refused where rows
-    may be left out.
+    Too small a budget is refused before the data are read. Once the first pass has read everything
+    comes the charge, and only then the release gets what was read. `open_rows` checks against the
+    declared columns only; `store` is post-processing. A dry run ends after all that is checked
+    without a row. Relation "replace" is refused where rows may be left out.
     """
     require(ledger, plan.guarantee)
     worker_threads()  # raises if the environment's setting is none
@@ -80,9 +79,8 @@ def make_release(
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                f"{parameter_name('relation')} is 'replace', but the table may leave out rows "
-                "with missing values, whose number is private; expected 'add-remove' (or leave "
-                "missing values an error)"
+                f"{parameter_name('relation')} is 'replace', but rows may be left out, and their "
+                f"number is private (use 'add-remove', or only {usage_hint('missing', 'zero')})"
             )
         about = rows.subject()
         guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)
@@ -92,7 +90,7 @@ def make_release(
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _DRY_RUNNING.get():
             raise DryRun(purpose, guarantee)
-        step("missing values")
+        step("reading")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)
         source = byte_source(plan.random_state)

@@ -45,9 +45,8 @@ class ROCCurve(ScoredEstimator):
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row (a score and its
     target) is added or removed (or replaced, with ``relation="replace"``; the number of all rows is
-    then public), for every table without missing scores; a missing score is an error, raised before
-    anything is charged. If the table names a unit, that holds for one unit with all its rows, of
-    one class or both (and the number of units).
+    then public). If the table names a unit, that holds for one unit with all its rows, of one class
+    or both (and the number of units).
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class ROCCurve(ScoredEstimator):
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
         "replace" refuses a table that may leave rows out, and several full rows of a unit, because
-        the number of rows in use would not be public.
+        the number of rows in use would not be public; a row without a target counts as negative.
     smoothing : {"isotonic"} or None, default="isotonic"
         As for :class:`nolook.ECDF`. With None the curve may fall in places.
 

@@ -33,8 +33,7 @@ class SISSelector(PrivateSelector):
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
     removed, or (`epsilon`, `delta`) if ranges are found privately, or if a delta is given and
-    charged, for every table without missing values; a missing value is an error, raised before
-    anything is charged.
+    charged, for every table.
 
     Parameters
     ----------

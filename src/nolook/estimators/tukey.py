@@ -36,8 +36,7 @@ class TukeyRegressor(PrivateRegressor):
     Guarantee
     ---------
     Everything `fit` stores, and whether it fails, is (`epsilon`, `delta`)-differentially private
-    when one row is added or removed, for every table without missing values; a missing value is an
-    error, raised before anything is charged.
+    when one row is added or removed, for every table.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ class Batch:
 
     def read_options(self) -> dict[str, Any]:
         """Return how the reports were read, as a table's: one column of the batch's name."""
-        return {"features": [self.name], "categories": {}, "missing": "error"}
+        return {"features": [self.name], "categories": {}, "missing": "zero"}
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ Whatever follows from the released numbers is computed again when a file is read
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -148,26 +149,25 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
 
 class QuantilesFile(Finding, frozen=True, tag="quantiles"):
-    """Quantiles of some columns: a row of values and errors for each column."""
+    """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
 
     grids: dict[str, Grid]
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
-    errors: Vector
+    errors: list[list[float | None]]
 
     @classmethod
     def of(cls, found: Quantiles) -> Self:
         """Return what a file says of quantiles."""
-        return cls.holding(
-            found,
-            grids={name: Grid.of(grid) for name, grid in found.grids.items()},
-        )
+        grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
+        errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
+        return cls.holding(found, grids=grids, errors=errors)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = self.read_options.names
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
-        shapes = {self.values.shape, self.errors.shape}
+        shapes = {self.values.shape, np.array(self.errors, np.float64).shape}
         expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
 
     def release(self) -> Quantiles:
@@ -175,9 +175,10 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
         own: dict[str, Any] = {
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
+            "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
-        return Quantiles(values=self.values, errors=self.errors, **own, **self.about())
+        return Quantiles(values=self.values, **own, **self.about())
 
 
 class Classes(Content, frozen=True):

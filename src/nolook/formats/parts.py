@@ -16,7 +16,8 @@ from nolook.estimators.catalogue import Entry, name_of, own_parameters
 from nolook.formats.strict import Broken, Content, convert, expect
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
-from nolook.tables.schema import Schema, check_categories
+from nolook.tables.levels import check_categories
+from nolook.tables.schema import Schema
 
 __all__ = ["Counted", "Finding", "Fitted", "Names", "ReadOptions", "Release", "guaranteed"]
 
@@ -32,6 +33,8 @@ class ReadOptions(Content, frozen=True, omit_defaults=True):
     features: Names
     categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
     missing: Missing
+    positive: str | None = None
+    negative: str | None = None
     schema: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,6 +112,8 @@ class Counted(Finding, frozen=True):
 class Fitted(Counted, frozen=True):
     """An estimator of a target; the columns of arrays are not `named`."""
 
+    n_left_out: float | None
+    n_undeclared: float | None
     method: str
     parameters: dict[str, Any]
     named: bool
@@ -162,8 +167,8 @@ class Fitted(Counted, frozen=True):
 
     def rows(self) -> NoisyCount | None:
         """Return the private number of rows, if they were counted."""
-        value, error = self.n_rows, self.n_rows_error
-        return None if value is None or error is None else NoisyCount(value, error)
+        value, error, parts = self.n_rows, self.n_rows_error, (self.n_left_out, self.n_undeclared)
+        return None if value is None or error is None else NoisyCount(value, error, *parts)
 
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""
@@ -175,7 +180,7 @@ class Fitted(Counted, frozen=True):
             wrong = "unknown" if name in given else "missing"
             raise Broken(f"in parameters, the key {name!r} is {wrong}")
         for name, value in given.items():
-            if not _fits(value, hints[name]):
+            if not _fits(value, get_type_hints(maker.__init__)[name]):
                 raise Broken(f"parameters.{name} has a value of the wrong type")
         own = {
             name: tuple(value) if isinstance(value, list) and _is_pair(hints[name]) else value

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
@@ -46,25 +47,33 @@ def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
         )
 
 
-def write_predictions(model: Result, table: Table, path: Path, kept: tuple[str, ...] = ()) -> None:
+def write_predictions(
+    model: Result, table: Table, path: Path, kept: tuple[str, ...] = ()
+) -> tuple[int, int]:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
     prediction (of two classes, the probability of the positive one), null if the row lacks a value
-    the model needs. The name says whether it is Parquet
-    or CSV.
+    the model needs. The name says whether it is Parquet or CSV. Returns how many rows have none,
+    and how many others have a value that is not declared: as confidential as the table.
     """
     fields = table.fields_beside(kept)
     schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
     writer = _WRITERS[path.suffix.lower()]
+    empty = other = 0
     _check_types(fields, writer, path.suffix)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete, cells in table.batches_in_place(kept):
             found = predicted(model, numbers)
+            empty += int(np.count_nonzero(~complete))
+            other += int(
+                np.count_nonzero((numbers[list(table.others)] == 1.0).any(axis=0) & complete)
+            )
             columns = [*cells, pa.array(found, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
+    return empty, other
 
 
 def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.estimators.ecdf import check_grid
 from nolook.report.findings import Figure, Findings, Name, Provenance, Section, Table, Text, listed
 from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
-from nolook.report.wording import grid_in_words, number, with_error
+from nolook.report.wording import NOT_KNOWN, grid_in_words, number, rows_in_words, with_error
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
@@ -28,8 +30,11 @@ _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
 _MOST_TOLD = 3  # columns with a sentence of their own
 _STEPS = 600  # of a drawn curve
+_LARGEST = 1e300
+_DIGITS = 6  # of a value that nothing says to be less exact
 
-_UNKNOWN = "unknown"
+#: Stands where an error would, for a value beyond the first or the last threshold.
+_END = "the grid's end"
 _ERRORS = "Standard errors"
 _STEP = (
     "A value between two thresholds of the grid counts as the upper one, so what is shown may be "
@@ -66,18 +71,23 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
-    mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
-    rows = f"{ecdf.n_rows_:,.0f}"
-    error = number(math.sqrt(ecdf.distribution_.noise.rows_variance), 2)
+    points = ecdf.distribution_.points
+    read = _Quantiles(
+        column, np.array(_SHARES), values, errors, steps_below(points, values), points
+    )
+    counts = ecdf.distribution_.counted
+    rows, error = f"{counts.value:,.0f}", number(counts.error, 2)
+    if counts.value < 2.0 * counts.error:
+        rows = rows_in_words(counts.value, counts.error, unit.counted)[0]
     if ecdf.relation == "replace":
         error = "none, it is public"
-    steps = steps_below(ecdf.distribution_.points, values)
+    mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
-    known = tuple(map(_value_and_error, values, errors))
     half = _SHARES.index(0.5)
-    middle, middle_error = _value_and_error(values[half], errors[half], steps[half])
-    measured = [*known, _value_and_error(mean, mean_error)]
-    table = _few_numbers(counted, (rows, error), measured, [*steps, mean_step])
+    middle, middle_error = read.shown(half, with_step=True)
+    known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
+    measured = [*map(read.shown, range(len(_SHARES))), _value_and_error(*mean)]
+    table = _few_numbers(counted, (rows, error), measured, [*read.steps, mean_step])
     return Findings(
         kind="distribution",
         what="distribution of",
@@ -85,22 +95,16 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         provenance=Provenance.of(ecdf),
         cards=(
             (counted.capitalize(), rows, f"standard error {error}"),
-            ("Median", middle, f"standard error {middle_error}"),
+            ("Median", middle, f"standard error {middle_error}" if known else middle_error),
         ),
         question=(": where the values of ", Name(column), " lie"),
-        conclusion=_where(column, counted, known),
+        conclusion=_where(read, counted),
         certainty=(
-            f"The standard error of the median is {middle_error}.",
+            *((f"The standard error of the median is {middle_error}.",) * known),
             noise_only(_ERRORS, unit),
         ),
-        sections=(
-            what_was_found(
-                table,
-                (_STEP, _FREE, noise_only(_ERRORS, unit)),
-                _ecdf_picture(ecdf, column, counted),
-            ),
-        ),
-        cautions=_coarse(column, _SHARES, values, errors, steps),
+        sections=(what_was_found(table, (_STEP, _FREE, noise_only(_ERRORS, unit)), picture),),
+        cautions=_coarse(read),
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid)),
@@ -109,20 +113,68 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     )
 
 
-def _coarse(
-    column: str, shares: Sequence[float], values: Vector, errors: Vector, steps: Vector
-) -> tuple[str, ...]:
+@frozen(eq=False)
+class _Quantiles:
+    """Quantiles of a column, their errors, the steps below them and the grid's thresholds."""
+
+    column: str
+    shares: Vector
+    values: Vector
+    errors: Vector
+    steps: Vector
+    points: Vector
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Those with noise of at most half of their spread, or of their size."""
+        sizes = np.abs(self.values)
+        # The grid of all doubles ends where no value is.
+        known: NDArray[np.bool_] = np.isfinite(self.errors) & (sizes < _LARGEST)
+        if np.ptp(self.shares) > 0.0 and known.any():
+            known &= self.errors <= np.maximum(np.ptp(self.values[known]), sizes) / 2
+        return known
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Those known and between the grid's ends, where values beyond these count, too."""
+        inner: NDArray[np.bool_] = (self.values > self.points[0]) & (self.values < self.points[-1])
+        return self.known & inner
+
+    def shown(self, place: int, *, with_step: bool = False) -> tuple[str, str]:
+        """Return a quantile and its standard error; beyond an end of the grid, where it begins."""
+        value, error, step = self.values[place], self.errors[place], self.steps[place]
+        if not self.known[place]:
+            return NOT_KNOWN, NOT_KNOWN
+        if self.inside[place]:
+            return _value_and_error(value, error, step if with_step else None)
+        if value == self.points[-1]:
+            return f"above {number(value - (2 * error or step), _DIGITS)}", _END
+        return f"at most {number(value + 2 * error, _DIGITS)}", _END
+
+    def beyond(self, counted: str) -> Text | None:
+        """Name the share beyond an end of the grid, if one of the quantiles does."""
+        known = self.known & ~self.inside
+        shares = np.where(self.values == self.points[-1], 1.0 - self.shares, self.shares)
+        if not known.any():
+            return None
+        place = int(np.argmax(np.where(known, shares, -1.0)))
+        most = f"{100 * shares[place]:.6g} % or more of the {counted} have a value of "
+        return most, Name(self.column), f" {self.shown(place)[0]}, {_END}."
+
+
+def _coarse(read: _Quantiles) -> tuple[str, ...]:
     """Say that the grid, and not the noise, tells hardly any of the values apart, if so."""
-    outer = int(np.argmin(shares)), int(np.argmax(shares))
+    shares, outer = read.shares, [int(np.argmin(read.shares)), int(np.argmax(read.shares))]
     # As Python's numbers, whose overflow is infinity.
-    low, high = values[list(outer)].tolist()
-    step = float(np.median(steps))
-    few = high - low < _FEW_STEPS * step < math.inf and float(np.median(errors)) <= step
-    if shares[outer[0]] == shares[outer[1]] or low == high == 0.0 or not few:
+    low, high = read.values[outer].tolist()
+    step = float(np.median(read.steps))
+    few = high - low < _FEW_STEPS * step < math.inf and float(np.median(read.errors)) <= step
+    same = shares[outer[0]] == shares[outer[1]] or low == high == 0.0
+    if same or not few or not read.inside[outer].all():
         return ()
     between = " and ".join(f"{100 * shares[place]:g} %" for place in outer)
     said = (
-        f"The grid has few steps between the quantiles of {column} at {between}, as they are "
+        f"The grid has few steps between the quantiles of {read.column} at {between}, as they are "
         f"{number(step, 2)} wide: values that differ by less are not told apart. If you know where "
         "they lie without looking, release them with a grid of your own."
     )
@@ -146,7 +198,7 @@ def _few_numbers(
         (
             (f"Number of {counted}", *rows, ""),
             *(
-                (name, *texts, _step(step) if texts[0] != _UNKNOWN else "")
+                (name, *texts, _step(step) if texts[1] not in {NOT_KNOWN, _END} else "")
                 for name, texts, step in zip(names, measured, steps, strict=True)
             ),
         ),
@@ -154,21 +206,16 @@ def _few_numbers(
 
 
 def _step(step: float) -> str:
-    return number(step, 2) if math.isfinite(step) else _UNKNOWN
+    return number(step, 2) if math.isfinite(step) else NOT_KNOWN
 
 
 def quantiles_findings(found: Quantiles) -> Findings:
     """Say what the quantiles of several columns are."""
     unit = found.privacy.unit
+    read = _columns(found)
     rows = tuple(
-        (
-            name,
-            *(
-                f"{value} ({'±' if error[:1].isdigit() else ''}{error})"
-                for value, error in map(_value_and_error, values, errors, steps)
-            ),
-        )
-        for name, values, errors, steps in _columns(found)
+        (one.column, *(_with_error(*one.shown(i, with_step=True)) for i in range(len(one.shares))))
+        for one in read
     )
     table = Table(
         f"The value at or below which a share of the {unit.counted}s lies, and its standard error",
@@ -185,16 +232,12 @@ def quantiles_findings(found: Quantiles) -> Findings:
             what_was_found(table, (_STEP, noise_only(_ERRORS, unit)), *_quantiles_picture(found)),
         ),
         question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
-        conclusion=_middles(found),
+        conclusion=_middles(read, f"{unit.counted}s"),
         certainty=(noise_only("Brackets hold standard errors. They", unit),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(found.grids.get(name))) for name in found.names
         ),
-        cautions=tuple(
-            said
-            for name, *read in _columns(found)
-            for said in _coarse(name, found.shares.tolist(), *read)
-        ),
+        cautions=tuple(said for one in read for said in _coarse(one)),
     )
 
 
@@ -202,14 +245,13 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
     """Draw quantiles: those of several columns in each one's own spread, as units differ."""
     alone = len(found.names) == 1
     points = []
-    for place, (name, values, errors, _) in enumerate(_columns(found)):
-        known = np.isfinite(values)
-        at = values[known].clip(-1e307, 1e307)
-        room = NORMAL_95 * np.where(np.isfinite(errors), errors, 0.0)[known].clip(max=1e306)
+    for place, one in enumerate(_columns(found)):
+        at = one.values[one.inside].clip(-1e307, 1e307)
+        room = NORMAL_95 * one.errors[one.inside].clip(max=1e306)
         middle, spread = (0.0, 1.0) if alone or not at.size else (at[at.size // 2], np.ptp(at))
         ends = (np.stack([at, at - room, at + room]) - middle) / (spread or 1.0)
         points += [
-            Point(value, place, (low, high), name=None if which else name)
+            Point(value, place, (low, high), name=None if which else one.column)
             for which, (value, low, high) in enumerate(ends.T.tolist())
         ]
     if not points:
@@ -229,56 +271,73 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
     )
 
 
-def _columns(found: Quantiles) -> list[tuple[str, Vector, Vector, Vector]]:
-    """Return of each column its name, quantiles, their errors and the steps below them."""
-    return list(zip(found.names, found.values, found.errors, found.steps, strict=True))
+def _columns(found: Quantiles) -> list[_Quantiles]:
+    """Return the quantiles of each column."""
+    parts = zip(found.names, found.values, found.errors, found.steps, strict=True)
+    return [
+        _Quantiles(
+            name, found.shares, values, errors, steps, check_grid(found.grids.get(name)).points()
+        )
+        for name, values, errors, steps in parts
+    ]
 
 
 def _value_and_error(value: float, error: float, step: float | None = None) -> tuple[str, str]:
-    """Return what lies on a grid and its standard error, as far as they are known.
+    """Return what lies on a grid and its standard error, if the noise leaves them known.
 
     A step is said where it is not shown beside them.
     """
-    if not math.isfinite(value):
-        return _UNKNOWN, _UNKNOWN
+    if not (math.isfinite(value) and math.isfinite(error)):
+        return NOT_KNOWN, NOT_KNOWN
     # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
     if error == 0:
         wide = "" if step is None else f" of {_step(step)}"
-        return number(value, 6), f"under one step{wide}"
-    return with_error(value, error) if math.isfinite(error) else (number(value, 6), _UNKNOWN)
+        return number(value, _DIGITS), f"under one step{wide}"
+    return with_error(value, error)
 
 
-def _where(column: str, counted: str, known: Sequence[tuple[str, str]]) -> tuple[Text, ...]:
-    """Say where half and where nine in ten lie."""
-    (low, _), *_, (high, _) = known
-    middle, _ = known[_SHARES.index(0.5)]
-    if _UNKNOWN in {low, middle, high}:
-        return (("Nothing can be said of where the values of ", Name(column), " lie."),)
-    return (
-        (f"Half of the {counted} have a value of ", Name(column), f" up to {middle}."),
-        f"Nine in ten lie between {low} and {high}.",
-    )
+def _with_error(shown: str, error: str) -> str:
+    if shown == NOT_KNOWN:
+        return shown
+    return f"{shown} ({'±' if error[:1].isdigit() else ''}{error})"
 
 
-def _middles(found: Quantiles) -> tuple[Text, ...]:
-    """Say where the middle of each column lies: of the share nearest to a half."""
-    nearest = int(np.argmin(np.abs(found.shares - 0.5)))
-    share = f"{100 * found.shares[nearest]:g} %"
-    words: list[Text] = []
-    for name, values, errors, steps in _columns(found):
-        value, error = _value_and_error(values[nearest], errors[nearest], steps[nearest])
-        if value == _UNKNOWN:
-            words.append(("Nothing can be said of where the values of ", Name(name), " lie."))
-            continue
-        counted, off = f"{found.privacy.unit.counted}s", "±" if error[:1].isdigit() else ""
-        words.append(
-            (
-                f"{share} of the {counted} have a value of ",
-                Name(name),
-                f" up to {value} ",
-                f"({off}{error}).",
-            )
+def _hidden(column: str) -> Text:
+    return "Nothing can be said of where the values of ", Name(column), " lie."
+
+
+def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
+    """Say where half and where nine in ten lie, as far as the noise and the grid leave it known."""
+    half, beyond = _SHARES.index(0.5), read.beyond(counted)
+    said: list[Text] = [] if beyond is None else [beyond]
+    if read.inside[half]:
+        middle = read.shown(half)[0]
+        said.append(
+            (f"Half of the {counted} have a value of ", Name(read.column), f" up to {middle}.")
         )
+    if read.inside[[0, -1]].all():
+        said.append(f"Nine in ten lie between {read.shown(0)[0]} and {read.shown(-1)[0]}.")
+    return tuple(said) or (_hidden(read.column),)
+
+
+def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
+    """Say where the middle of each column lies: of the share nearest to a half."""
+    words: list[Text] = []
+    for read in columns:
+        nearest = int(np.argmin(np.abs(read.shares - 0.5)))
+        shown, beyond = read.shown(nearest, with_step=True), read.beyond(counted)
+        most = f"{100 * read.shares[nearest]:g} % of the {counted} have a value of "
+        if read.inside[nearest]:
+            words.append(
+                (
+                    most,
+                    Name(read.column),
+                    f" up to {shown[0]} ",
+                    f"{_with_error('', shown[1])[1:]}.",
+                )
+            )
+        else:
+            words.append(beyond or _hidden(read.column))
     more = len(words) - _MOST_TOLD
     return (*words[:_MOST_TOLD], *((f"{more} more columns are below.",) * (more > 0)))
 

@@ -5,6 +5,7 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from attrs import frozen
@@ -87,6 +88,29 @@ def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
 
 
 @frozen
+class Lost:
+    """Noisy numbers of rows that were left out, and of rows with a value that is not declared."""
+
+    left_out: float
+    undeclared: float | None
+    error: float
+    columns: tuple[str, ...]  # a missing value of one of them leaves a row out
+
+    @classmethod
+    def of(cls, estimator: PrivateEstimator, *needed: str) -> Self | None:
+        """Return the rows lost, if counted; `needed` are columns that every row must have."""
+        left_out, undeclared = estimator.n_left_out_, estimator.n_undeclared_
+        if left_out is None or estimator.n_rows_error_ is None:
+            return None
+        # Rows in use are the sum of two numbers where undeclared values are counted.
+        error = estimator.n_rows_error_ / math.sqrt(1 + (undeclared is not None))
+        options = estimator.read_options_
+        dropping = options["features"] if options["missing"] == "drop-row" else ()
+        columns = (*(name for name in dropping if name not in options["categories"]), *needed)
+        return cls(left_out, undeclared, error, columns)
+
+
+@frozen
 class Table:
     """A table whose rows begin with their names; a cell that is a number is a share of 1."""
 
@@ -162,6 +186,7 @@ class Findings:
     settings: tuple[tuple[str, str], ...]
     #: The private number of rows used and its standard error, if they were counted.
     rows: tuple[float, float] | None = None
+    lost: Lost | None = None
     #: What the table was asked; follows its name.
     question: Text = ""
     #: The answer in a sentence or two, from estimates and their intervals.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
-from nolook.tables.schema import check_categories
+from nolook.tables.levels import check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
-    from nolook.tables.schema import Levels
+    from nolook.tables.levels import Levels
 
 __all__ = ["contrasts", "sides"]
 

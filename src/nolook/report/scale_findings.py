@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import offered_columns
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Provenance, Table, listed, rows_of
+from nolook.report.findings import Findings, Lost, Provenance, Table, listed, rows_of
 from nolook.report.wording import count, number, span
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
         rows=rows_of(scaler),
+        lost=Lost.of(scaler),
         question=(": where the values of ", *listed(features, _MOST_NAMED), " lie"),
         conclusion=_seen(scaler, names),
         certainty=(

@@ -54,6 +54,8 @@ _MOST_DRAWN = 2000  # points of a curve
 
 _CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
 _UNLIKELY, _LEAST_P = 0.05, 0.0001
+#: Share of probabilities that are at least 1 from which they are no probabilities.
+_MOST_CERTAIN = 0.5
 _ABOUT_TESTS = (
     "If the probabilities were right, about 1 of 20 releases would have a p-value below 0.05. It "
     "says nothing of how large a disagreement is: the picture does."
@@ -132,6 +134,13 @@ def _tied(curve: ROCCurve) -> str:
 
 def calibration_said(test: HosmerLemeshow) -> Text:
     """Say whether the test found the probabilities wrong."""
+    (share,), (error,) = test.distribution_.masses([1.0 - 2.0**-10, math.inf])
+    if (least := share - NORMAL_95 * error) > _MOST_CERTAIN:
+        return (
+            f"At least {100.0 * least:.2g} % of the {test.privacy_.unit.counted}s have a "
+            "probability of 1 or more, which counts as 1: are they in percent (percent = true in a "
+            "schema)?"
+        )
     if test.p_value_ is None:
         return "Nothing can be said of whether the probabilities are right."
     shown = _test_in_words(test)[0]

@@ -35,7 +35,19 @@ from nolook.report.wording import (
     units_in_words,
 )
 
-__all__ = ["cards", "cautions", "costs", "in_short", "rows_used", "sections", "verdict"]
+__all__ = [
+    "cards",
+    "cautions",
+    "costs",
+    "in_short",
+    "rows_lost",
+    "rows_used",
+    "sections",
+    "verdict",
+]
+
+_MUCH = 0.2  # of the rows: a larger loss is said first
+_FEW = 8  # columns named
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -46,7 +58,6 @@ _MECHANISMS: dict[type[Event], str] = {
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
 _COUNT = "number of rows"  # as events call it
 _MISSING = {
-    "error": "error (none are allowed)",
     "drop-row": "drop-row (rows with any are left out)",
     "zero": "zero (they count as 0)",
 }
@@ -77,7 +88,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     answers = (
         ("What was asked", (("Of the table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
-        ("How sure it is", found.certainty),
+        ("How sure it is", (*found.certainty, *rows_lost(found))),
         ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
         (f"How well each {guarantee.unit.protected} is protected", protected),
     )
@@ -113,7 +124,7 @@ def cautions(found: Findings) -> tuple[str, ...]:
         *delta_too_large(guarantee.delta, counted, guarantee.unit),
     )
     said = (f"{words[:1].upper()}{words[1:]}." for words in weak if guarantee.private)
-    return (*said, *found.cautions)
+    return (*said, *_much_lost(found), *found.cautions)
 
 
 def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
@@ -138,6 +149,40 @@ def rows_used(found: Findings) -> str | None:
     elif unit.column is not None:
         about += f", at most {unit.max_rows} of each unit ({one_line(unit.column)}),"
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
+
+
+def rows_lost(found: Findings) -> tuple[str, ...]:
+    """Say the number of rows left out, or with values that are not declared, if known."""
+    if found.lost is None:
+        return ()
+    noun, lost = found.provenance.guarantee.unit.counted, found.lost
+    said = (
+        (lost.left_out, "left out because of missing values"),
+        (lost.undeclared, "used with a value that has no declared level"),
+    )
+    about = ((rows_in_words(one, lost.error, noun)[0], words) for one, words in said if one)
+    return tuple(
+        f"{words[:1].upper()}{words[1:]} were {why}."
+        for words, why in about
+        if words.startswith("about")
+    )
+
+
+def _much_lost(found: Findings) -> tuple[str, ...]:
+    """Name the columns that can have cost more than about a fifth of the rows."""
+    if found.lost is None or found.rows is None:
+        return ()
+    left_out, names = found.lost.left_out, found.lost.columns
+    if left_out - 2.0 * found.lost.error < _MUCH * (left_out + found.rows[0]):
+        return ()
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    share = f"{left_out / (left_out + found.rows[0]):.0%}"
+    words = (
+        f"About {share} of the {found.provenance.guarantee.unit.counted}s were left out. Missing "
+        f"values of these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
+        "data owner finds them with nolook schema --check TABLE."
+    )
+    return (words,)
 
 
 def _privacy_card(provenance: Provenance) -> tuple[str, str, str]:
@@ -182,13 +227,11 @@ def _limits(provenance: Provenance) -> Section:
     )
     others = "What else is released of the same people: losses add up, and this page tells of one."
     public = f"The number of {one}s, which is taken for public."
-    missing = "That no value was missing: one would have stopped the release."
     points = (
         general,
         several,
         others,
         *((public,) * (guarantee.relation == "replace")),
-        *((missing,) * (provenance.missing == "error")),
         "Names and settings: columns, levels and parameters, which are taken for public.",
         "How long it took.",
     )

@@ -13,7 +13,7 @@ from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
 from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated
-from nolook.tables.schema import OTHERS
+from nolook.tables.levels import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

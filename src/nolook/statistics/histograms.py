@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal, Self, TypeAlias
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nolook.statistics import Statistic
 
-__all__ = ["Count", "Histograms", "histograms_sensitivity"]
+__all__ = ["Count", "Histograms", "histograms_sensitivity", "row_parts"]
 
 
 def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
@@ -30,6 +30,17 @@ def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replac
 #: Maps a batch of shape (columns, rows), and what each row weighs, to int64 counts of shape
 #: (columns, bins), each row in exactly one bin of each column.
 Count: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64] | None], NDArray[np.int64]]
+
+
+def row_parts(
+    columns: NDArray[np.float64], weights: NDArray[np.int64] | None, *, others: Sequence[int]
+) -> NDArray[np.int64]:
+    """Count rows in one bin, shape (1, 1), or in a second one if any of the columns `others` is 1.
+
+    There is a second bin only if there are such columns. Takes what `Count` takes.
+    """
+    marked = (columns[list(others)] == 1.0).any(axis=0).astype(np.intp)
+    return np.bincount(marked, weights, 2 if others else 1).astype(np.int64)[np.newaxis]
 
 
 class Histograms(Statistic):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from datetime import date
 from functools import partial, reduce
@@ -21,16 +20,25 @@ import pyarrow.types as pt
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook.errors import TableError
+from nolook.errors import ParameterError, TableError
 from nolook.tables.design import Columns
 from nolook.tables.filter import Condition, tests
 from nolook.tables.schema import PARTS, ColumnSchema, FileFormat, Schema
 from nolook.tables.source import Column, Source, in_words, movable
+from nolook.tables.words import (
+    by_word,
+    fits,
+    number_of,
+    places,
+    plain_numbers,
+    readable,
+    signed,
+    trimmed,
+)
 
 __all__ = [
     "DeclaredSource",
     "conversion",
-    "trimmed",
 ]
 
 #: Turns an Arrow array into another of equal length.
@@ -39,10 +47,6 @@ Conversion: TypeAlias = Callable[[Any], Any]
 SECONDS_A_DAY = 86_400
 
 _TEXT, _BYTES = pa.large_string(), pa.large_binary()
-# What pyarrow reads as a number, infinite ones included; a test holds the two together.
-_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))$"
-# Common ways to write nothing: they change no answer, but save looking at every letter.
-_NOTHING = ("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", ".")
 # Spaces that some programs write between thousands.
 _SPACES = (" ", "\u00a0", "\u202f")
 _APOSTROPHES = ("'", "\u2019")
@@ -51,6 +55,7 @@ _MINUS = "\u2212"
 _STEPS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # The digits of a pattern's signs; years before 1 or after 9999 are none.
 _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
+_OFFSET = r"(?:Z|(?P<hours>[+-]\d{2})(?::?(?P<minutes>\d{2}))?)"
 
 Vector = NDArray[np.float64]
 
@@ -116,6 +121,10 @@ class DeclaredSource:
         tested = (name for name, _ in self._tests)
         return list(dict.fromkeys(self._made[name][0] for name in (*names, *tested)))
 
+    def made_of(self, name: str) -> str:
+        """Return the column of the original that a column is converted from."""
+        return self._made[name][0]
+
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         for batch in self.original.batches(self.needed(names)):
@@ -155,63 +164,59 @@ def conversion(
     kind, wanted, words = column.type, declared.type, in_words(column.type)
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
-        return made, partial(_by_word, convert)
-    if wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
+        return made, partial(by_word, convert)
+    # Booleans have two values by type, whatever words are declared for texts.
+    own = wanted == words == "boolean" and declared.false is not None
+    own = own and not any(fits(word, words) for word in declared.true)
+    if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
     if words not in possible:
         raise TableError(
-            f"the schema says that {column.name!r} is of type {wanted}, but the table has {words} "
-            "there (change the type in the schema, or turn the column into text)"
+            f"{column.name!r} is declared to be of type {wanted}, but the table has {words} there; "
+            "declare another type (or turn the column into text)"
         )
+    _check_words(column, declared)
     if part is not None:
         return _TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
 
 
-def _by_word(convert: Conversion, cells: Any) -> Any:  # noqa: ANN401
-    return convert(cells.dictionary).take(cells.indices)
+def _check_words(column: Column, declared: ColumnSchema) -> None:
+    """Refuse declared words that no cell of a column's type can be, or that are one value there."""
+    kind = in_words(column.type)
+    levels = [level for level in declared.levels if level is not None]
+    groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
+    if declared.type == "boolean":
+        groups = [("true", declared.true), ("false", declared.false or declared.true)]
+    for name, words in groups:
+        if not any(fits(word, kind) for word in words):
+            raise ParameterError(
+                f"{name} of {column.name!r} is {', '.join(words)}, but the table has {kind} "
+                "there; expected words that its cells can be"
+            )
+    alike = places(pa.array(levels, _TEXT), levels).null_count
+    if kind in {"integer", "number"}:
+        alike = len(levels) - len({number_of(level) for level in levels})
+    if alike:
+        raise ParameterError(f"levels of {column.name!r} has one number twice; expected each once")
 
 
 def _as_they_are(cells: Any) -> Any:  # noqa: ANN401
     return cells
 
 
-def trimmed(cells: Any) -> Any:  # noqa: ANN401
-    """Return texts without the white space around them, as large strings."""
-    return pc.ascii_trim_whitespace(cells.cast(_TEXT))
-
-
-def _is_one_of(cells: Any, words: Sequence[str]) -> Any:  # noqa: ANN401
-    return pc.is_in(cells, value_set=pa.array(words, _TEXT))
-
-
-def _without(cells: Any, words: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return texts with null for those that are one of the words."""
-    return pc.if_else(_is_one_of(cells, words), pa.scalar(None, _TEXT), cells) if words else cells
-
-
-def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN401
-    """Return large texts as float64, null where one is not a number or missing. Never raises."""
-    if not missing:
-        with suppress(pa.ArrowInvalid):
-            return cells.cast(pa.float64())
-    cells = _without(trimmed(cells), missing)
-    with suppress(pa.ArrowInvalid):
-        return _without(cells, _NOTHING).cast(pa.float64())
-    cells = cells.view(_BYTES)
-    return _floats(cells, pc.match_substring_regex(cells, pattern=_NUMBER))
-
-
-def _floats(cells: Any, valid: Any) -> Any:  # noqa: ANN401
-    """Return the numbers in cells of bytes, null in those that are not valid."""
-    return pc.if_else(valid, cells, pa.scalar(None, _BYTES)).view(_TEXT).cast(pa.float64())
+def _except(cells: Any, words: Any) -> Any:  # noqa: ANN401
+    """Return cells with null for those that are one of the words for a missing value."""
+    words = words.drop_null()
+    return pc.if_else(pc.is_in(cells, value_set=words), None, cells) if len(words) else cells
 
 
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
+    missing = _written_numbers(pa.array(declared.missing, _TEXT), declared)
     if in_words(cells.type) == "text":
-        return _written_numbers(cells.cast(_TEXT), declared)
-    numbers = cells.cast(pa.float64(), safe=False)
+        return _except(_written_numbers(cells.cast(_TEXT), declared), missing)
+    numbers = _except(cells.cast(pa.float64(), safe=False), missing)
     if declared.type == "number" or pt.is_integer(cells.type):
         return numbers
     values = numbers.to_numpy(zero_copy_only=False)
@@ -221,20 +226,19 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     signs = (*declared.currency, *_alike(declared.thousands))
-    if not (signs or declared.percent) and (declared.type, declared.decimal or ".") == (
-        "number",
-        ".",
-    ):
-        return plain_numbers(cells, declared.missing)
-    cells = _without(trimmed(cells), declared.missing).view(_BYTES)
+    plain_form = (declared.decimal or ".") == "." and declared.type != "integer"
+    if plain_form and not (signs or declared.percent):
+        return plain_numbers(cells)
+    cells = signed(trimmed(cells))
     valid = pc.match_substring_regex(cells, pattern=_number_form(declared))
+    cells = pc.if_else(valid, cells, None)
     plain = dict.fromkeys((*signs, *_SPACES, "%"), b"")
     for sign, instead in (plain | {declared.decimal or ".": b".", _MINUS: b"-"}).items():
         cells = pc.replace_substring(cells, pattern=sign.encode(), replacement=instead)
     if declared.percent:
         # As part of the number, lest a quotient be rounded once more.
         cells = pc.binary_join_element_wise(cells, *(pa.scalar(x, _BYTES) for x in (b"e-2", b"")))
-    return _floats(cells, valid)
+    return cells.view(_TEXT).cast(pa.float64())
 
 
 def _number_form(declared: ColumnSchema) -> str:
@@ -273,23 +277,35 @@ def _escaped(text: str) -> str:
     return "".join(f"\\x{{{byte:02x}}}" for byte in text.encode("utf-8"))
 
 
-def _to_text(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    words = trimmed(cells)
-    return _without(words, ("", *declared.missing)) if declared.use == "unit" else words
+def _to_identifiers(cells: Any, missing: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return identifiers as they are written: no two that differ become one person."""
+    cells, nothing = cells.cast(_TEXT), pa.array(("", *missing), _TEXT)
+    return pc.if_else(pc.is_in(trimmed(cells), value_set=nothing), None, cells)
+
+
+def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return the places of cells among words, null elsewhere, and which cells say another word."""
+    numbers = partial(_written_numbers, declared=declared)
+    cells = readable(trimmed(cells)) if in_words(cells.type) == "text" else cells
+    found = places(cells, (*words, "", *declared.missing), numbers)
+    known = pc.is_finite(cells) if pt.is_floating(cells.type) else cells.is_valid()
+    other = pc.and_(pc.fill_null(known, False), found.is_null())
+    return pc.if_else(pc.less(found, len(words)), found, None), other
 
 
 def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    words = _without(trimmed(cells), ("", *declared.missing))
-    true = _is_one_of(words, declared.true)
-    if declared.false is None:
-        known = words.is_valid()
-    else:
-        known = pc.or_(true, _is_one_of(words, declared.false))
-    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+    found, other = _among(cells, (*declared.true, *(declared.false or ())), declared)
+    true = pc.less(found, len(declared.true))
+    return pc.if_else(other, False, true) if declared.false is None else true
 
 
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    return _without(trimmed(cells), declared.missing)
+    """Return the declared level that each cell is, or else what it says."""
+    if declared.use == "unit":
+        return _to_identifiers(cells, declared.missing)
+    levels = [level for level in declared.levels if level is not None]
+    found, other = _among(cells, levels, declared)
+    return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
 
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
@@ -312,9 +328,14 @@ def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
+    seconds, present = _times(cells, declared.pattern)
+    missing, known = _times(pa.array(declared.missing, _TEXT), declared.pattern)
+    return seconds, present & ~np.isin(seconds, missing[known])
+
+
+def _times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
     if in_words(cells.type) == "text":
-        words = _without(trimmed(cells), declared.missing)
-        return parse_times(words.view(_BYTES), declared.pattern)
+        return parse_times(trimmed(cells).view(_BYTES), pattern)
     if pt.is_date(cells.type):
         cells = cells.cast(pa.timestamp("ms"))
     present = cells.is_valid().to_numpy(zero_copy_only=False)
@@ -326,9 +347,9 @@ def _expression(pattern: str) -> str:
     """Return the expression of a date, for bytes; groups are called after the pattern's signs."""
     texts = [
         f"(?P<{part}>{_DIGITS.get(part, '[0-9]{1,2}')})" if i % 2 else _escaped(part)
-        for i, part in enumerate(re.split(r"%(.)", pattern))
+        for i, part in enumerate(re.split(r"%([^z])", pattern))
     ]
-    return f"^{''.join(texts)}$"
+    return f"^{''.join(texts).replace(_escaped('%z'), _OFFSET)}$"
 
 
 def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
@@ -336,16 +357,19 @@ def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  
     found = pc.extract_regex(cells, pattern=_expression(pattern))
     present = found.is_valid()
     numbers: dict[str, Vector] = {
-        field.name: pc.if_else(present, found.field(field.name), b"0")
+        field.name: pc.if_else(pc.equal(cells := found.field(field.name), b""), b"0", cells)
+        .fill_null(b"0")
         .cast(pa.string())
         .cast(pa.float64())
         .to_numpy(zero_copy_only=False)
         for field in found.type
     }
     days, valid = civil_days(*(numbers[sign].astype(np.int64) for sign in "Ymd"))
-    hour, minute, second = (numbers.get(sign, np.zeros(1)) for sign in "HMS")
-    valid &= (hour < 24) & (minute < 60) & (second < 60)
+    signs = (*"HMS", "hours", "minutes")
+    hour, minute, second, ahead, more = (numbers.get(sign, np.zeros(1)) for sign in signs)
+    valid &= (hour < 24) & (minute < 60) & (second < 60) & (abs(ahead) < 24) & (more < 60)
     valid &= present.to_numpy(zero_copy_only=False)
+    hour, minute = hour - ahead, minute - np.copysign(more, ahead)
     seconds: Vector = days * float(SECONDS_A_DAY) + hour * 3600.0 + minute * 60.0 + second
     return seconds, valid
 
@@ -368,13 +392,13 @@ _NUMBERS = (pa.float64(), _to_numbers, ("text", "integer", "number"))
 _WAYS: dict[str, tuple[Any, Callable[..., Any], tuple[str, ...]]] = {
     "number": _NUMBERS,
     "integer": _NUMBERS,
-    "boolean": (pa.bool_(), _to_booleans, ("text", "integer")),
-    "category": (_TEXT, _to_levels, ("text", "integer", "boolean")),
+    "boolean": (pa.bool_(), _to_booleans, ("text", "integer", "number", "boolean")),
+    "category": (_TEXT, _to_levels, ("text", "integer", "number", "boolean")),
     "date": _DATES,
     "datetime": _DATES,
-    "identifier": (_TEXT, _to_text, ("text",)),
-    "text": (_TEXT, _to_text, ("text",)),
+    "identifier": (_TEXT, _to_levels, ("text",)),
+    "text": (_TEXT, _to_levels, ("text",)),
 }
 # Declared types that change nothing in columns of a type: booleans are numbers known to be 0 or 1.
 _NEVER_READ = ("identifier", "text")
-_AS_THEY_ARE = {"text": (), "boolean": (*_NEVER_READ, "number", "integer", "boolean")}
+_AS_THEY_ARE = {"text": (), "boolean": (*_NEVER_READ, "number", "integer")}

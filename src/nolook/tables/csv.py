@@ -18,10 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve
 
 from nolook._language import usage_hint
 from nolook.errors import TableError
@@ -29,10 +31,10 @@ from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
 from nolook.tables.source import Column
 
-__all__ = ["TEXT_FILES", "CsvFile", "uncompressed"]
+__all__ = ["TEXT_FILES", "CsvFile", "decoded", "uncompressed"]
 
 #: How the names of text files end; each may be compressed.
-TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
+TEXT_FILES = tuple(f".{kind}{way}" for kind in ("csv", "tsv", "txt") for way in ("", ".gz", ".zst"))
 
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
@@ -57,6 +59,12 @@ def _kept(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_KEPT, _kept)
 
 
+def decoded(raw: bytes, encoding: str) -> bytes:
+    """Return a text as UTF-8; two that differ stay different."""
+    utf8 = encoding == "utf-8"
+    return raw if utf8 else raw.decode(encoding, _KEPT).encode("utf-8", "surrogatepass")
+
+
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
 
@@ -79,7 +87,8 @@ class CsvFile(File):
     kind = "CSV"
 
     def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
-        self._form, self._names = form, names
+        usual = "\t" if ".tsv" in Path(place.label.lower()).suffixes else ","
+        self._form, self._names = evolve(form, delimiter=form.delimiter or usual), names
         self._wrong = ""  # with its header
         super().__init__(place)
         if self._wrong:
@@ -155,7 +164,7 @@ class Rows:
     def __init__(
         self, chunks: Iterator[bytes], form: FileFormat, header: list[bytes] | None = None
     ) -> None:
-        self._delimiter, self._quote = form.delimiter.encode(), (form.quote or "").encode()
+        self._delimiter, self._quote = (form.delimiter or ",").encode(), (form.quote or "").encode()
         self._comment, self._multiline = (form.comment or "").encode(), form.multiline
         end, mark = re.escape(self._delimiter), re.escape(self._quote)
         self._cell, self._text = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
@@ -169,12 +178,12 @@ class Rows:
         self._blocks = _blocks(chunks)
         self._lines: deque[bytes] = deque()
         self._next_lines = self._drawn_lines()
+        for _ in range(form.skip):
+            self._filled()
         if header is not None:
             self.header = header
             return
-        row = b""
-        while not row:
-            row = self._row()
+        row = self._filled()
         closed = not self._left_open(self._delimiter + row)
         cells = self._cells.findall(row + self._delimiter) if closed else []
         self.header = [self._unquoted(cell) for cell in cells]  # empty if a quote is not closed
@@ -205,7 +214,8 @@ class Rows:
         # The wanted cells are the groups; the first parenthesis is that of the cell's text.
         kept, other = {*wanted}, self._cell.replace(b"(", b"(?:", 1)
         cells = (self._cell if i in kept else other for i in range(len(self.header)))
-        form = re.compile(re.escape(self._delimiter).join(cells))
+        end = re.escape(self._delimiter)
+        form = re.compile(end.join(cells) + b"(?:%b)?" % end)  # as in _plain
         malformed = (None,) * len(wanted)
         rows: list[Sequence[bytes | None]] = []
         while self._lines:
@@ -217,6 +227,13 @@ class Rows:
         return [
             _as_text([c and self._unquoted(c) for c in columns[places.index(i)]]) for i in wanted
         ]
+
+    def _filled(self) -> bytes:
+        """Return the next row that is neither blank nor a comment."""
+        row = b""
+        while not row:
+            row = self._row()
+        return row
 
     def _row(self) -> bytes:
         """Return the next row without its line end; a blank line and a comment are empty."""
@@ -252,7 +269,9 @@ class Rows:
         lengths = edges[1::2] - edges[:-1:2]
         last = np.flatnonzero(raw[ends] == ord("\n"))
         first = np.concatenate(([0], last[:-1] + 1))
-        right = last - first + 1 == len(self.header)
+        # A delimiter at a line's end begins no cell.
+        spare = (last - first == len(self.header)) & (lengths[last] == 0)
+        right = (last - first + 1 == len(self.header)) | spare
         for i in np.flatnonzero(lengths > _LONGEST_CELL):
             if len(block[edges[2 * i] : edges[2 * i + 1]].lstrip(b" ")) > _LONGEST_CELL:
                 right[np.searchsorted(last, i)] = False

@@ -18,24 +18,31 @@ from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.schema import OTHERS, Levels, Schema
+from nolook.tables.levels import OTHERS, Levels
+from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
+from nolook.tables.words import is_number
 
 __all__ = [
+    "DEFAULT_MISSING",
     "GAP",
     "Columns",
     "Design",
     "Feature",
     "Missing",
+    "Subject",
     "delimiter_hint",
-    "has_levels",
     "labels_of",
     "plan",
     "unknown_column",
+    "usual_missing",
 ]
 
-Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
+Missing: TypeAlias = Literal["drop-row", "zero", "centre"]
+
+#: What becomes of a row that lacks a value, if nothing is said.
+DEFAULT_MISSING: Missing = "drop-row"
 
 #: What names the number that tells where a value is missing.
 GAP = "missing"
@@ -43,6 +50,11 @@ GAP = "missing"
 # What people separate cells with where it is no comma.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
+
+
+def usual_missing(relation: str | None) -> Missing:
+    """Return the policy for arrays: "zero" where the number of rows is public."""
+    return "zero" if relation == "replace" else DEFAULT_MISSING
 
 
 @frozen
@@ -74,9 +86,11 @@ class Design:
     target: str | None
     missing: Missing
     keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
+    needs_target: bool = True  # a row without a target is left out; else its target is NaN
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
     unit: Unit = ROW
+    outcome: tuple[str | None, str | None] | None = None  # the words given for the target's classes
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -151,7 +165,7 @@ class Design:
                     out[row] = _codes(column, _known(feature.levels))
                     row += 1
                 else:
-                    row += _contrasts(column, feature.levels, out[row:])
+                    row += _contrasts(column, feature.levels, self.missing, out[row:])
             if self.target is not None:
                 out[row] = _numbers(batch.column(self.target))
         if self.keeps_infinite:
@@ -160,28 +174,31 @@ class Design:
         if finite.all():
             return None
         out[~finite] = np.nan if self.missing == "centre" else 0.0
-        if self.missing in {"zero", "centre"}:
-            return None if self.target is None else finite[-1]
-        present: NDArray[np.bool_] = np.logical_and.reduce(finite)
+        if not self.needs_target:
+            out[-1, ~finite[-1]] = np.nan
+        present: NDArray[np.bool_] = np.logical_and.reduce(finite[self._needed])
         return present
 
-    def lacks_nothing(self, batch: Any) -> bool:  # noqa: ANN401
-        """Whether every number a record batch should have is there.
+    @property
+    def _needed(self) -> NDArray[np.bool_]:
+        """Which numbers nothing can stand for: those of levels, and the target."""
+        all_are = self.missing == "drop-row"
+        needed = [all_are or f.levels is not None for f in self.features for _ in f.names]
+        return np.array(needed + [self.needs_target] * (self.target is not None))
 
-        Takes a time that does not depend on where one is missing.
-        """
-        names = [feature.name for feature in self.features if feature.levels is None]
-        if self.target is not None:
-            names.append(self.target)
-        with np.errstate(all="ignore"):
-            columns = [_numbers(batch.column(name)) for name in names]
-            kept = (lambda column: ~np.isnan(column)) if self.keeps_infinite else np.isfinite
-            present = [bool(kept(column).all()) for column in columns]
-        return all(present)
 
-    def lacks_no_unit(self, batch: Any) -> bool:  # noqa: ANN401
-        """Whether every row of a record batch says which unit it is of."""
-        return self.unit.column is None or named_rows(batch.column(self.unit.column)) is None
+@frozen
+class Subject:
+    """What a release is about, in words.
+
+    A file's name is without folders, that of a database's table without its address. `schema` is a
+    digest of what was declared. What there is not is None.
+    """
+
+    table: str | None
+    where: str | None
+    columns: str
+    schema: str | None
 
 
 def plan(
@@ -279,6 +296,11 @@ def delimiter_hint(header: Sequence[str]) -> str:
                 f"its header is one name with a {word} in it: is that the delimiter? {option}; "
                 "'nolook schema FILE' drafts one"
             )
+    if len(header) == 1:
+        return (
+            "its header is one name: is it a title above the header? (skip = 1 in a schema, which "
+            "'nolook schema FILE' drafts)"
+        )
     return ""
 
 
@@ -305,26 +327,7 @@ def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
-    if not has_levels(column.type):
-        raise TableError(
-            f"{parameter_name('categories')} names {column.name!r}, which in {schema.name} has "
-            f"type {column.declared}; expected text, integers or booleans (use another column)"
-        )
-    if pt.is_integer(column.type):
-        levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
-        # The level compared with has no name among the features, where "01" and "1" would meet.
-        check_names([level for level in levels if level], f"categories of {column.name!r}")
     return Feature(column.name, levels)
-
-
-def _integer_level(level: str, column: Column) -> str:
-    try:
-        return str(int(level))
-    except ValueError:
-        raise ParameterError(
-            f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
-            f"type {column.declared}"
-        ) from None
 
 
 def _check_types(source: Source, used: Collection[str | None]) -> None:
@@ -345,10 +348,10 @@ def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_time(column.type):
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
-    elif parameter == "features" and has_levels(column.type) and is_settable("categories"):
+    elif parameter == "features" and in_words(column.type) == "text" and is_settable("categories"):
         levels = usage_hint("categories", {column.name: ["A", "B"]})
         advice = f"declare its levels, for example {levels}, or leave it out"
-    elif parameter == "target" and has_levels(column.type):
+    elif parameter == "target" and in_words(column.type) == "text":
         advice = f"say which of its values counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
         f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
@@ -378,16 +381,7 @@ def _is_time(kind: Any) -> bool:  # noqa: ANN401
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401
-    tests = (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_boolean)
-    return kind is not None and any(test(kind) for test in tests)
-
-
-def has_levels(kind: Any) -> bool:  # noqa: ANN401
-    """Tell whether levels can be declared of a column of an Arrow type."""
-    if kind is not None and pt.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
-    return kind is not None and any(test(kind) for test in tests)
+    return is_number(kind) or (kind is not None and pt.is_boolean(kind))
 
 
 def _numbers(column: Any) -> Any:  # noqa: ANN401
@@ -399,17 +393,24 @@ def _numbers(column: Any) -> Any:  # noqa: ANN401
     return column.to_numpy(zero_copy_only=False)
 
 
-def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  # noqa: ANN401
+def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float64]) -> int:  # noqa: ANN401
     """Write 1 in the row of each cell's level, and say how many rows there are.
 
-    The first level has no row. Null and undeclared cells are in the row of None, if it has one.
+    The first level has no row. Undeclared cells are in the row of None, or else missing: NaN. So
+    are null ones, unless "zero" or "centre" puts something in the place of a missing number: then
+    they count as undeclared.
     """
     known = _known(levels)
     codes = _codes(column, known)
-    found = np.where(np.isnan(codes), len(known), codes)
+    null = np.isnan(codes)
+    found = np.where(null, len(known), codes)
     for row, level in enumerate(levels[1:]):
         wanted = len(known) if level is None else known.index(level)
         np.equal(found, wanted, out=out[row], casting="unsafe")
+    if None not in levels:
+        null = found == len(known)
+    if None not in levels or missing not in {"zero", "centre"}:
+        out[: len(levels) - 1, null] = np.nan
     return len(levels) - 1
 
 

@@ -7,30 +7,38 @@ and words from the public lists below, and nothing else that was found in the ta
 from __future__ import annotations
 
 import codecs
-import itertools
+import csv
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from attrs import evolve
+from numpy.typing import NDArray
 
-from nolook._language import usage_hint
 from nolook._validation import check_path
 from nolook.errors import TableError
-from nolook.tables.conversion import conversion, plain_numbers, trimmed
-from nolook.tables.csv import CsvFile, Rows, uncompressed
+from nolook.tables.conversion import conversion
+from nolook.tables.csv import Rows, uncompressed
 from nolook.tables.files import Place, in_storage
-from nolook.tables.folders import Listing, is_text, located
+from nolook.tables.first_rows import DATES, TIMES, is_nothing, listed, look, share, texts
+from nolook.tables.folders import Folder, Listing, is_text, located
+from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
-from nolook.tables.table import Table
+from nolook.tables.words import plain_numbers, trimmed
 
-__all__ = ["Draft", "column_hints", "draft_schema"]
+__all__ = ["Draft", "draft_schema", "is_identifier"]
+
+Vector = NDArray[np.float64]
 
 #: The rows a guess is made from.
 MOST_ROWS = 1000
@@ -49,32 +57,15 @@ _NUMBERS = tuple(
 )  # fmt: skip
 _CURRENCIES = ("€", "$", "£", "¥", "EUR", "USD", "GBP", "CHF", "JPY", "Fr")
 _PAIRS = (
-    ("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"),
-    ("YES", "NO"), ("y", "n"), ("Y", "N"), ("t", "f"), ("T", "F"), ("ja", "nein"), ("Ja", "Nein"),
-    ("JA", "NEIN"), ("oui", "non"), ("Oui", "Non"), ("OUI", "NON"), ("sí", "no"), ("sì", "no"),
-    ("on", "off"), ("ON", "OFF"),
+    ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"),
+    ("sí", "no"), ("sì", "no"), ("on", "off"),
 )  # fmt: skip
-_DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
-_TIMES = (
-    *(f"%Y-%m-%d{between}%H:%M:%S{zone}" for between in " T" for zone in ("", "Z")),
-    *(f"{day} %H:%M{seconds}" for day in _DATES for seconds in ("", ":%S")),
-)
-# Words for a missing value, with or without capitals.
-_NOTHING = (
-    "", "-", "--", "?", ".", "NA", "N/A", "n.a.", "#N/A", "<NA>", "NaN", "null", "none", "missing",
-    "unknown", "not known", "not available", "k. A.", "k.A.", "keine Angabe", "keine Angaben",
-    "unbekannt", "nicht bekannt", "fehlend", "fehlt", "inconnu", "inconnue", "manquant",
-    "non disponible", "non renseigné", "sconosciuto", "mancante", "non disponibile", "n.d.",
-    "desconocido", "sin datos", "no disponible", "desconhecido", "sem dados", "onbekend",
-    "ontbreekt", "okänd", "saknas", "ukjent", "ukendt", "nieznany", "brak", "brak danych",
-)  # fmt: skip
-_MISSING = pa.array(
-    {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
-    pa.large_string(),
-)
+# Numbers that often stand for a missing value.
+_CODES = np.array([-9, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
+                         for n in (2, 3, 4))])  # fmt: skip
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
-_MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_NAMES = 50, 200, 100, 8
+_MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIERS = (
@@ -93,10 +84,11 @@ draft = true
 # to explain use = "target", and columns that are no features use = "nothing", which need nothing
 # else. Words for a missing value, but for an empty cell: missing = ["NA"].
 """
+_READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
     "number": "a cell that is not written so is missing",
     "boolean": "other words are missing",
-    "category": 'name those to tell apart, the first to compare with; "..." for all others',
+    "category": 'a feature once it has levels: those to tell apart, "..." for all others',
     "date": "days since 1970; with parts, categories",
     "identifier": 'no feature; if it says whose row it is, use = "unit" protects all their rows',
     "text": "no feature",
@@ -104,89 +96,144 @@ _NOTES = {
 
 
 class Draft(NamedTuple):
-    """A draft of a schema, and the levels found in it, which it does not have."""
+    """A draft of a schema, the levels found in it, which it does not have, and what to check."""
 
     text: str
     levels: dict[str, list[str]]
+    found: list[str]
 
 
-def draft_schema(path: str | os.PathLike[str]) -> Draft:
+def draft_schema(path: str | os.PathLike[str], target: str | None = None) -> Draft:
     """Guess a schema by looking at the first rows of a table.
 
     Parameters
     ----------
     path : path-like
-        A CSV, Parquet or Arrow file; the latter two have types of their own. Or a folder or
-        pattern of such files, or their address in storage.
+        A file of text, a sheet, or a file that has types of its own. Or a folder or pattern of
+        such files, or their address in storage.
+    target : str, optional
+        The column to explain. Columns that seem to follow from it are drafted as no features.
 
     Returns
     -------
     Draft
-        TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, and the
-        texts found in columns of few different ones. Both are for the table's holder alone.
+        TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, the texts
+        found in columns of few different ones, and sentences about the first rows. All are for
+        the table's holder alone.
 
     Raises
     ------
     TableError
         If the file cannot be read, or its first line has no names.
+    ParameterError
+        If the table has no such target.
     """
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
-        return _typed(open_typed(source), {})
+        return _typed(open_typed(source), {}, target)
     told = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
-        return _typed(open_typed(source), told)
+        return _typed(open_typed(source, None), told, target)
     _, place = source.files[0]
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
     attempt(expected, place.state)
-    return _written(place, told)
+    return _written(place, told, target)
 
 
-def _typed(source: Source, told: dict[str, Any]) -> Draft:
+def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the types of columns, some of which names of folders tell."""
     settings = {each.name: _identifier(each.name) or _by_type(each.type) for each in source.columns}
-    few = [name for name, found in settings.items() if found["type"] == "category"]
-    first = next(iter(source.batches(few)), None) if few else None
-    cells = {} if first is None else {name: first.column(name)[:MOST_ROWS] for name in few}
-    return _draft({}, settings, cells | told)
+    usable = [each.name for each in source.columns if in_words(each.type) in _READABLE]
+    first = next(iter(source.batches(usable)), None) if usable else None
+    cells = {} if first is None else {name: first.column(name)[:MOST_ROWS] for name in usable}
+    found = []
+    if isinstance(source, Folder):
+        for name in source.added:
+            settings[name]["optional"] = True
+        found = [f"Not in every file: {listed(sorted(source.added))} (optional = true)."]
+        found = found if source.added else []
+        for name, levels in source.levels.items():
+            settings[name] |= {"levels": levels} if len(levels) <= _MOST_LEVELS else {}
+    return _draft({}, settings, cells | told, found, target)
 
 
-def _written(place: Place, told: dict[str, Any]) -> Draft:
+def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the first rows of a file of text, and from what names of folders tell."""
-    refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
-    file, names, rows = attempt(refused, first_rows, place)
+    if place.label.lower().endswith(SHEETS):
+        sheet = SheetFile(place, FileFormat(header=False))
+        file, names, rows = attempt(sheet.unreadable, _first_cells, sheet)
+    else:
+        refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
+        file, names, rows = attempt(refused, first_rows, place)
+    named = [name for name in names if name]
     # A first line that may be one of cells: a draft must not have these.
-    if (
-        "" in names
-        or len({*names}) < len(names)
-        or plain_numbers(_texts(names)).is_valid().true_count
-    ):
+    if not named or not _are_names(names):
         raise TableError(
             f"the first line of {place.name} has a name that is empty, a number or there twice; "
             "expected the columns' names (write a schema by hand, with header = false if the "
             "first line is a row)"
         )
-    columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True)}
+    columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True) if name}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
     form = max(_NUMBERS, key=lambda form: _numbers_in(few, form))
     settings = {
         name: _identifier(name) or _settings(cells, form) for name, cells in columns.items()
     }
     settings |= {key: {"type": "category", "levels": []} for key in told}
-    return _draft(file | form, settings, columns | told)
+    found = []
+    if skip := file.get("skip"):
+        found += [f"A title stands above the header: skip = {skip}."]
+    if file.get("multiline"):
+        found += ["Cells hold line breaks: multiline = true."]
+    if not names[0]:
+        found += ["The first column has no name, as a row number has none: it is left out."]
+    return _draft(file | form, settings, columns | told, found, target)
 
 
-def first_rows(place: Place) -> tuple[dict[str, str | None], list[str], list[Any]]:
-    """Guess how a file is written; return that, its first line and the columns of texts below."""
+def first_rows(place: Place) -> tuple[dict[str, Any], list[str], list[Any]]:
+    """Guess how a file is written; return that, its header and the columns of texts below."""
     with uncompressed(place) as stream:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
     lines = raw.decode(encoding, "replace").removeprefix("\ufeff").encode().splitlines()
     lines = [line for line in (lines[:-1] if len(raw) == _MOST_BYTES else lines) if line]
     form = _signs(lines[:_FEW_LINES])
-    names, columns = _read(lines[: MOST_ROWS + 1], form)
-    kept = {"delimiter": form.delimiter, "quote": form.quote, "comment": form.comment}
-    return {**kept, "encoding": encoding}, names, columns
+    names, columns = _read(lines[: MOST_ROWS + 1 + form.skip], form)
+    kept = {name: getattr(form, name) or None for name in ("delimiter", "quote", "comment", "skip")}
+    return {**kept, "multiline": form.multiline or None, "encoding": encoding}, names, columns
+
+
+def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]]:
+    """Return the rows to skip in a sheet, its header and the columns of texts below."""
+    rows = list(islice(sheet.cells(), MOST_ROWS + _MOST_TITLES))
+    skip = _titles(rows)
+    names = [(cell or "").strip() for cell in rows[skip]]
+    while names and not names[-1]:
+        names.pop()
+    columns = list(zip(*rows[skip + 1 :], strict=True)) or [()] * len(names)
+    return {"skip": skip or None}, names, [texts(cells) for cells in columns[: len(names)]]
+
+
+def _titles(rows: Sequence[Sequence[str | None]]) -> int:
+    """Return the number of titles above the header: rows of few cells, the first one filled."""
+    usual = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    for skip, row in enumerate(rows[:_MOST_TITLES]):
+        filled = sum(1 for cell in row if cell and cell.strip())
+        if filled > 1 and 2 * filled > usual and usual - len(row) in {0, 1}:
+            if _are_names([(cell or "").strip() for cell in row]):
+                return skip
+            if len(row) == usual:
+                return 0
+        if not row or not row[0]:
+            return 0
+    return 0
+
+
+def _are_names(row: Sequence[str]) -> bool:
+    """Tell whether texts may name columns: the first and the last may be empty."""
+    named = [name for name in row if name]
+    numbers = plain_numbers(texts(named)).is_valid().true_count
+    return all(row[1:-1]) and len({*named}) == len(named) and not numbers
 
 
 def _encoding(raw: bytes) -> str:
@@ -203,18 +250,30 @@ def _encoding(raw: bytes) -> str:
 
 
 def _signs(lines: Sequence[bytes]) -> FileFormat:
-    """Return the signs with which most lines have the header's number of cells."""
+    """Return the signs with which most lines have one number of cells, and the titles above."""
     text = b"\n".join(lines).decode()
     quote = "'" if '"' not in text and _APOSTROPHES.search(text) else '"'
     comments = [None, *(sign for sign in COMMENTS if text.startswith(sign))]
 
     def score(form: FileFormat) -> tuple[int, int]:
-        names, columns = _read(lines, form)
-        fitting = len(columns[0]) - columns[0].null_count if len(names) > 1 else 0
-        return fitting, len(names)
+        rows = [len(row) for row in _split(text, form)]
+        ((width, fitting),) = Counter(n for n in rows if n > 1).most_common(1) or [(1, 0)]
+        return 2 * fitting - len(rows), width  # the rest of a cell with a line break fits nothing
 
-    signs = itertools.product(DELIMITERS, comments)
-    return max((FileFormat(sign, quote, comment=comment) for sign, comment in signs), key=score)
+    signs = product(DELIMITERS, comments, (False, True))
+    forms = (FileFormat(sign, quote, comment=c, multiline=long) for sign, c, long in signs)
+    best = max(forms, key=score)
+    return evolve(best, skip=_titles(_split(text, best)))
+
+
+def _split(text: str, form: FileFormat) -> list[list[str]]:
+    """Return the cells of each row, roughly."""
+    lines = [
+        line for line in text.split("\n") if not (form.comment and line.startswith(form.comment))
+    ]
+    how: dict[str, Any] = {"delimiter": form.delimiter, "quotechar": form.quote}
+    parts = [lines] if form.multiline else [[line] for line in lines]
+    return [row for part in parts for row in csv.reader(part, skipinitialspace=True, **how)]
 
 
 def _read(lines: Sequence[bytes], form: FileFormat) -> tuple[list[str], list[Any]]:
@@ -240,42 +299,29 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
     return {"type": found if found in SETTINGS else "text"}
 
 
-def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
-    """Return the share of cells that are what is declared, of those that say anything."""
-    present = cells.filter(pc.invert(_is_nothing(cells))).drop_null()
-    found = conversion(Column("", pa.string(), ""), ColumnSchema(**settings))[1](present)
-    return (len(found) - found.null_count) / len(present) if len(present) else 0.0
-
-
-def _texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
-    return pa.array(words, pa.large_string())
-
-
-def _is_nothing(cells: Any) -> Any:  # noqa: ANN401
-    return pc.is_in(cells, value_set=_MISSING)
-
-
 def _numbers_in(columns: Sequence[Any], form: Mapping[str, str | None]) -> float:
     """Return the sum of the shares of cells that are numbers so written."""
     settings = {"type": "number", "currency": _CURRENCIES, **form}
-    return sum(_share(cells, settings) for cells in columns)
+    return sum(share(cells, settings) for cells in columns)
 
 
 def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
     """Return the settings of a column of texts: what fits most cells, the likelier of several."""
     words = pc.unique(cells).drop_null()
-    words = words.filter(pc.invert(_is_nothing(words)))
+    words = words.filter(pc.invert(is_nothing(words)))
     if not len(words):
         return {"type": "text"}
     best: dict[str, Any] = {}
     most = 0.0
     for settings in _candidates(words, form):
-        if (share := _share(cells, settings)) > most:
-            best, most = settings, share
-        if share == 1.0:
+        if (found := share(cells, settings)) > most:
+            best, most = settings, found
+        if found == 1.0:
             break
     if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
         best |= {"missing": _repeated_nothing(cells)}
+        if best["type"] == "number" and not best.get("percent"):
+            best["missing"] += _codes(_as_numbers(cells, best))
         # What the file declares for all columns is left out.
         return {name: each for name, each in best.items() if each and form.get(name) != each}
     if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
@@ -286,12 +332,32 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
 
 def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     """Return the public words for a missing value, but for an empty cell, that occur repeatedly."""
-    found = pc.value_counts(cells.filter(_is_nothing(cells))).to_pylist()
+    found = pc.value_counts(cells.filter(is_nothing(cells))).to_pylist()
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
 
+def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
+    """Return a column's cells as numbers, NaN where they are not."""
+    column = Column("", cells.type, "")
+    declared = ColumnSchema(
+        **{name: value for name, value in settings.items() if value is not None}
+    )
+    made = conversion(column, declared)[1](cells)
+    values: Vector = made.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _codes(values: Vector) -> list[str]:
+    """Return the numbers that occur repeatedly, far from all others, as codes for missing ones."""
+    others = values[~np.isin(values, _CODES) & np.isfinite(values)]
+    if not others.size or others.min() < 0:
+        return []
+    codes = [code for code in _CODES.tolist() if code < 0 or 2 * others.max() < code]
+    return [str(code) for code in codes if (values == code).sum() > 1]
+
+
 def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """Yield what a column may be, the likelier and the plainer first."""
+    """Yield settings that a column may have, the likelier and the plainer first."""
 
     def found(sign: str) -> bool:
         return bool(pc.any(pc.match_substring_regex(raw, pattern=sign)).as_py())
@@ -304,25 +370,36 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
             plain = {"type": "number", **each}
             yield from (plain | one for one in more if not one or any(one.values()))
     yield from ({"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS)
-    yield from ({"type": "date", "pattern": pattern} for pattern in _DATES)
-    yield from ({"type": "datetime", "pattern": pattern} for pattern in _TIMES)
+    yield from ({"type": "date", "pattern": pattern} for pattern in DATES)
+    yield from ({"type": "datetime", "pattern": pattern} for pattern in TIMES)
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
-    """Return the different texts of a column if they are few, in order."""
+    """Return the different texts of a column, in order."""
     if pt.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
+    if in_words(cells.type) != "text":
+        return []
     found = pc.unique(trimmed(cells)).view(pa.large_binary()).to_pylist()
-    texts = sorted(word.decode("utf-8", "replace") for word in found if word)
-    return texts if len(texts) <= _MOST_LEVELS else []
+    return sorted(word.decode("utf-8", "replace") for word in found if word)
 
 
 def _draft(
     file: Mapping[str, Any],
-    columns: Mapping[str, Mapping[str, Any]],
+    columns: dict[str, dict[str, Any]],
     cells: Mapping[str, Any],
+    found: list[str],
+    target: str | None,
 ) -> Draft:
     """Write a draft; comments say what to check."""
+    words = {name: _words(each) for name, each in cells.items()}
+    signs = {name: file[name] for name in ("decimal", "thousands") if file.get(name)}
+    numbers = {
+        name: _as_numbers(cells[name], {**signs, **settings})
+        for name, settings in columns.items()
+        if name in cells and settings["type"] in {"number", "integer", "boolean"}
+    }
+    found = [*found, *look(columns, cells, words, numbers, target)]
     lines = [_HEAD]
     if file:
         lines += ["[file]", *_lines(file), "# the words of all columns: missing = []", ""]
@@ -331,7 +408,9 @@ def _draft(
         lines += [f"[columns.{_quoted(name)}]" + (f"  # {note}" if note else "")]
         lines += [*_lines(settings), ""]
     few = [name for name, settings in columns.items() if settings["type"] == "category"]
-    return Draft("\n".join(lines), {name: _words(cells[name]) for name in few if name in cells})
+    shown = {name: words[name] for name in few if name in words}
+    shown = {name: each if len(each) <= _MOST_LEVELS else [] for name, each in shown.items()}
+    return Draft("\n".join(lines), shown, found)
 
 
 def _lines(settings: Mapping[str, Any]) -> list[str]:
@@ -343,55 +422,7 @@ def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of t
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def column_hints(table: Table, *, by_default: bool) -> list[str]:
-    """Say, by names and declared types, which columns may be used otherwise than is meant.
-
-    That is those nobody asked to leave out, if the features are the usual ones; numbers that are
-    called as identifiers are, unless a schema declares them; and what may say whose a row is.
-    """
-    schema = table._design.schema
-    declared = {} if schema is None else schema.columns
-    made = {each for name, column in declared.items() for each in column.features(name)}
-    known = {*table._design.source_names, *declared, *made}
-    unused = [column for column in table._source.columns if column.name not in known]
-    numbers = [
-        feature.name
-        for feature in table._design.features
-        if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
-    ]
-    units = [name for name, column in declared.items() if column.type == "identifier"]
-    units += [column.name for column in unused if is_identifier(column.name)]
-    text = getattr(table._source.original, "kind", None) == CsvFile.kind
-    hints = []
-    if unused and by_default:
-        shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
-        hints.append(f"Not used: {_listed(shown)}.")
-    alone = table.unit.column is None
-    if numbers:
-        leave_out = usage_hint("exclude", numbers[:_MOST_NAMES], "features=[...]")
-        together = (
-            ", and protect all rows of each together if one says whose they are "
-            f"({usage_hint('unit', numbers[0])})"
-        )
-        hints.append(
-            f"Used as numbers: {_listed(numbers)}. By their names these may be identifiers: if so, "
-            f"leave them out ({leave_out}){together if alone else ''}."
-        )
-    if units and alone:
-        hints.append(
-            f"Every row is protected by itself. If one of {_listed(units)} says whose row it is, "
-            "and somebody may have several, protect all of them together "
-            f"({usage_hint('unit', 'NAME')})."
-        )
-    return hints
-
-
 def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _IDENTIFIERS
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -158,15 +158,16 @@ class File(ABC):
         self.place = place
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
-        self._unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
-        absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
+        self.unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
+        an = "an" if self.kind[0] in "AES" else "a"
+        absent = f"{self.name} does not exist or cannot be opened; expected {an} {self.kind} file"
         self._state = attempt(absent, self.place.state)
-        self.columns = attempt(self._unreadable, self._declared)
+        self.columns = attempt(self.unreadable, self._declared)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         self._check_unchanged()
-        yield from guarded(self._stream(list(names)), self._unreadable)
+        yield from guarded(self._stream(list(names)), self.unreadable)
         self._check_unchanged()
 
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:

@@ -23,10 +23,12 @@ from attrs import evolve, frozen
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.tables.design import Columns
-from nolook.tables.source import movable
+from nolook.tables.schema import ColumnSchema
+from nolook.tables.source import in_words
+from nolook.tables.words import by_word, is_number, number_of, places, same
 
 if TYPE_CHECKING:
-    from nolook.tables.schema import ColumnSchema, Schema
+    from nolook.tables.schema import Schema
     from nolook.tables.source import Column
 
 __all__ = [
@@ -59,7 +61,6 @@ _PARTS = ("column", "sign", "value")
 _EXPECTED = "expected COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
 _EXAMPLE, _LIST = "age >= 18", [("age", ">=", 18), ("region", "in", ["North", "South"])]
 _FEW, _MANY = 200, 1000
-_TEXTS = (pt.is_string, pt.is_large_string, pt.is_string_view)
 
 
 @frozen
@@ -149,7 +150,7 @@ def _unquoted(text: str) -> str:
 def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
     """Whether all that a column is compared with are numbers, as far as parameters tell."""
     values = [v for each in conditions if each.column == column for v in each.values]
-    return all(_number(value) is not None for value in values)
+    return all(number_of(value) is not None for value in values)
 
 
 def tests(
@@ -169,8 +170,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     """Return what marks the cells of a column that meet a condition; no cell makes it fail."""
     kind, own = column.type, schema.columns.get(column.name)
     if kind is not None and pt.is_dictionary(kind):
-        inner = _test(condition, evolve(column, type=kind.value_type), schema)
-        return partial(_by_word, inner)
+        return partial(by_word, _test(condition, evolve(column, type=kind.value_type), schema))
     values, compared = _values(condition, column, own)
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
         example = f"{column.name} = {condition.values[0]}"
@@ -178,13 +178,13 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
             f"{parameter_name('where')} is {str(condition)!r}; expected =, !=, in or not in, "
             f"since the column holds texts or booleans (for example {example})"
         )
-    words = ("", *schema.file.missing, *(() if own is None else own.missing))
-    missing = words if compared == pa.large_string() else ()
-    return partial(_mark, condition.sign, values, compared, missing)
-
-
-def _by_word(mark: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
-    return mark(movable(cells).dictionary_decode())
+    if compared == pa.large_string():
+        missing = ("", *schema.file.missing, *(() if own is None else own.missing))
+        levels = () if own is None else [level for level in own.levels if level is not None]
+        values = [next((level for level in levels if same(v, level)), v) for v in values]
+        others = [level for level in levels if level not in values]
+        return partial(_mark_words, condition.sign, values, (*others, *missing), len(others))
+    return partial(_mark, condition.sign, values, compared)
 
 
 def _values(
@@ -192,7 +192,7 @@ def _values(
 ) -> tuple[list[Any], Any]:
     """Return what cells are compared with, and the type as which they are."""
     kind = column.type
-    if kind is not None and any(test(kind) for test in _TEXTS):
+    if in_words(kind) == "text":
         return [_word(v) for v in condition.values], pa.large_string()
     if kind is not None and pt.is_boolean(kind):
         return [_truth(condition, v, own) for v in condition.values], kind
@@ -202,12 +202,12 @@ def _values(
         return days, pa.float64()
     if kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)):
         return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
-    if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
+    if not is_number(kind):
         raise ParameterError(
             f"{parameter_name('where')} compares {column.name!r}, which has type "
             f"{column.declared}; expected a column of numbers, texts, dates or booleans"
         )
-    numbers = [n for v in condition.values if (n := _number(v)) is not None]
+    numbers = [n for v in condition.values if (n := number_of(v)) is not None]
     if len(numbers) < len(condition.values):
         raise _unlike(condition, "a number", "18")
     # As integers, where doubles may be too few: an identifier may have 18 digits.
@@ -221,7 +221,6 @@ def _mark(
     sign: str,
     values: list[Any],
     kind: Any,  # noqa: ANN401
-    missing: Sequence[str],
     cells: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
@@ -229,8 +228,6 @@ def _mark(
     known = cells.is_valid()
     if pt.is_floating(kind):
         known, cells = pc.is_finite(cells), pc.add(cells, 0.0)  # 0 for -0, which is_in tells apart
-    if missing:
-        known = pc.and_(known, pc.invert(pc.is_in(cells, value_set=pa.array(missing, kind))))
     if sign in _ORDERS:
         met = _ORDERS[sign](cells, pa.scalar(values[0], kind))
     else:
@@ -239,18 +236,32 @@ def _mark(
     return pc.fill_null(pc.and_(met, known), False)
 
 
+def _mark_words(
+    sign: str,
+    values: Sequence[str],
+    others: Sequence[str],
+    levels: int,
+    cells: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Mark the texts that are one of the values; `others` are other levels, then missing words."""
+    found = places(cells, (*values, *others))
+    met = pc.fill_null(pc.less(found, len(values)), False)
+    met = pc.invert(met) if sign in {"!=", "not in"} else met
+    said = pc.fill_null(pc.less(found, len(values) + levels), True)
+    return pc.and_(pc.and_(met, said), cells.is_valid())
+
+
 def _word(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool:
-    words = {"true": True, "false": False, "1": True, "0": False}
-    if own is not None:
-        words |= dict.fromkeys(own.true, True) | dict.fromkeys(own.false or (), False)
-    found = words.get(_word(value), words.get(_word(value).lower()))
-    if found is None:
-        raise _unlike(condition, "true or false", "true")
-    return found
+    usual, word = ColumnSchema("boolean"), _word(value)
+    for each in (usual if own is None or own.type != "boolean" else own, usual):
+        for truth, words in ((True, each.true), (False, each.false or (word,))):
+            if any(same(word, one) for one in words):
+                return truth
+    raise _unlike(condition, "true or false", "true")
 
 
 def _moment(condition: Condition, value: Value) -> dt.datetime:
@@ -265,16 +276,6 @@ def _cell(condition: Condition, moment: dt.datetime, kind: Any) -> Any:  # noqa:
     with suppress(pa.ArrowInvalid, OverflowError):
         return pa.scalar(moment.date() if pt.is_date(kind) else moment, kind)
     raise _unlike(condition, "a date that its column can hold", "2024-12-31")
-
-
-def _number(value: Value) -> int | float | None:
-    """Return a value as a finite number, an integer if it fits; None if it is not one."""
-    with suppress(ValueError):
-        if abs(whole := int(str(value))) < 2**63:
-            return whole
-    with suppress(ValueError):
-        return number if math.isfinite(number := float(str(value))) else None
-    return None
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:

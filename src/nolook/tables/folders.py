@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from fnmatch import fnmatchcase
@@ -36,7 +36,8 @@ from nolook.tables.files import (
     in_storage,
     place_of,
 )
-from nolook.tables.source import Column, attempt, plain, raw_texts
+from nolook.tables.office import SHEETS, STATISTICS, SheetFile, StatisticsFile
+from nolook.tables.source import Column, attempt, in_words, plain, raw_texts
 
 __all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 
@@ -56,6 +57,13 @@ _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
 _DATASET = "the dataset"
 _TEXT = pa.large_string()
+# What reads files, by the ends of their names.
+_ENDINGS: dict[str, Any] = {
+    **TYPED_FILES,
+    **dict.fromkeys(TEXT_FILES, CsvFile),
+    **dict.fromkeys(SHEETS, SheetFile),
+    **dict.fromkeys(STATISTICS, StatisticsFile),
+}
 
 
 @frozen
@@ -89,12 +97,13 @@ def located(source: object) -> object:
 
 def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
-    return isinstance(source, Listing) and _format(source.files[0][1].label) == CsvFile.kind
+    return isinstance(source, Listing) and _class(source.files[0][1]) in {CsvFile, SheetFile}
 
 
-def open_place(place: Place) -> File:
-    """Open a file that declares types of its own."""
-    return TYPED_FILES[Path(place.label).suffix.lower()](place)
+def open_place(place: Place, **how: Any) -> File:  # noqa: ANN401
+    """Open a file; one of text needs its format, and names where it has none."""
+    opened: File = _class(place)(place, **how)
+    return opened
 
 
 def label_of(source: str | os.PathLike[str]) -> str:
@@ -240,26 +249,25 @@ def _check_few(name: str, count: int) -> None:
 
 
 def _check_one_kind(name: str, places: Sequence[Place]) -> None:
-    kinds = [_format(place.label) for place in places]
+    kinds = [_class(place) for place in places]
     usual = next(filter(None, kinds), None)
     if usual is None:
         raise TableError(
-            f"{places[0].name} has no known extension; expected one of "
-            f"{', '.join([*TYPED_FILES, *TEXT_FILES])} (a text file is .csv, whatever separates "
-            "its cells)"
+            f"{places[0].name} has no known extension; expected one of {', '.join(_ENDINGS)} (a "
+            "text file is .csv, whatever separates its cells)"
         )
     for place, kind in zip(places, kinds, strict=True):
         if kind != usual:
             raise TableError(
-                f"{place.name} in {name} is no {usual} file; expected files of one kind (a pattern "
-                "such as '*.parquet' leaves others out)"
+                f"{place.name} in {name} is no {usual.kind} file; expected files of one kind (a "
+                "pattern such as '*.parquet' leaves others out)"
             )
 
 
-def _format(label: str) -> str | None:
-    if label.lower().endswith(TEXT_FILES):
-        return CsvFile.kind
-    return getattr(TYPED_FILES.get(Path(label).suffix.lower()), "kind", None)
+def _class(place: Place) -> Any:  # noqa: ANN401
+    """Return the class that reads a file, by the end of its name; None if there is none."""
+    kinds = _ENDINGS.items()
+    return next((kind for end, kind in kinds if place.label.lower().endswith(end)), None)
 
 
 def _check_no_logs(name: str, places: Iterable[Place]) -> None:
@@ -369,6 +377,8 @@ class Folder:
     listing : Listing
     open_file : callable
         Opens one of its files.
+    optional : collection of str, optional
+        Columns that files may lack, whose values are missing there; None for all.
 
     Raises
     ------
@@ -377,15 +387,25 @@ class Folder:
         another type.
     """
 
-    def __init__(self, listing: Listing, open_file: Callable[[Place], File]) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        open_file: Callable[[Place], File],
+        optional: Collection[str] | None = (),
+    ) -> None:
         self.name, self.label, self.keys = listing.name, listing.label, listing.keys
         self._files: list[tuple[File, _Values]] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
         for told, place in listing.files:
             file = open_file(place)
-            if file.columns not in seen:
-                own = _merged(own, file, self._files[0][0]) if seen else file.columns
+            if not seen:
+                own = file.columns
+            elif file.columns not in seen:
+                names = [self._files[0][0].name, file.name]
+                if names[0] == names[1]:  # in folders whose names may be data
+                    names = [f"{names[0]} (file {n})" for n in (1, len(self._files) + 1)]
+                own = _merged(own, file, names[1], names[0], optional)
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
             self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):
@@ -394,6 +414,11 @@ class Folder:
                 "(rename one of them)"
             )
         self.kind = self._files[0][0].kind
+        #: Words of columns whose codes have some, as the first file declares them.
+        self.levels: dict[str, list[str]] = getattr(self._files[0][0], "levels", {})
+        #: Columns that not every file has.
+        there = [{column.name for column in columns} for columns in seen]
+        self.added = {c.name for c in own if not all(c.name in names for names in there)}
         counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
@@ -401,14 +426,17 @@ class Folder:
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        asked = [name for name in names if name not in self.keys]
         for file, told in self._files:
+            there = {column.name for column in file.columns}
+            asked = [name for name in names if name in there]
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
                 columns = [
                     pa.repeat(raw_texts([told[name]])[0], batch.num_rows)
                     if name in told
                     else _as_declared(batch.column(name), self._kinds[name])
+                    if name in there
+                    else pa.nulls(batch.num_rows, self._kinds[name])
                     for name in names
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=list(names))
@@ -425,36 +453,65 @@ class Folder:
         return part
 
 
-def _merged(own: tuple[Column, ...], file: File, first: File) -> tuple[Column, ...]:
+def _merged(
+    own: tuple[Column, ...], file: File, here: str, first: str, optional: Collection[str] | None
+) -> tuple[Column, ...]:
     """Return columns with what another file's say added: nullable where either is."""
-    theirs = Counter(column.name for column in file.columns)
-    for name in Counter(column.name for column in own) - theirs:
-        raise TableError(
-            f"{file.name} has no column {name!r}, which {first.name} has (leave that file out)"
-        )
-    if len(file.columns) > len(own):
-        # Not named: where a file of text has no header, this may be a cell.
-        raise TableError(f"{file.name} has a column that {first.name} lacks (leave that file out)")
+    ours, theirs = (Counter(column.name for column in each) for each in (own, file.columns))
+    hint = "add it (or declare it optional = true in a schema: missing there)"
+    absent, added = (
+        [name for name in names if optional is not None and name not in optional]
+        for names in (ours - theirs, theirs - ours)
+    )
+    for name in absent:
+        raise TableError(f"{here} has no column {name!r}, which {first} has ({hint})")
+    for name in added:
+        # Where a file of text has no header, this may be a cell.
+        shown = "a column" if isinstance(file, CsvFile | SheetFile) else f"a column {name!r}"
+        raise TableError(f"{here} has {shown} that {first} lacks ({hint})")
     found = {column.name: column for column in file.columns}
-    return tuple(_common(column, found[column.name], file, first) for column in own)
+    merged = [
+        _common(column, found[column.name], here, first)
+        if column.name in found
+        else evolve(column, nullable=True)
+        for column in own
+    ]
+    new = [evolve(column, nullable=True) for column in file.columns if column.name not in ours]
+    return (*merged, *new)
 
 
-def _common(column: Column, other: Column, file: File, first: File) -> Column:
-    if _plain_type(column.type) != _plain_type(other.type):
+def _common(column: Column, other: Column, here: str, first: str) -> Column:
+    kind = _common_type(column.type, other.type)
+    if kind is None:
         raise TableError(
-            f"{file.name} has a column {column.name!r} of type {other.type}, which in {first.name} "
-            f"is {column.type} (store it with one type)"
+            f"{here} has a column {column.name!r} of type {other.type}, which in {first} is "
+            f"{column.type} (store it with one type)"
         )
-    kind = column.type if column.type == other.type else _TEXT
-    return evolve(column, type=kind, nullable=column.nullable or other.nullable)
+    nullable = column.nullable or other.nullable
+    return evolve(column, type=kind, declared=in_words(kind), nullable=nullable)
 
 
-def _plain_type(kind: Any) -> Any:  # noqa: ANN401
-    """Return a type, the same one for all texts: how these are stored may depend on the cells."""
-    inner = kind.value_type if pt.is_dictionary(kind) else kind
-    return _TEXT if inner in {pa.string(), _TEXT, pa.string_view()} else kind
+def _common_type(one: Any, other: Any) -> Any:  # noqa: ANN401
+    """Return the type that holds the cells of two, None if there is none.
+
+    How texts are stored, which type numbers have and whether all are null may depend on the cells.
+    """
+    if one == other or pt.is_null(other):
+        return one
+    if pt.is_null(one):
+        return other
+    words = {in_words(one), in_words(other)}
+    if words == {"text"}:
+        return _TEXT
+    if not words <= {"integer", "number"} or pt.is_dictionary(one) or pt.is_dictionary(other):
+        return None
+    whole = words == {"integer"} and pa.uint64() not in {one, other}
+    # Identifiers may not be doubles, of which two large integers may be one.
+    return pa.int64() if whole else pa.float64()
 
 
 def _as_declared(cells: Any, kind: Any) -> Any:  # noqa: ANN401
-    """Return cells as their column's type: those of texts stored in different ways differ."""
-    return cells if cells.type == kind or kind != _TEXT else cells.cast(_TEXT)
+    """Return cells as their column's type, which those of other files may have made another."""
+    if cells.type == kind:
+        return cells
+    return pa.nulls(len(cells), kind) if pt.is_null(cells.type) else cells.cast(kind, safe=False)

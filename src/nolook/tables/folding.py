@@ -2,8 +2,8 @@
 
 What a statistic holds in the end does not depend on how many there were: its sums are exact, and
 every part of the rows is added to a copy of its own, which is merged once, here, in the parts'
-order. A copy is made before any row is seen. The first pass finds missing values where they are an
-error; what waits for that, a charge, comes at its end. Blocks of rows that fit are kept for later.
+order. A copy is made before any row is seen. What waits for the first pass to have read everything,
+a charge, comes at its end. Blocks of rows that fit are kept for later.
 """
 
 from __future__ import annotations
@@ -17,18 +17,24 @@ from contextvars import copy_context
 from copy import deepcopy
 from itertools import chain, islice
 from threading import Event
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._language import usage_hint
 from nolook._numerics import Threads
 from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Design
 from nolook.tables.source import Column, MemorySource, Source
-from nolook.tables.units import group_hashes, hashes_of, kept_cells, keyed_hashes, sum_of_rows
+from nolook.tables.units import (
+    group_hashes,
+    hashes_of,
+    kept_cells,
+    keyed_hashes,
+    named_rows,
+    sum_of_rows,
+)
 
 __all__ = [
     "CACHE_BYTES",
@@ -44,13 +50,11 @@ __all__ = [
     "Rows",
     "Run",
     "S",
-    "Seen",
     "Together",
     "Weights",
     "blocks",
     "fold",
-    "identifiers",
-    "look",
+    "identified",
     "row_keys",
     "rows_at_once",
 ]
@@ -250,47 +254,6 @@ def _pool(threads: int, stop: Event) -> Iterator[Callable[..., Future[Any]]]:
             raise
 
 
-_DROPPING = "nolook.read_table(..., missing='drop-row')"
-
-
-class Seen(NamedTuple):
-    """What a look at some rows found."""
-
-    complete: bool  # whether each has all that the design says it must have
-    known: bool  # whether each names its unit
-
-    def check(self, source: DeclaredSource, design: Design) -> None:
-        """Refuse what the policy on missing values makes an error."""
-        if design.missing != "drop-row" and not self.known:
-            raise TableError(
-                f"{source.name} has a row without a value of {design.unit.column!r}, its unit "
-                f"(leave such rows out: {usage_hint('missing', 'drop-row')})"
-            )
-        if not self.complete:
-            _refuse_gaps(source, design)
-
-
-def look(source: DeclaredSource, design: Design) -> Seen:
-    """Read all of a source, wherever something is missing: time must not tell where."""
-    complete = known = True
-    for batch in source.batches(design.source_names):
-        complete &= design.lacks_nothing(batch)
-        known &= design.lacks_no_unit(batch)
-    return Seen(complete, known)
-
-
-def _refuse_gaps(source: DeclaredSource, design: Design) -> None:
-    """Refuse the missing values that were seen, if the policy says so."""
-    if design.missing == "error":
-        unlike = ", or a cell not written as declared (a plain number where nothing is)"
-        raise TableError(
-            f"{source.name} has a missing or infinite value in a column in use"
-            f"{unlike if source.declares else ''} (leave such rows out: "
-            f"{usage_hint('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
-            f"how cells are written: {usage_hint('schema', 'FILE.toml')})"
-        )
-
-
 class RowChecksum:
     """How many rows a pass saw, and what they were, whatever their order: the same in each pass.
 
@@ -364,12 +327,12 @@ _MAX_ROWS = 65_536
 _MAX_NUMBERS = 1 << 20
 
 
-def blocks(source: DeclaredSource, design: Design, run: Run) -> Iterator[Block]:
-    """Fill blocks of shape (columns, rows) from a source's batches, whatever their sizes.
+def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -> Iterator[Block]:
+    """Fill blocks of shape (columns, rows) from a part's batches, whatever their sizes.
 
-    Rows that do not have all they need are left out, and `run` is told of them.
+    Rows that do not have all they need are left out; at the end `run` is told how many.
     """
-    columns = design.binary.size
+    columns, left_out = design.binary.size, 0
     room = rows_at_once(columns)
     numbers, filled = np.empty((columns, room)), 0
     for batch in source.batches(design.source_names):
@@ -380,8 +343,8 @@ def blocks(source: DeclaredSource, design: Design, run: Run) -> Iterator[Block]:
             found = numbers[:, filled : filled + piece.num_rows]
             present = design.fill(piece, found)
             if present is not None:
-                run.gaps = True
                 found = found[:, present]
+                left_out += piece.num_rows - found.shape[1]
                 numbers[:, filled : filled + found.shape[1]] = found
             filled += found.shape[1]
             if filled == room:
@@ -390,6 +353,7 @@ def blocks(source: DeclaredSource, design: Design, run: Run) -> Iterator[Block]:
     if filled:
         # A copy: a part of a block would keep all of it.
         yield numbers[:, :filled].copy()
+    run.left_out[part] = left_out
 
 
 def rows_at_once(columns: int) -> int:
@@ -397,28 +361,22 @@ def rows_at_once(columns: int) -> int:
     return max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
 
 
-def identifiers(source: DeclaredSource, design: Design) -> Iterator[Any]:
-    """Yield the identifiers of the rows in use; of them alone, if no row may be left out.
+def identified(
+    source: DeclaredSource, design: Design
+) -> Iterator[tuple[Any, Any, NDArray[np.float64]]]:
+    """Yield identifiers of rows in use, those of rows left out, and the numbers of the former.
 
-    A file may declare what its cells do not keep to, so the policy alone tells.
+    Numbers have shape (columns, rows). Rows without an identifier are in neither.
     """
-    if design.missing != "error":
-        yield from (cells for cells, _ in identified(source, design))
-        return
-    column = str(design.unit.column)
-    for batch in source.batches([column]):
-        yield batch.column(column)
-
-
-def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, NDArray[np.float64]]]:
-    """Yield the identifiers of the rows in use, and their numbers, of shape (columns, rows)."""
     for batch in source.batches(design.source_names):
-        cells = batch.column(design.unit.column)
+        cells, others = batch.column(design.unit.column), None
         numbers = np.empty((design.binary.size, batch.num_rows))
         present = design.fill(batch, numbers)
         if present is not None:
+            named = named_rows(cells)
+            others = kept_cells(cells, ~present if named is None else named & ~present)
             cells, numbers = kept_cells(cells, present), numbers[:, present]
-        yield cells, numbers
+        yield cells, others, numbers
 
 
 def row_keys(
@@ -430,7 +388,7 @@ def row_keys(
     the unit: rows that no table tells apart may change places.
     """
     found = [np.empty((0, 2), dtype=np.uint64)]
-    for cells, numbers in identified(source, design):
+    for cells, _, numbers in identified(source, design):
         own = np.ascontiguousarray(numbers.T).view(np.uint64)
         found.append(_hashed(np.hstack([hashes_of(cells, secret), own]), secret))
     hashes = np.concatenate(found)
@@ -452,9 +410,9 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
 class Run:
     """What the passes of one release share: threads, blocks that are kept, charges that are due.
 
-    Charges are made at the end of the first pass, if no row was refused there; until then nothing
-    that was read is handed on. No number depends on any of this. A table that no release was given
-    owes nothing.
+    Charges are made at the end of the first pass, if all could be read; until then nothing that
+    was read is handed on. No number depends on any of this. A table that no release was given owes
+    nothing.
     """
 
     def __init__(
@@ -466,7 +424,7 @@ class Run:
         self.threads, self.kept = threads, kept
         self.is_of_release = pay is not None
         self._due = [] if pay is None else [pay]
-        self.gaps = False  # whether a missing value was seen
+        self.left_out: dict[int | None, int] = {}  # rows of each part, or of all, once read
         self.checksum: RowChecksum | None = None  # of an engine's rows, or of a worker's
 
     @property
@@ -481,10 +439,8 @@ class Run:
         else:
             pay()
 
-    def settle(self, source: DeclaredSource, design: Design) -> None:
-        """Refuse gaps where they are an error, or else pay, once."""
-        if self._due and self.gaps:
-            _refuse_gaps(source, design)
+    def settle(self) -> None:
+        """Pay, once."""
         while self._due:
             self._due[0]()
             del self._due[0]  # what could not be paid stays due

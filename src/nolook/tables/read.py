@@ -1,18 +1,16 @@
-"""From whatever holds a table to a `Table`, or to scores beside classes."""
+"""From whatever holds a table to a `Table`."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.types as pt
-from attrs import evolve, frozen
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
@@ -21,25 +19,20 @@ from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
+    DEFAULT_MISSING,
+    Columns,
     Missing,
     delimiter_hint,
-    has_levels,
     plan,
     unknown_column,
 )
 from nolook.tables.filter import Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.folding import Mapped, Rows, S
-from nolook.tables.schema import (
-    Categories,
-    ColumnSchema,
-    Schema,
-    as_schema,
-    check_categories,
-)
+from nolook.tables.levels import Categories, Levels, check_categories
+from nolook.tables.outcome import two_classes
+from nolook.tables.schema import ColumnSchema, Schema, as_schema
 from nolook.tables.source import (
     MemorySource,
     Source,
@@ -47,17 +40,15 @@ from nolook.tables.source import (
     from_array,
     from_frame,
     from_target,
-    in_words,
     join,
     plain,
 )
 from nolook.tables.spool import Spooled, from_stream
-from nolook.tables.table import Table, Weights
+from nolook.tables.table import Table
 
 __all__ = [
-    "ByClass",
-    "OnlyScores",
     "column_names",
+    "open_declared",
     "open_typed",
     "read_scores",
     "read_table",
@@ -73,10 +64,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     *,
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
-    missing: str = "error",
+    missing: str = DEFAULT_MISSING,
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     where: Where | None = None,
     positive: str | None = None,
+    negative: str | None = None,
     unit: str | Literal[False] | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     threads: Threads = "auto",
@@ -107,17 +99,17 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         From a column of text, integers or booleans to its levels, such as
         ``{"city": ["A", "B", "C"]}``. The first level is the one the others are compared with:
         each of the others becomes a feature that is 1 or 0, here "city=B" and "city=C". Levels are
-        declared and never looked up, since those found in the data would leak. A cell with another
-        value, or none, gets 0 for every level, as the first level does; None among the levels
-        stands for all such cells: ``["A", "B", None]`` gives them a feature of their own,
-        "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
-        all other values. Put a common level first: a difference from a rare one is known no better
-        than the rare one itself.
-    missing : {"error", "drop-row", "zero", "centre"}, default="error"
-        What to do about null, NaN and infinite values: refuse the table (see
-        :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 or the
-        column's private centre in place of a feature (a row without a target is left out). Methods
-        that find no centres refuse "centre".
+        declared and never looked up, since those found in the data would leak. Cells with another
+        value have a feature of their own, "city=...", unless a schema declares them missing; so
+        have cells without one if `missing` is "zero" or "centre". None among the levels stands for
+        them: ``[None, "A", "B"]`` compares with them. A single level is compared with all other
+        values. Put a common level first: a difference from a rare one is known no better than the
+        rare one itself.
+    missing : {"drop-row", "zero", "centre"}, default="drop-row"
+        What to do about null, NaN and infinite values, and cells that are not as declared: leave
+        the row out, or put 0 or the column's private centre in place of a feature (a row without a
+        target or a unit is left out). Methods that find no centres refuse "centre". Releases that
+        count the rows also count those left out.
     schema : Schema, mapping or path, optional
         What the table's holder declares of its columns and of how its file is written: the default
         target, columns that are no features, levels of categories. A file without types, CSV, has
@@ -129,8 +121,10 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         dates are written as 2024-12-31. Cells are compared as the schema converts them, in any
         column of the table, and a missing value meets no condition. Conditions must not be chosen
         by looking at the rows. A release says which rows it is about.
-    positive : str, optional
-        The target's value that counts as 1; all others count as 0.
+    positive, negative : str, optional
+        The target's values that count as 1 and as 0; all others are missing. "..." stands for all
+        values but the positive one. Where types or a schema tell the negative one, it need not be
+        given: 0 for 1, false for true. Without a target both are ignored.
     unit : str, optional
         The column that says whose row it is: a patient, a household, a firm. Whatever is released
         of the table then protects each of them with all their rows. Text, integers or dates,
@@ -172,17 +166,23 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     >>> [batch.tolist() for batch in table.batches()]
     [[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]]
     """
-    levels = check_categories(categories)
     declared = as_schema(schema)
+    levels = {
+        name: each if None in each or name in declared.closed else (*each, None)
+        for name, each in check_categories(categories).items()
+    }
     aim: str | None = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
-    texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(source, declared, texts, aim, positive, protected, engine)
+    texts = {c.column for c in conditions if not are_numbers(conditions, c.column)}
+    outcome = (aim, positive, negative)
+    opened = open_declared(source, declared, texts, outcome, levels, protected, engine)
     opened = opened.filtered(conditions, declared)
+    # A category without levels is no feature, until it is given some.
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
+    unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
     found = declared.features(asked, levels)
@@ -192,13 +192,13 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         usual = [name for name in {**found, **levels} if name not in unused]
         names = _usual_features(opened, declared, usual, source)
     design = plan(opened, aim, names, levels, missing, declared.indicated, protected, unused)
-    design = evolve(design, schema=declared)
+    design = evolve(design, schema=declared, outcome=None if aim is None else outcome[1:])
     if isinstance(opened.original, Spooled):
         opened.original.use(opened.needed(design.source_names))
     return Table(opened, design, check_threads(threads))
 
 
-def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
+def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MISSING) -> Table:
     """Take over features and a target as scikit-learn's users hold them.
 
     Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
@@ -217,9 +217,9 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -
     return _of_memory(join(table, from_target(y), target), target, names, missing)
 
 
-def table_from_values(values: object) -> Table:
-    """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
-    return _of_memory(from_target(values, "values"), None, ["values"], "error")
+def table_from_values(values: object, missing: Missing = DEFAULT_MISSING) -> Table:
+    """Take over one column of numbers or booleans, as "values"."""
+    return _of_memory(from_target(values, "values"), None, ["values"], missing)
 
 
 def _of_memory(
@@ -257,10 +257,11 @@ def _usual_features(
     if not is_text(source):
         return None
     if not declared:
-        hint = delimiter_hint([column.name for column in opened.columns]) or (
-            f"for example {usage_hint('features', ['age', 'height'])}; or a schema, which 'nolook "
-            "schema FILE' drafts"
-        )
+        bare = [name for name, column in schema.columns.items() if column.type == "category"]
+        hint = "".join(f"or levels for the category {name!r} of the schema" for name in bare[:1])
+        hint = hint or delimiter_hint([column.name for column in opened.columns])
+        example = usage_hint("features", ["age", "height"])
+        hint = hint or f"for example {example}; or a schema, which 'nolook schema FILE' drafts"
         raise ParameterError(
             f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
             f"file declares no types ({hint})"
@@ -268,64 +269,51 @@ def _usual_features(
     return declared
 
 
-def _open(
+def open_declared(
     source: object,
     schema: Schema,
     texts: Collection[str] = (),
-    target: str | None = None,
-    positive: str | None = None,
+    outcome: _Outcome = (None, None, None),
+    levels: Mapping[str, Levels] = MappingProxyType({}),
     unit: Unit = ROW,
     engine: object = None,
 ) -> DeclaredSource:
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
+    optional = [name for name, column in columns.items() if column.optional]
     if is_text(source):
         names = [name for name in columns if name not in source.keys]
-        opened: Source = Folder(source, partial(CsvFile, form=schema.file, names=names))
+        how = partial(open_place, form=schema.file, names=names)
+        opened: Source = Folder(source, how, optional)
         for name in {column.name for column in opened.columns}.difference(source.keys):
             columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
-        opened = open_typed(source)
+        opened = open_typed(source, optional)
     if engine is not None:
         opened = import_module(_SPARK).on_spark(opened, engine)
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
         columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
-    if positive is not None and target is not None:
-        columns[target] = _marked(opened, target, columns.get(target), positive)
+    for name, each in levels.items():
+        own = columns.get(name, _CATEGORY)
+        columns[name] = evolve(_CATEGORY, missing=own.missing, levels=each)
+    target, *words = outcome
+    if target is not None and any(word is not None for word in words):
+        column = Columns(opened).find(target, "target")
+        columns[target] = two_classes(column, schema.columns.get(target), *words)
     return DeclaredSource(opened, columns, schema.file)
 
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in _open(located(source), schema).original.columns)
+    return tuple(column.name for column in open_declared(located(source), schema).original.columns)
 
 
-def _marked(
-    opened: Source, target: str, declared: ColumnSchema | None, positive: object
-) -> ColumnSchema:
-    """Declare that one value of the target counts as 1."""
-    if not isinstance(positive, str) or not positive.strip():
-        raise ParameterError(
-            f"{parameter_name('positive')} is not a text; expected the target's value that counts "
-            f"as 1 (for example {usage_hint('positive', 'yes')})"
-        )
-    kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
-    why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
-    if why:
-        raise ParameterError(
-            f"{parameter_name('positive')} is given, but {target!r} {why}; expected a target of "
-            "text or integers (leave it out)"
-        )
-    missing = () if declared is None else declared.missing
-    return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
-
-
-def open_typed(source: object) -> Source:
-    """Open what declares types of its own."""
+def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:
+    """Open what declares types of its own; files may lack optional columns, any if it is None."""
     if isinstance(source, Listing):
-        return Folder(source, open_place)
+        return Folder(source, open_place, optional)
     if is_address(source):
         source = Database(source)
     if isinstance(source, Database):
@@ -353,54 +341,21 @@ def _features(X: object) -> MemorySource:
     return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
 
 
-MarkedScores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+#: A target, and its positive and negative words.
+_Outcome: TypeAlias = tuple[str | None, str | None, str | None]
 
 #: The room of tables of Spark, which is above this one and loaded if one is there.
 _SPARK = "nolook.spark.frames"
-_BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
-
-
-@frozen
-class ByClass:
-    """The scores of a table that :func:`with_class` made, their classes, and what each weighs."""
-
-    table: Table
-
-    def fold(self, statistic: S) -> S:
-        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
-        self.table.fold(Mapped(statistic, _beside_classes))
-        return statistic
-
-
-@frozen
-class OnlyScores:
-    """The scores of such rows, and what each weighs."""
-
-    scored: Rows
-
-    def fold(self, statistic: S) -> S:
-        """Feed a statistic scores and what each weighs."""
-        self.scored.fold(Mapped(statistic, _without_classes))
-        return statistic
-
-
-def _beside_classes(numbers: NDArray[np.float64], weights: Weights) -> Iterator[MarkedScores]:
-    scores, targets = numbers
-    yield scores, targets == 1.0, weights
-
-
-def _without_classes(
-    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-    yield scores, weights
+_CATEGORY = ColumnSchema("category")
 
 
 def read_scores(  # noqa: PLR0913 -- as read_table
     source: object,
     score: str,
     target: str,
-    positive: str,
-    missing: str = "error",
+    positive: str | None = None,
+    negative: str | None = None,
+    missing: str = DEFAULT_MISSING,
     *,
     schema: Schema | None = None,
     where: Where | None = None,
@@ -408,65 +363,30 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     rows_per_unit: RowsPerUnit = "weights",
     engine: object = None,
 ) -> Table:
-    """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
+    """Open a table of one column of numbers and, as its target, 1 for positives, 0 for negatives.
 
-    The target may be text, integers, booleans or other numbers. `positive` is its positive value
-    as text; 1 and 0 also stand for true and false. A CSV file's target is numbers if `positive` is
-    one, and its cells' texts otherwise. A missing target is not positive, but is a missing value
-    where targets are read as numbers with a fraction, as in a CSV file.
+    Without words a target that is not declared to have two values has the numbers 1 and 0. The
+    schema's own target may be another column.
     """
     check_names([score, target], "columns")
-    source = located(source)
-    opened = read_table(source, False, features=[score], schema=schema, where=where)._source
-    kinds = {column.name: column.type for column in opened.columns}
-    if target not in kinds:
-        raise unknown_column("target", target, opened.name, kinds)
-    declared = None if schema is None else schema.columns.get(target)
-    wanted = _number(positive)
-    # A text file declares no types.
-    if declared is None and is_text(source):
-        level, numeric = positive, wanted is not None
-    else:
-        kind = kinds[target]
-        level = _boolean(positive, declared) if kind == pa.bool_() else positive
-        numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
-        _check_classes(kind, target, level, opened.name, wanted)
+    declared = as_schema(schema)
     read = partial(
         read_table,
-        source,
+        located(source),
+        target,
+        features=[score],
         missing=missing,
-        schema=schema,
+        negative=negative,
+        schema=declared.without({*declared.used_as("target")} - {target}),
         where=where,
         unit=unit,
         rows_per_unit=rows_per_unit,
         engine=engine,
     )
-    if numeric and wanted is not None:
-        return with_class(read(target, features=[score]), wanted)
-    return with_class(read(False, features=[score, target], categories={target: [level]}), 1.0)
-
-
-def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
-    """Refuse a positive value that no cell of a type could have."""
-    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
-        if number is None:
-            raise _unlike(target, "a number", "1")
-    elif not has_levels(kind):
-        raise TableError(
-            f"{parameter_name('target')} names {target!r}, which in {name} has type "
-            f"{in_words(kind)}; expected text, integers or booleans (use another column)"
-        )
-    elif kind == pa.bool_() and level not in _BOOLEANS.values():
-        raise _unlike(target, "true or false", "true")
-
-
-def _boolean(positive: str, declared: ColumnSchema | None) -> str:
-    """Return what a boolean's positive value is called, which may be one of its declared words."""
-    if declared is not None and positive in declared.true:
-        return "true"
-    if declared is not None and positive in (declared.false or ()):
-        return "false"
-    return _BOOLEANS.get(positive, positive)
+    table = read(positive=positive)
+    table = table if table.binary[-1] else read(positive="1")
+    table._design = evolve(table._design, schema=declared)
+    return with_class(table, 1.0)
 
 
 def with_class(table: Table, positive: float) -> Table:
@@ -491,19 +411,3 @@ def is_of_spark(value: object, kind: str) -> bool:
 def _is_positive(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
     scores, targets = numbers
     return np.stack([scores, targets == positive])
-
-
-def _number(text: str) -> float | None:
-    """Return a text as a finite number, or None if it is not one."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _unlike(target: str, expected: str, example: str) -> ParameterError:
-    return ParameterError(
-        f"the positive value of {target!r} is not {expected}, as its column holds "
-        f"(for example {usage_hint('positive', example)})"
-    )

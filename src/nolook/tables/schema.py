@@ -12,25 +12,22 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Self, TypeVar
 
-import numpy as np
 from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 
 from nolook._language import parameter_name
-from nolook._language import usage_hint as written
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
-from nolook.tables.source import as_text
+from nolook.tables.levels import OTHERS, Levels, column_levels, is_list, recipe_levels
 
 __all__ = ["Schema"]
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MOST_BYTES = 1 << 22
 
 #: The types of columns, and the settings that only some of them have.
@@ -38,13 +35,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "number": ("decimal", "thousands", "currency", "percent", "indicator"),
     "integer": ("thousands", "indicator"),
     "boolean": ("true", "false", "indicator"),
-    "category": ("levels",),
+    "category": ("levels", "undeclared"),
     "date": ("pattern", "origin", "parts", "years", "indicator"),
     "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
     "text": (),
 }
-#: The types that no release makes numbers of.
 _NEVER_NUMBERS = ("identifier", "text")
 #: The levels of the parts of a date; those of years are declared.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -59,7 +55,7 @@ COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
 _CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
-_LONGEST_PATTERN = 60
+_LONGEST_PATTERN, _MOST_SKIPPED = 60, 100
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
     *("utf-8", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman"),
@@ -67,65 +63,7 @@ _ENCODINGS = {
     *(f"cp{i}" for i in (437, 850, 852, 866, *range(1250, 1259))),
 }
 
-Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
-#: Declared levels as text, the first the one compared with; None stands for all other values.
-Levels: TypeAlias = tuple[str | None, ...]
-#: What names the number of all values that are not declared, here and on the command line.
-OTHERS = "..."
-
 _Made = TypeVar("_Made")
-
-
-def check_categories(categories: object) -> dict[str, Levels]:
-    """Return declared categories with every level as text: 3 as "3", True as "true"."""
-    if categories is None:
-        return {}
-    if not isinstance(categories, Mapping):
-        expected = "a mapping from columns to levels"
-        raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
-    names = check_names(list(categories), "categories") if categories else ()
-    return {
-        name: _levels(
-            categories[name], f"categories of {name!r}", written("categories", {name: ["A", "B"]})
-        )
-        for name in names
-    }
-
-
-def recipe_levels(levels: Levels) -> list[str | None]:
-    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
-    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
-
-
-def _levels(levels: object, name: str, example: str) -> Levels:
-    """Return levels as text, the first the one compared with; a single one with all others."""
-    listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    if not _is_list(listed) or any(each is not None and _level(each) is None for each in listed):
-        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
-    texts = [None if level is None else _level(level) for level in listed]
-    others = texts.count(None)
-    check_names([text for text in texts if text is not None], name, example)
-    if others > 1:
-        raise ParameterError(
-            f"{name} has None {others} times (keep one, for all values that are not declared)"
-        )
-    return tuple(texts) if len(texts) > 1 else (None, *texts)
-
-
-def _level(level: object) -> str | None:
-    """Return a level as text, None if no cell could have it."""
-    text = as_text(level)
-    # A lone surrogate is in no text that can be stored in a file.
-    return None if text is not None and _SURROGATE.search(text) else text
-
-
-def _column_levels(levels: object, name: str) -> Levels:
-    """Return levels where "..." stands for all that are not declared; there may be none."""
-    if _is_list(levels):
-        levels = [None if level == OTHERS else level for level in levels]
-        if not levels:
-            return ()
-    return _levels(levels, name, f'{name} = ["A", "B"]')
 
 
 def _encoding(encoding: object, name: str) -> str:
@@ -137,14 +75,15 @@ def _encoding(encoding: object, name: str) -> str:
     raise refusal(name, encoding, expected, "or save the file as UTF-8")
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
 def _words(words: object, name: str) -> tuple[str, ...]:
-    if _is_list(words) and all(isinstance(word, str) for word in words):
+    if is_list(words) and all(isinstance(word, str) for word in words):
         return tuple(dict.fromkeys(word.strip() for word in words))
     raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
+
+
+def _false_words(words: object, name: str) -> tuple[str, ...] | None:
+    found = _words(words, name)
+    return None if found == (OTHERS,) else found  # all words but those for true
 
 
 def _currency(signs: object, name: str) -> tuple[str, ...]:
@@ -171,18 +110,24 @@ def _day(day: object, name: str) -> str:
 
 
 def _years(years: object, name: str) -> tuple[int, ...]:
-    if _is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
+    if is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
         return tuple(dict.fromkeys(years))
     raise refusal(name, years, "a list of years", "for example [2020, 2021]")
+
+
+def _lines(count: object, name: str) -> int:
+    if type(count) is not int or not 0 <= count <= _MOST_SKIPPED:
+        raise refusal(name, count, f"a whole number from 0 to {_MOST_SKIPPED}", "for example 1")
+    return count
 
 
 def check_pattern(pattern: object, name: str = "pattern") -> str:
     """Return a pattern of a date if it has year, month and day, each sign once."""
     if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN:
         signs = re.findall(r"%(.?)", pattern)
-        if {*"Ymd"} <= {*signs} <= {*"YmdHMS"} and len({*signs}) == len(signs):
+        if {*"Ymd"} <= {*signs} <= {*"YmdHMSz"} and len({*signs}) == len(signs):
             return pattern
-    expected = "a text with %Y, %m and %d, and %H, %M and %S for times"
+    expected = "a text with %Y, %m and %d, and %H, %M, %S and %z for times"
     raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
 
 
@@ -194,7 +139,6 @@ def _setting(
     """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        # There may be no quote, and other words than those for true may all be false.
         if value is None and (default is None or name in {"quote", "false"}):
             return None
         if isinstance(check, tuple):
@@ -210,13 +154,17 @@ class FileFormat:
 
     Parameters
     ----------
-    delimiter : str
-        What stands between cells: one of ``, ; | : ^ ~`` or a tab.
+    delimiter : str or None
+        What stands between cells: one of ``, ; | : ^ ~`` or a tab. None: a tab in files that end
+        with .tsv, a comma in others.
     quote : str or None
         What encloses cells that may hold a delimiter; None for nothing.
     encoding : str
     header : bool
         Whether the first line names the columns; without one the schema declares all of them.
+    skip : int
+        Lines above the header, or the first row, that are not part of the table; blank lines and
+        comments do not count.
     comment : str or None
         Lines that begin with this sign are not rows.
     multiline : bool
@@ -228,10 +176,11 @@ class FileFormat:
         Words for a missing value, besides an empty cell.
     """
 
-    delimiter: str = _setting("delimiter", DELIMITERS, ",")
+    delimiter: str | None = _setting("delimiter", DELIMITERS, None)
     quote: str | None = _setting("quote", ('"', "'"), '"')
     encoding: str = _setting("encoding", _encoding, "utf-8")
     header: bool = _setting("header", _flag, True)
+    skip: int = _setting("skip", _lines, 0)
     comment: str | None = _setting("comment", COMMENTS, None)
     multiline: bool = _setting("multiline", _flag, False)
     decimal: str = _setting("decimal", _DECIMALS, ".")
@@ -247,10 +196,11 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
+    levels: tuple[str | None, ...] = _setting("levels", column_levels, ())
     use: str = _setting(
         "use",
         ("feature", "target", "unit", "nothing"),
-        Factory(lambda it: "nothing" if it.type in _NEVER_NUMBERS else "feature", takes_self=True),
+        Factory(lambda it: _usual_use(it.type, it.levels), takes_self=True),
     )
     decimal: str | None = _setting("decimal", _DECIMALS, None)
     thousands: str | None = _setting("thousands", _THOUSANDS, None)
@@ -258,14 +208,15 @@ class ColumnSchema:
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, _TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _words, _FALSE)
-    levels: tuple[str | None, ...] = _setting("levels", _column_levels, ())
+    false: tuple[str, ...] | None = _setting("false", _false_words, _FALSE)
+    undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
     parts: tuple[str, ...] = _setting("parts", _words, ())
     years: tuple[int, ...] = _setting("years", _years, ())
     missing: tuple[str, ...] = _setting("missing", _words, ())
     indicator: bool = _setting("indicator", _flag, False)
+    optional: bool = _setting("optional", _flag, False)
 
     def __attrs_post_init__(self) -> None:
         use = self.use
@@ -284,6 +235,8 @@ class ColumnSchema:
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
             ),
+            'only one of true and false is given, but one alone is not enough (false = ["..."] '
+            "for all other words)": (self.true == _TRUE) != (self.false == _FALSE),
             "indicator is true for a column that gives no number as a feature (leave it out)": (
                 self.indicator and not (use == "feature" and numbers)
             ),
@@ -298,9 +251,12 @@ class ColumnSchema:
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return what the column gives as a feature, by name: levels, or None for a number."""
         if not self.parts:
-            return {name: self.levels if self.type == "category" else None}
-        known = PARTS | {"year": tuple(map(str, self.years))}
-        return {f"{name}.{part}": _levels(known[part], "parts", "") for part in self.parts}
+            others = self.levels and None not in self.levels and self.undeclared == "other"
+            return {
+                name: (*self.levels, *[None] * bool(others)) if self.type == "category" else None
+            }
+        known = PARTS | {"year": (*map(str, self.years), None)}
+        return {f"{name}.{part}": known[part] for part in self.parts}
 
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself."""
@@ -310,6 +266,11 @@ class ColumnSchema:
             thousands=self.thousands or form.thousands,
             missing=self.missing or form.missing,
         )
+
+
+def _usual_use(kind: str, levels: Levels) -> str:
+    is_feature = levels if kind == "category" else kind not in _NEVER_NUMBERS
+    return "feature" if is_feature else "nothing"
 
 
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
@@ -333,20 +294,26 @@ class Schema:
           `origin`), "identifier" or "text" (both of no further use).
         * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
           :func:`nolook.read_table`) or "nothing", which needs no type; by default "feature", and
-          "nothing" for identifiers and text.
+          "nothing" for identifiers, text and categories without levels.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
-        * Booleans: "true" and "false", lists of words.
+        * Booleans: "true" and "false", lists of words, or ["..."] for all that are not true; other
+          words are missing.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
-          none where the column is no feature.
-        * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
-          ("year", "month", "weekday") to make categories of them, with "years", the list of them.
+          none where the column is no feature; "undeclared": what other values are, "other" (a
+          level of their own, "NAME=...") or "missing".
+        * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
+          "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") to make
+          categories of them, with "years", the list of them.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
+        * All: "optional" (true: files of a folder may lack the column, whose values are missing
+          there).
     **file
-        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`,
-        `multiline` (a line break in quotes is part of its cell; by default every line is a row, so
-        that a quote that is never closed spoils no other row), and `decimal`, `thousands` and
+        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above
+        the header that are not part of the table), `comment`, `multiline` (a line break in quotes
+        is part of its cell; by default every line is a row, so that a quote that is never closed
+        spoils no other row), and `decimal`, `thousands` and
         `missing` for columns that declare no others.
 
     Raises
@@ -373,7 +340,8 @@ class Schema:
             raise refusal("columns", columns, "a mapping from names to types", "or to settings")
         names = check_names(list(columns), "columns") if columns else ()
         read = {name: _located(f"column {name!r}", _column, columns[name]) for name in names}
-        form = _located("file", _file, file)
+        known = tuple(fields_dict(FileFormat))
+        form = _located("file", lambda given: FileFormat(**_settings(given, known)), file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
@@ -483,6 +451,12 @@ class Schema:
         return declared if given is None else given
 
     @property
+    def closed(self) -> set[str]:
+        """The categories without a level for values that are not declared."""
+        columns = self.columns.items()
+        return {f for n, c in columns if c.parts or c.undeclared != "other" for f in c.features(n)}
+
+    @property
     def indicated(self) -> set[str]:
         """The columns of which another tells where they are missing."""
         return {name for name, column in self.columns.items() if column.indicator}
@@ -505,7 +479,7 @@ class Schema:
         }
         return Schema(self.columns | changed, **asdict(self.file))
 
-    def only(self, names: Iterable[str]) -> Schema:
+    def only(self, names: Iterable[str | None]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
 
         A unit among them stays one. Without a header the others keep their places, as texts of no
@@ -515,7 +489,7 @@ class Schema:
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
             if {name, *column.features(name)} & kept:
-                usual = ColumnSchema(column.type).use
+                usual = _usual_use(column.type, column.levels)
                 columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
             elif not self.file.header:
                 columns[name] = ColumnSchema("text")
@@ -538,10 +512,6 @@ def _located(where: str, read: Callable[[Any], _Made], content: object) -> _Made
         raise ParameterError(f"in {where}, {error}") from None
 
 
-def _file(settings: object) -> FileFormat:
-    return FileFormat(**_settings(settings, tuple(fields_dict(FileFormat))))
-
-
 def _column(settings: object) -> ColumnSchema:
     if isinstance(settings, ColumnSchema):
         return settings
@@ -552,7 +522,7 @@ def _column(settings: object) -> ColumnSchema:
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
-    return ColumnSchema(**_settings(settings, ("type", "use", "missing", *own)))
+    return ColumnSchema(**_settings(settings, ("type", "use", "missing", "optional", *own)))
 
 
 def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -571,12 +541,17 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     """Return the type and settings that are not the usual ones, fit for JSON."""
-    usual = ColumnSchema(declared.type) if isinstance(declared, ColumnSchema) else FileFormat()
+    usual: ColumnSchema | FileFormat = FileFormat()
+    if isinstance(declared, ColumnSchema):
+        use = _usual_use(declared.type, declared.levels)
+        usual = ColumnSchema(declared.type, use=use)
     settings = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(declared).items()
         if name == "type" or value != getattr(usual, name)
     }
+    if settings.get("false", ()) is None:
+        settings["false"] = [OTHERS]
     if "levels" in settings:
         levels = recipe_levels(tuple(settings["levels"]))
         settings["levels"] = [OTHERS if each is None else each for each in levels]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
@@ -10,13 +11,13 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 from numpy.typing import NDArray
 
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.design import Columns, Design
+from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
     Block,
     BlockCache,
@@ -26,41 +27,24 @@ from nolook.tables.folding import (
     RowChecksum,
     Run,
     S,
-    Seen,
     Weights,
     blocks,
     fold,
-    identifiers,
-    look,
+    identified,
     row_keys,
     rows_at_once,
 )
-from nolook.tables.schema import recipe_levels
+from nolook.tables.levels import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = [
     "Numbers",
-    "Subject",
     "Table",
     "Weights",
     "folds_of",
 ]
-
-
-@frozen
-class Subject:
-    """What a release is about, in words.
-
-    A file's name is without folders, that of a database's table without its address. `schema` is a
-    digest of what was declared. What there is not is None.
-    """
-
-    table: str | None
-    where: str | None
-    columns: str
-    schema: str | None
 
 
 #: Turns numbers of shape (columns, rows) into those of a view.
@@ -114,6 +98,7 @@ class Table:
         self._turns: tuple[Turn, ...] = ()
         self._about: str | None = None
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
+        self._is_fold = False
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -130,6 +115,13 @@ class Table:
         if self.target_name is None:
             return self.feature_names
         return (*self.feature_names, self.target_name)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Places of the columns that mark values for which no level was declared."""
+        features = self._design.features
+        marks = {f"{f.name}={OTHERS}" for f in features if f.levels and None in f.levels[1:]}
+        return tuple(i for i, name in enumerate(self.column_names) if name in marks)
 
     @property
     def n_columns(self) -> int:
@@ -211,17 +203,18 @@ class Table:
             count = len(self._parts)
             places = [None] if count == 1 else range(count)
             fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
-        self._run.settle(self._source, self._design)
+        self._run.settle()
         return statistic
 
     def _fold_elsewhere(self, statistic: Foldable, cluster: DistributedSource) -> None:
         if self.unit.column is not None:
             self.finish_first_pass()  # a place has no row that names no unit
-        checksum = RowChecksum()
-        for state, gaps, rows in self._collect(partial(_state, statistic), cluster):
+        checksum, total = RowChecksum(), 0
+        for state, left_out, rows in self._collect(partial(_state, statistic), cluster):
             statistic.merge(state)
             checksum.merge(rows)
-            self._run.gaps |= gaps
+            total += left_out
+        self._run.left_out[None] = total
         self._run.compare(checksum, self._source.name)
 
     def _collect(
@@ -260,8 +253,8 @@ class Table:
     def charging(self, pay: Callable[[], object]) -> Table:
         """Return the table for one release; it calls `pay` before it hands on anything it reads.
 
-        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`). A
-        table that is in a release already stays in it, for a part of that release.
+        That is at the end of its first pass, if all could be read. A table that is in a release
+        already stays in it, for a part of that release.
         """
         if self._run.is_of_release:
             self._run.add(pay)
@@ -274,26 +267,20 @@ class Table:
         return table
 
     def finish_first_pass(self) -> None:
-        """Look for missing values in a pass of its own, and pay, if no pass has."""
-        if self._run.is_due:
-            self.check_complete()
-            self._run.settle(self._source, self._design)
+        """Read everything in a pass of its own, and pay, if no pass has.
 
-    def check_complete(self) -> None:
-        """Refuse a table that cannot be read, or has missing values if its policy is "error".
-
-        One pass over the table. With the policy "error", whether it raises TableError is one bit
-        about the data that no noise protects, and all it reveals: the message says neither where
-        nor how many values are missing or infinite. The other policies reveal nothing but that the
-        file is damaged.
+        Raises TableError if the table cannot be read, whatever its cells are.
         """
-        source, design = self._source, self._design
+        if self._run.is_due:
+            self.read_through()
+            self._run.settle()
+
+    def read_through(self) -> None:
+        """Read all rows in a pass of its own, only to see that they can be read."""
         if self._cluster is None:
-            seen = look(source, design)
+            _read_through(self)
         else:
-            found = [*self._collect(_looked, self._cluster, alone=True)]
-            seen = Seen(*(all(each) for each in zip(Seen(True, True), *found, strict=True)))
-        seen.check(source, design)
+            deque(self._collect(_read_through, self._cluster, alone=True), maxlen=0)
 
     def units(self) -> Units:
         """Return the units of the rows in use, counted in a pass when first asked for.
@@ -311,14 +298,27 @@ class Table:
             return sum(self._collect(_units_counted, self._cluster))
         return int(np.count_nonzero(self.units().counts))
 
-    def _identifiers(self) -> Iterator[Any]:
-        """Yield the identifiers of the rows in use, and count these part by part."""
+    def left_out(self) -> int:
+        """Return how many rows were left out, or units with all their rows; confidential.
+
+        It is known once a pass has ended. A row without an identifier belongs to no unit. There
+        are none in the folds of a table.
+        """
+        if self._is_fold:
+            return 0
+        if self._cluster is None and self.unit.column is not None:
+            return self.units().left_out
+        found = self._run.left_out
+        return found[None] if None in found else sum(found.values())
+
+    def _identifiers(self) -> Iterator[tuple[Any, Any]]:
+        """Yield identifiers of rows in use and of others; count the former part by part."""
         rows, starts = 0, []
         for part in self._parts:
             starts.append(rows)
-            for cells in identifiers(part, self._design):
+            for cells, others, _ in identified(part, self._design):
                 rows += len(cells)
-                yield cells
+                yield cells, others
         self._places.starts = (*starts, rows)
 
     @cached_property
@@ -389,9 +389,10 @@ class Table:
         table._turns = (*self._turns, partial(_transformed, transform))
         return table
 
-    def _only(self, kept: NDArray[np.bool_]) -> Self:
+    def _only(self, kept: NDArray[np.bool_], *, is_fold: bool = False) -> Self:
         """Return some of the rows, marked by their places, which were counted."""
         table, whole = copy(self), self._places
+        table._is_fold |= is_fold
         ends = [whole.between(part) for part in range(len(self._parts))]
         counts = [np.count_nonzero(kept[slice(*end)]) for end in ends]
         units = None if whole.units is None else whole.units.only(kept)
@@ -453,7 +454,10 @@ class Table:
             },
             "missing": self._design.missing,
         }
-        declared = schema.only(read_options["features"]).to_dict() if schema else {}
+        words = zip(("positive", "negative"), self._design.outcome or (), strict=False)
+        read_options |= {name: word for name, word in words if word is not None}
+        kept = [*read_options["features"], self._design.target]
+        declared = schema.only(kept).to_dict() if schema else {}
         return read_options | {"schema": declared} if declared else read_options
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
@@ -484,12 +488,16 @@ class Table:
         fill = partial(_filled, center)
         return self.transformed(self.feature_names, self.target_name, fill, self.binary)
 
-    def keeping_infinite(self) -> Table:
-        """Return the same table with infinite numbers as the largest double, not as missing."""
+    def keeping_infinite(self, *, all_targets: bool = False) -> Table:
+        """Return the same table with infinite numbers as the largest double, not as missing.
+
+        If `all_targets`, rows without a target are in use too: it is NaN, which equals no class.
+        """
         if self._run.is_of_release or self._places.chosen:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
         table = copy(self)
-        table._design = evolve(self._design, keeps_infinite=True)
+        needs = self._design.target is None or not all_targets
+        table._design = evolve(self._design, keeps_infinite=True, needs_target=needs)
         table._run, table._places = Run(self._run.threads), _Places()
         return table
 
@@ -505,9 +513,9 @@ class Table:
         The number of those in use is private then.
         """
         source, design = self._source, self._design
-        if source.where is not None or design.missing == "error":
-            return source.where is not None
-        needed = {design.target}
+        if source.where is not None:
+            return True
+        needed = {design.target} if design.needs_target else set()
         if design.missing == "drop-row":
             needed |= {f.name for f in design.features if f.levels is None}
             needed.add(design.unit.column)
@@ -516,7 +524,7 @@ class Table:
     def _read(self, part: int | None = None) -> Iterator[Block]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
-        read = self._run.through(part, blocks(source, self._design, self._run))
+        read = self._run.through(part, blocks(source, self._design, self._run, part))
         return self._turned(read, part)
 
     def _turned(self, blocks: Iterator[Block], part: int | None) -> Iterator[Block]:
@@ -545,8 +553,8 @@ def _over(table: Table, work: Callable[[Any, int], Any], source: Source, part: i
     return work(table.with_source(source), part)
 
 
-def _state(statistic: S, table: Table, part: int) -> tuple[S, bool, RowChecksum]:
-    """Update a statistic with all rows; return whether a value was missing, and a checksum."""
+def _state(statistic: S, table: Table, part: int) -> tuple[S, int, RowChecksum]:
+    """Update a statistic with all rows; return how many were left out, and a checksum."""
     run = table._run
     run.checksum = RowChecksum()
     batches: Iterator[tuple[Any, ...]] = table._weighted(None)
@@ -555,11 +563,12 @@ def _state(statistic: S, table: Table, part: int) -> tuple[S, bool, RowChecksum]
         batches = table._of_units(None)
     for batch in batches:
         statistic.update(*batch)
-    return statistic, run.gaps, run.checksum
+    return statistic, table.left_out(), run.checksum
 
 
-def _looked(table: Table, _: int) -> Seen:
-    return look(table._source, table._design)
+def _read_through(table: Table, _: int = 0) -> None:
+    """Read all rows, only to see that they can be read."""
+    deque(table._source.batches(table._design.source_names), maxlen=0)
 
 
 def _units_counted(table: Table, _: int) -> int:
@@ -588,4 +597,4 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         of_rows = draw(units.counts.size)[units.between(0, rows)]
     for number in range(folds):
         inside = of_rows == number
-        yield table._only(~inside), table._only(inside)
+        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=True)

@@ -137,6 +137,7 @@ _ROWS_IN_MEMORY = 1 << 22
 _PART = 1 << 20
 
 _RECORD = np.dtype([("hash", "<u8", (2,)), ("row", "<u8")])
+_NO_ROW = np.uint64(2**64 - 1)  # of a row that is left out
 
 
 class Units:
@@ -147,10 +148,12 @@ class Units:
     of_rows : ndarray of uint32 or uint64, shape (rows,)
     counts : ndarray of int64, shape (units,)
         Rows of each.
+    left_out : int
+        How many other units there are, all of whose rows are left out.
     """
 
-    def __init__(self, of_rows: NDArray[Any], counts: Integers) -> None:
-        self.counts = counts
+    def __init__(self, of_rows: NDArray[Any], counts: Integers, left_out: int = 0) -> None:
+        self.counts, self.left_out = counts, left_out
         self._of_rows = of_rows
 
     def between(self, start: int, stop: int) -> Integers:
@@ -172,7 +175,7 @@ class Units:
     def only(self, kept: NDArray[np.bool_]) -> Units:
         """Return the units of some of the rows; their numbers stay."""
         of_rows = self._of_rows[kept]
-        return Units(of_rows, np.bincount(of_rows, minlength=self.counts.size))
+        return Units(of_rows, np.bincount(of_rows, minlength=self.counts.size), self.left_out)
 
 
 def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
@@ -200,32 +203,37 @@ def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     return _decoded(cells).filter(pa.array(kept))
 
 
-def group_rows(identifiers: Iterable[Any]) -> Units:
-    """Give units numbers, from arrays of the rows' identifiers, none of them null."""
-    key = new_key()
+def group_rows(identifiers: Iterable[tuple[Any, Any]]) -> Units:
+    """Give units numbers, from arrays of the rows' identifiers, none of them null.
+
+    Each comes with those of rows left out, or None: they have no number, but are counted.
+    """
+    key, rows, left_out = new_key(), 0, 0
     with ExitStack() as stack:
         buckets = [
             stack.enter_context(SpooledTemporaryFile(_SPOOLED)) for _ in range(2**_BUCKET_BITS)
         ]
-        rows = 0
-        for cells in identifiers:
-            records = np.empty(len(cells), dtype=_RECORD)
-            records["hash"] = hashes_of(cells, key)
-            records["row"] = np.arange(rows, rows + len(cells))
+        for cells, others in identifiers:
+            _distribute(_records(cells, key, np.arange(rows, rows + len(cells))), buckets)
             rows += len(cells)
-            _distribute(records, buckets)
+            if others is not None:
+                _distribute(_records(others, key, _NO_ROW), buckets)
         of_rows = _room(rows)
         counts, firsts, known = [], [], 0
         for bucket in buckets:
             bucket.seek(0)
-            records = np.frombuffer(bucket.read(), dtype=_RECORD)
+            everyone = np.frombuffer(bucket.read(), dtype=_RECORD)
+            used = everyone["row"] != _NO_ROW
+            records = everyone if used.all() else everyone[used]
             found, places = group_hashes(records["hash"])
+            if len(records) < len(everyone):
+                left_out += len(group_hashes(everyone["hash"])[1]) - len(places)
             of_rows[records["row"]] = known + found
             counts.append(np.bincount(found, minlength=len(places)))
             firsts.append(records["row"][places])
             known += len(places)
             bucket.truncate(0)
-    return _in_order(of_rows, np.concatenate(counts), np.concatenate(firsts))
+    return _in_order(of_rows, np.concatenate(counts), np.concatenate(firsts), left_out)
 
 
 def new_key() -> bytes:
@@ -236,6 +244,12 @@ def new_key() -> bytes:
 def hashes_of(cells: Any, key: bytes) -> NDArray[np.uint64]:  # noqa: ANN401
     """Return the keyed hashes of identifiers, none of them null, shape (rows, 2)."""
     return keyed_hashes(*_bytes_of(cells), key)
+
+
+def _records(cells: Any, key: bytes, rows: NDArray[Any] | np.uint64) -> NDArray[Any]:  # noqa: ANN401
+    records = np.empty(len(cells), dtype=_RECORD)
+    records["hash"], records["row"] = hashes_of(cells, key), rows
+    return records
 
 
 def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
@@ -262,7 +276,9 @@ def group_hashes(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
     return numbers, np.minimum.reduceat(order, starts) if order.size else order
 
 
-def _in_order(of_rows: NDArray[Any], counts: Integers, firsts: NDArray[np.uint64]) -> Units:
+def _in_order(
+    of_rows: NDArray[Any], counts: Integers, firsts: NDArray[np.uint64], left_out: int
+) -> Units:
     """Renumber units by their first rows, so that their numbers do not depend on the key."""
     order = np.argsort(firsts)
     numbers = np.empty(order.size, dtype=of_rows.dtype)
@@ -270,7 +286,7 @@ def _in_order(of_rows: NDArray[Any], counts: Integers, firsts: NDArray[np.uint64
     for start in range(0, len(of_rows), _PART):
         part = slice(start, start + _PART)
         of_rows[part] = numbers[of_rows[part]]
-    return Units(of_rows, counts[order])
+    return Units(of_rows, counts[order], left_out)
 
 
 def _room(rows: int) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import typer
 from attrs import frozen
 
 from nolook.cli._declared import SchemaOption, reads_table
-from nolook.cli._options import QuietOption
+from nolook.cli._options import NegativeOption, QuietOption, ValueOption
 from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import Servers, calls_servers
@@ -58,9 +58,8 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     target: Annotated[
         str | None, typer.Option(help="The value's class, or the table's column of classes.")
     ] = None,
-    positive: Annotated[
-        str, typer.Option(metavar="VALUE", help="The positive class; others are negative.")
-    ] = "1",
+    positive: ValueOption = None,
+    negative: NegativeOption = None,
     pending: Annotated[
         Path | None,
         typer.Option(
@@ -80,7 +79,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     if where and table is None:
         raise ParameterError("--where is given, but --table is not; give both or neither")
     wanted = _Wanted(
-        value, place, conditions_of(where), column, target, positive, as_schema(schema)
+        value, place, conditions_of(where), column, target, (positive, negative), as_schema(schema)
     )
     digest = wanted.digest()
 
@@ -130,7 +129,7 @@ class _Wanted:
     where: Where
     column: str | None
     target: str | None
-    positive: str
+    words: tuple[str | None, str | None]  # of the positive and the negative class
     schema: Schema
 
     def __attrs_post_init__(self) -> None:
@@ -153,7 +152,7 @@ class _Wanted:
         if isinstance(self.table, Path) and self.table.is_file():
             status = self.table.stat()
             source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
-        options = [self.column, self.target, self.positive, repr(self.where), self.schema.digest]
+        options = [self.column, self.target, self.words, repr(self.where), self.schema.digest]
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
     def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
@@ -175,20 +174,23 @@ class _Wanted:
 
         from nolook.tables import read_table
         from nolook.tables.read import read_scores
+        from nolook.tables.words import same
 
         if self.value is not None:
             if math.isnan(self.value):
                 raise ParameterError("--value is not a number (give one, such as 0.31)")
-            targets = None if self.target is None else np.array([self.target == self.positive])
+            targets = (
+                None if self.target is None else np.array([same(self.target, self.words[0] or "1")])
+            )
             return np.array([self.value]), targets
         column = str(self.column)
-        declared: dict[str, Any] = {"schema": self.schema, "where": self.where}
+        # The number of reports is public: none may be left out for a value that is missing.
+        declared: dict[str, Any] = {"schema": self.schema, "where": self.where, "missing": "zero"}
         if self.target is None:
             read = read_table(self.table, False, features=[column], **declared)
         else:
-            read = read_scores(self.table, column, self.target, self.positive, **declared)
-        kept = read.keeping_infinite()
-        kept.check_complete()
+            read = read_scores(self.table, column, self.target, *self.words, **declared)
+        kept = read.keeping_infinite(all_targets=True)
         parts = [np.empty((kept.n_columns, 0))]
         for part in kept.batches():
             parts.append(part)

@@ -1,0 +1,71 @@
+"""Where a table lacks values and why: exact, so for the data owner only."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from attrs import Factory, define
+from numpy.typing import NDArray
+
+from nolook.tables.conversion import DeclaredSource
+from nolook.tables.folders import located
+from nolook.tables.read import open_declared
+from nolook.tables.schema import Schema, as_schema
+from nolook.tables.source import Column, in_words
+from nolook.tables.words import trimmed
+
+_EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
+_FIRST = 3  # rows that are named
+
+
+@define
+class Gaps:
+    """Where a column lacks a value: how often, by cause, and the first rows, counted from 1."""
+
+    column: Column
+    rows: int = 0
+    causes: Counter[str] = Factory(Counter)
+    first: list[tuple[int, str]] = Factory(list)
+
+    def add(self, raw: Any, cells: Any, *, is_text: bool) -> None:  # noqa: ANN401
+        """Look at the rows of a batch, as they are in the source and as declared."""
+        null = ~_known(raw)
+        texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
+        blank = pc.equal(trimmed(raw), "").fill_null(False).to_numpy(False) if texts else null
+        cause = np.where(blank, _EMPTY, np.where(null, MALFORMED if is_text else _EMPTY, _UNLIKE))
+        lost = np.flatnonzero(~_known(cells))
+        self.causes.update(cause[lost].tolist())
+        room = _FIRST - len(self.first)
+        self.first += [(self.rows + int(i) + 1, str(cause[i])) for i in lost[:room]]
+        self.rows += len(cells)
+
+
+def find_gaps(
+    source: object, schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None
+) -> list[Gaps]:
+    """Find, for each column of a table, the rows that lack a value or are not as declared.
+
+    The result is exact: not private, and for the data owner only.
+    """
+    opened: DeclaredSource = open_declared(located(source), as_schema(schema))
+    found = [Gaps(column) for column in opened.columns if column.type is not None]
+    names = [each.column.name for each in found]
+    is_text = getattr(opened.original, "kind", None) == "CSV"
+    for batch in opened.original.batches(opened.needed(names)):
+        for each in found:
+            raw = batch.column(opened.made_of(each.column.name))
+            each.add(raw, opened.column(batch, each.column.name), is_text=is_text)
+    return found
+
+
+def _known(cells: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+    """Mark the cells that hold a value: neither null nor, for numbers, NaN or infinite."""
+    known = pc.is_finite(cells).fill_null(False) if pt.is_floating(cells.type) else cells.is_valid()
+    marks: NDArray[np.bool_] = known.to_numpy(zero_copy_only=False)
+    return marks

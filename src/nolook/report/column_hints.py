@@ -1,0 +1,54 @@
+"""Hints at a table's columns before a release, by names and declared types alone."""
+
+from __future__ import annotations
+
+from nolook._language import usage_hint
+from nolook.tables.csv import CsvFile
+from nolook.tables.draft import is_identifier
+from nolook.tables.first_rows import listed
+from nolook.tables.table import Table
+
+__all__ = ["column_hints"]
+
+
+def column_hints(table: Table, *, by_default: bool) -> list[str]:
+    """Say, by names and declared types, which columns may be used otherwise than is meant.
+
+    Those that no parameter leaves out, if the features are the usual ones; numbers that are
+    called as identifiers are, unless a schema declares them; and what may say whose a row is.
+    """
+    schema = table._design.schema
+    declared = {} if schema is None else schema.columns
+    made = {each for name, column in declared.items() for each in column.features(name)}
+    known = {*table._design.source_names, *declared, *made}
+    unused = [column for column in table._source.columns if column.name not in {"", *known}]
+    numbers = [
+        feature.name
+        for feature in table._design.features
+        if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
+    ]
+    units = [name for name, column in declared.items() if column.type == "identifier"]
+    units += [column.name for column in unused if is_identifier(column.name)]
+    text = getattr(table._source.original, "kind", None) == CsvFile.kind
+    hints = []
+    if unused and by_default:
+        shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
+        hints.append(f"Not used: {listed(shown)}.")
+    alone = table.unit.column is None
+    if numbers:
+        leave_out = usage_hint("exclude", numbers[:8], "features=[...]")
+        together = (
+            ", and protect all rows of each together if one says whose they are "
+            f"({usage_hint('unit', numbers[0])})"
+        )
+        hints.append(
+            f"Used as numbers: {listed(numbers)}. By their names these may be identifiers: if so, "
+            f"leave them out ({leave_out}){together if alone else ''}."
+        )
+    if units and alone:
+        hints.append(
+            f"Every row is protected by itself. If one of {listed(units)} says whose row it is, "
+            "and one person may have several, protect all of them together "
+            f"({usage_hint('unit', 'NAME')})."
+        )
+    return hints

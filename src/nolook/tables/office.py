@@ -1,0 +1,239 @@
+"""Sheets, and files of SPSS, Stata and SAS: read once by another library, and kept as streams are.
+
+A sheet declares no types, as a text file does: every cell becomes a text. Statistics programs
+declare types, and words for codes, which are read instead of these.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nolook.errors import ParameterError, TableError
+from nolook.tables.csv import decoded
+from nolook.tables.files import File, Place
+from nolook.tables.schema import FileFormat
+from nolook.tables.source import Column
+from nolook.tables.spool import Spooled
+
+__all__ = ["SHEETS", "STATISTICS", "SheetFile", "StatisticsFile"]
+
+#: How the names of sheets, and of statistics programs' files, end.
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
+
+_ROWS = 32_768
+_READ = 1 << 17  # rows; a library reads from the start up to them
+_1582, _1960, _1970 = (
+    date(*day).toordinal() for day in ((1582, 10, 14), (1960, 1, 1), (1970, 1, 1))
+)
+# By program: formats of dates and times, the seconds of their unit, and the day they count from.
+_DATES = {
+    ".sav": (("(DATETIME|YMDHMS)", 1.0, _1582), ("[AEJS]?DATE", 1.0, _1582)),
+    ".dta": (("%-?t[cC]", 1e-3, _1960), ("%-?t?d", 86_400.0, _1960)),
+    ".sas7bdat": (
+        ("(DATETIME|E8601DT)", 1.0, _1960),
+        ("(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA)", 86_400.0, _1960),
+    ),
+}
+_TIMES = pa.timestamp("ms")
+_LATEST = 1e12  # seconds
+
+
+class _OnceFile(File):
+    """A file that a library reads as a whole."""
+
+    library: str
+    _kept: Spooled | None = None
+
+    def __init__(self, place: Place) -> None:
+        try:
+            import_module(self.library.replace("-", "_"))
+        except ImportError:
+            raise TableError(
+                f"{place.name} needs a package that is not installed; expected {self.library} "
+                "(pip install 'nolook[files]')"
+            ) from None
+        super().__init__(place)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_kept": None}  # a file without a name stays here
+
+    def _stream(self, names: list[str]) -> Iterator[Any]:
+        if self._kept is None:
+            self._kept = Spooled(self.name, self.columns, lambda _: self._rows())
+        yield from self._kept.batches(names)
+
+    @abstractmethod
+    def _rows(self) -> Iterator[Any]:
+        """Yield record batches of all columns."""
+
+
+class SheetFile(_OnceFile):
+    """The first sheet of a workbook; every column is text.
+
+    Parameters
+    ----------
+    place : Place
+    form : FileFormat
+        How many rows to skip, and whether there is a header.
+    names : sequence of str
+        The columns' names if there is none.
+    """
+
+    kind, library = "Excel", "python-calamine"
+
+    def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
+        self._form, self._names = form, names
+        super().__init__(place)
+
+    def _declared(self) -> tuple[Column, ...]:
+        names: Sequence[str | None] = self._names
+        if self._form.header:
+            names = next(islice(self.cells(), self._form.skip, None))
+        while names and not names[-1]:  # beside the table
+            names = names[:-1]
+        return tuple(Column((name or "").strip(), pa.string(), "text") for name in names)
+
+    def cells(self) -> Iterator[list[str | None]]:
+        """Yield rows that are not empty."""
+        calamine = import_module("python_calamine")
+        with self.place.open() as file:
+            sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
+            for row in sheet.iter_rows():
+                cells = list(map(_text, row))
+                if any(cells):
+                    yield cells
+
+    def _rows(self) -> Iterator[Any]:
+        rows, names = self.cells(), [column.name for column in self.columns]
+        rows = islice(rows, self._form.skip + self._form.header, None)
+        while some := list(islice(rows, _ROWS)):
+            # Rows of a sheet are of one length, whatever is beside the table.
+            columns = [list(cells) for cells in zip(*some, strict=True)][: len(names)]
+            columns += [[None] * len(some)] * (len(names) - len(columns))
+            arrays = [pa.array(cells, pa.string()) for cells in columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _text(cell: Any) -> str | None:  # noqa: ANN401
+    """Return a cell as a text file would have it, none for an empty one."""
+    if isinstance(cell, float):  # as all numbers are
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, timedelta):
+        return repr(cell / timedelta(days=1))
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        return f"{cell} 00:00:00"
+    return str(cell) or None
+
+
+class StatisticsFile(_OnceFile):
+    """A file of SPSS, Stata or SAS. A column whose codes have words, its labels, is text."""
+
+    kind, library = "SPSS, Stata or SAS", "pyreadstat"
+
+    def _declared(self) -> tuple[Column, ...]:
+        about = self._read(metadataonly=True)[1]
+        encoding = about.file_encoding
+        if self._ending == ".dta" and encoding is None:
+            with self.place.open() as file:
+                start = file.read(64)
+            is_new = start.startswith(b"<stata_dta>") and b"<release>117" not in start
+            encoding = "utf-8" if is_new else "cp1252"
+        self._encoding = "utf-8"  # which leaves bytes as they are
+        with suppress(ParameterError):
+            self._encoding = FileFormat(encoding=encoding).encoding
+        self._labels = {
+            name: words
+            for name, words in about.variable_value_labels.items()
+            if about.variable_measure.get(name) != "scale"
+        }
+        #: Words of columns that have some, in the order of their codes.
+        self.levels = {
+            name: [str(words[code]).strip() for code in sorted(words)]
+            for name, words in self._labels.items()
+        }
+        self._dates = {
+            name: self._date(form) for name, form in about.original_variable_types.items()
+        }
+        kinds = about.readstat_variable_types
+        return tuple(
+            Column.from_field(pa.field(name, self._kind(name, kinds[name])))
+            for name in about.column_names
+        )
+
+    @property
+    def _ending(self) -> str:
+        return Path(self.place.label).suffix.lower().replace(".z", ".")
+
+    def _read(self, **options: Any) -> Any:  # noqa: ANN401
+        read = getattr(import_module("pyreadstat"), f"read_{self._ending[1:]}")
+        with self.place.open() as file:
+            return read(file, output_format="dict", disable_datetime_conversion=True, **options)
+
+    def _date(self, form: str | None) -> tuple[float, int, Any] | None:
+        """Return the seconds of a format's unit, the day it counts from and the type, of dates."""
+        kinds = (_TIMES, pa.date32())
+        for (pattern, unit, start), kind in zip(_DATES[self._ending], kinds, strict=True):
+            if re.match(pattern, form or ""):
+                return unit, start, kind
+        return None
+
+    def _kind(self, name: str, stored: str) -> Any:  # noqa: ANN401
+        if name in self._labels or stored == "string":
+            return pa.large_string()
+        if dates := self._dates[name]:
+            return dates[2]
+        return pa.int64() if stored.startswith("int") else pa.float64()
+
+    def _rows(self) -> Iterator[Any]:
+        names = [column.name for column in self.columns]
+        rows = 0
+        while True:
+            # In an encoding without wrong bytes: no cell may be an error.
+            found = self._read(row_offset=rows, row_limit=_READ, encoding="latin1")[0]
+            cells = list(found.values())
+            count = len(cells[0]) if cells else 0
+            if count:
+                columns = map(self._as_declared, self.columns, cells)
+                yield pa.RecordBatch.from_arrays(list(columns), names=names)
+            if count < _READ:
+                return
+            rows += count
+
+    def _as_declared(self, column: Column, cells: Sequence[Any]) -> Any:  # noqa: ANN401
+        if words := self._labels.get(column.name):
+            return pa.array([None if c is None else str(words.get(c, _plain(c))) for c in cells],
+                            pa.large_string())  # fmt: skip
+        if pa.types.is_large_string(column.type):
+            raw = [
+                None if c is None else decoded(c.encode("latin-1"), self._encoding) for c in cells
+            ]
+            return pa.array(raw, pa.large_binary()).view(pa.large_string())
+        if dates := self._dates[column.name]:
+            unit, start, kind = dates
+            seconds = np.array(cells, np.float64) * unit + 86_400.0 * (start - _1970)
+            known = abs(seconds) < _LATEST
+            moments = np.where(known, seconds, 0.0) * 1e3
+            if kind != _TIMES:
+                moments = np.floor(moments / 86_400e3)
+            whole = moments.astype(np.int32 if kind != _TIMES else np.int64)
+            return pa.array(whole, mask=~known).view(kind)
+        return pa.array(cells, column.type)
+
+
+def _plain(code: Any) -> str:  # noqa: ANN401
+    """Return a code without a word as a text."""
+    return _text(float(code)) or "" if isinstance(code, float | int) else str(code)

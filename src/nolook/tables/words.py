@@ -1,0 +1,158 @@
+"""The declared word that a cell is: one rule for classes, levels, missing values and conditions.
+
+Words are compared by the column's type: numbers and booleans by value, texts without the white
+space around them. A text that is none of the words stands for the one word that differs from it in
+letter case only, or for the one number of the same value. Cells never decide which rule applies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+__all__ = [
+    "TRUTHS",
+    "by_word",
+    "fits",
+    "is_number",
+    "number_of",
+    "places",
+    "plain_numbers",
+    "readable",
+    "same",
+    "signed",
+    "trimmed",
+]
+
+_TEXT, _BYTES = pa.large_string(), pa.large_binary()
+# What pyarrow reads as a number, infinite ones included; a test holds the two together.
+_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))$"
+# A negative number as accountants write it.
+_BRACKETS = r"^\(([^()+-][^()]*)\)$"
+# Common ways to write nothing: they change no answer, but save looking at every letter.
+_NOTHING = ("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", ".")
+#: The words of a column of booleans; letter case does not matter.
+TRUTHS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+
+
+def places(
+    cells: Any,  # noqa: ANN401 -- pyarrow has no types
+    words: Sequence[str],
+    numbers: Callable[[Any], Any] | None = None,
+) -> Any:  # noqa: ANN401
+    """Return for each cell the place of the word it is, null if it is none of them.
+
+    `numbers` reads texts as numbers, by default as :func:`plain_numbers` does. Never raises.
+    """
+    kind = cells.type
+    if pt.is_dictionary(kind):
+        return by_word(lambda each: places(each, words, numbers), cells)
+    if is_number(kind):
+        values = [number_of(word) for word in words]
+        whole = pt.is_integer(kind) and kind != pa.uint64()  # an identifier may have 18 digits
+        if whole and not any(isinstance(value, float) for value in values):
+            return _index(cells.cast(pa.int64()), values)
+        return _index(pc.add(cells.cast(pa.float64(), safe=False), 0.0), values, pa.float64())
+    if pt.is_boolean(kind):
+        words = [TRUTHS.get(word.lower(), word) for word in words]
+    firsts = {word: words.index(word) for word in words}
+    once = [word if firsts[word] == i else None for i, word in enumerate(words)]
+    cells, declared = trimmed(cells), pa.array(once, _TEXT)
+    found = _index(cells, once)
+    if found.null_count > cells.null_count:
+        small = pc.utf8_lower(readable(cells))
+        found = pc.coalesce(found, _index(small, pc.utf8_lower(declared).to_pylist()))
+    if found.null_count > cells.null_count and any(number_of(word) is not None for word in words):
+        numbers = numbers or plain_numbers
+        alike = [None if n is None else n + 0.0 for n in numbers(declared).to_pylist()]
+        found = pc.coalesce(found, _index(pc.add(numbers(cells), 0.0), alike, pa.float64()))
+    return found
+
+
+def _index(cells: Any, values: Sequence[Any], kind: Any = None) -> Any:  # noqa: ANN401
+    """Return the place of each cell among values, null where it is none or two are alike."""
+    often = Counter(values)
+    once = [value if often[value] == 1 else None for value in values]
+    return pc.index_in(cells, value_set=pa.array(once, kind or cells.type), skip_nulls=True)
+
+
+def by_word(convert: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
+    """Convert cells, where they are codes of words each word once."""
+    if pt.is_dictionary(cells.type):
+        return convert(cells.dictionary).take(cells.indices)
+    return convert(cells)
+
+
+def readable(cells: Any) -> Any:  # noqa: ANN401
+    """Return large texts with null for those that are not UTF-8."""
+    with suppress(pa.ArrowInvalid):
+        cells.validate(full=True)
+        return cells
+    return pa.array(map(_decoded, cells.view(_BYTES).to_pylist()), _TEXT)
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    with suppress(UnicodeDecodeError):
+        return None if cell is None else cell.decode()
+    return None
+
+
+def same(word: str, other: str) -> bool:
+    """Tell whether a cell of one word is another word."""
+    return bool(places(pa.array([word], _TEXT), [other])[0].is_valid)
+
+
+def fits(word: str, kind: str) -> bool:
+    """Tell whether a cell of a type, given in words, may be a word."""
+    if kind == "boolean":
+        return word.lower() in TRUTHS
+    return kind not in {"integer", "number"} or number_of(word) is not None
+
+
+def is_number(kind: Any) -> bool:  # noqa: ANN401
+    """Tell whether an Arrow type holds numbers; booleans are none."""
+    tests = (pt.is_integer, pt.is_floating, pt.is_decimal)
+    return kind is not None and any(test(kind) for test in tests)
+
+
+def number_of(value: object) -> int | float | None:
+    """Return a word as a finite number, an integer if 64 bits hold it; None if it is not one."""
+    with suppress(ValueError):
+        if abs(whole := int(str(value))) < 2**63:
+            return whole
+    with suppress(ValueError):
+        number = float(str(value))
+        if abs(number) < 2**63 and number.is_integer():
+            return int(number)
+        return number if math.isfinite(number) else None
+    return None
+
+
+def trimmed(cells: Any) -> Any:  # noqa: ANN401
+    """Return texts without the white space around them, as large strings."""
+    return pc.ascii_trim_whitespace(cells.cast(_TEXT))
+
+
+def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
+    """Return large texts as float64, null where one is not a number. Never raises."""
+    with suppress(pa.ArrowInvalid):
+        return cells.cast(pa.float64())
+    cells = trimmed(cells)
+    nothing = pc.is_in(cells, value_set=pa.array(_NOTHING, _TEXT))
+    with suppress(pa.ArrowInvalid):
+        return pc.if_else(nothing, pa.scalar(None, _TEXT), cells).cast(pa.float64())
+    cells = signed(cells)
+    valid = pc.match_substring_regex(cells, pattern=_NUMBER)
+    return pc.if_else(valid, cells, pa.scalar(None, _BYTES)).view(_TEXT).cast(pa.float64())
+
+
+def signed(cells: Any) -> Any:  # noqa: ANN401
+    """Return texts as bytes, with a minus sign where a number is in brackets."""
+    return pc.replace_substring_regex(cells.view(_BYTES), pattern=_BRACKETS, replacement=r"-\1")
