@@ -102,8 +102,8 @@ def exactly(scores, positives, points, relation="add-remove"):
     return RocCurve(*classes, rows_known=relation == "replace")
 
 
-def some_scores(rows=500):
-    generator = np.random.default_rng(0)
+def some_scores(rows=500, seed=0):
+    generator = np.random.default_rng(seed)
     scores = generator.random(rows)
     return scores, generator.random(rows) < scores
 
@@ -136,7 +136,6 @@ def test_without_noise_the_precision_is_scikit_learns_and_goes_on_between_thresh
     band = curve.intervals().precision_band[:, 1:]
     assert (band[1] - 1e-9 <= curve.precision_at(band[0])).all()
     assert (curve.precision_at(band[0]) <= band[2] + 1e-9).all()
-    assert np.ptp(band[1:], axis=0).max() < 0.01
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -170,13 +169,13 @@ def test_without_noise_rows_are_classified_exactly(relation):
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_numbers_at_a_threshold_are_covered(relation):
-    scores, positives = some_scores(4000)
     points = np.linspace(1 / 32, 1, 32)
-    exact = classified(exactly(scores, positives, points), 0.5)
-    names = ("true_positives", "sensitivity", "positive_predictive_value", "accuracy", "f1")
+    exact = classified(exactly(*some_scores(1_000_000), points), 0.5)
+    names = ("sensitivity", "positive_predictive_value", "accuracy", "f1")
     hits = dict.fromkeys(names, 0)
     runs = 300
     for seed in range(runs):
+        scores, positives = some_scores(4000, seed + 1)
         plan = roc_plan(0.3, relation, len(points))
         classes = release_roc(
             Batches([(scores, positives, None)]), points, plan, "isotonic", SeededSource(seed)
@@ -224,10 +223,13 @@ def test_a_ratio_is_covered_whatever_its_denominator():
         ("replace", 40, 0.80),
     ],
 )
-def test_the_intervals_cover_the_exact_curve(relation, runs, least):
-    generator = np.random.default_rng(0)
-    positives = generator.random(4000) < 0.3
-    scores = 1 / (1 + np.exp(-generator.normal(size=4000) - positives))
+def test_the_intervals_cover_the_populations_curve(relation, runs, least):
+    def drawn(rows, seed):
+        generator = np.random.default_rng(seed)
+        positives = generator.random(rows) < 0.3
+        return 1 / (1 + np.exp(-generator.normal(size=rows) - positives)), positives
+
+    scores, positives = drawn(1_000_000, 0)
     grid = nolook.LinearGrid(1 / 32, 1, 1 / 32)
     curve = exactly(scores, positives, grid.points())
     exact = {
@@ -241,7 +243,7 @@ def test_the_intervals_cover_the_exact_curve(relation, runs, least):
     hits = dict.fromkeys((*exact, "part", "band"), 0)
     for seed in range(runs):
         found = nolook.ROCCurve(0.4, grid, relation=relation, random_state=seed)
-        found.fit(scores, positives)
+        found.fit(*drawn(4000, seed + 1))
         ends = {
             "area": found.auc_interval_,
             "precision": found.average_precision_interval_,
@@ -255,7 +257,7 @@ def test_the_intervals_cover_the_exact_curve(relation, runs, least):
         np.testing.assert_allclose(places, recalls)
         hits["band"] += np.mean((low - 1e-9 <= precision) & (precision <= high + 1e-9))
     for name, count in hits.items():
-        assert least <= count / runs <= (0.995 if runs > 100 else 1.0), name
+        assert least <= count / runs <= (0.998 if runs > 100 else 1.0), name
 
 
 @pytest.mark.parametrize("cells", [2, 7, 64, 300])

@@ -290,7 +290,7 @@ def test_a_failed_test_is_a_private_outcome(open_ledger):
 def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
     X, y = data(2000)
     y = np.exp(y / 2)  # the mean is above .69 of them
-    shares, scores = [], []
+    shares = []
     for seed in range(25):
         fitted = nolook.TukeyRegressor(
             1.5, 1e-6, n_models=n_models, on_failure="constant", random_state=seed
@@ -300,11 +300,10 @@ def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
         predicted = np.unique(fitted.predict(X))
         assert predicted.size == 1
         shares.append(np.mean(y <= predicted[0]))
-        scores.append(fitted.r2_)
+        assert fitted.r2_ is None
         assert fitted.privacy_.epsilon == 1.5
     # One deviates by .14, and their mean by a fifth of that: chance to fail below 1e-7.
     assert abs(np.mean(shares) - 0.5) < 0.15
-    assert np.median(scores) <= 0.3
 
 
 def test_rows_needed_are_enough():
@@ -372,3 +371,27 @@ def test_a_second_fit_keeps_nothing_of_the_first():
     assert model.r2_ is not None
     model.set_params(basis="private-scaling").fit(*data())
     assert model.r2_ is model.r2_interval_ is model.rmse_ is model.rmse_interval_ is None
+
+
+def test_columns_that_nearly_follow_from_each_other_are_predicted_from():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(20_000, 1)) + 1e-6 * generator.normal(size=(20_000, 12))
+    y = X[:, 0] + X[:, 9] + 0.5 * generator.normal(size=20_000)
+    fitted = nolook.TukeyRegressor(10.0, 1e-6, random_state=0).fit(X, y)
+    # Where each block is solved by least squares R2 is -24.
+    assert np.mean((fitted.predict(X) - y) ** 2) < 0.1 * y.var()
+    assert np.abs(fitted.coef_).max() < 2.0
+
+
+class _Worse(nolook.TukeyRegressor):
+    def _store(self, released):
+        super()._store(released)
+        self.coef_, self.r2_ = -self.coef_, -0.5
+
+
+def test_a_model_that_predicts_no_better_than_the_centre_is_the_centre():
+    fitted = _Worse(10.0, 1e-6, random_state=0).fit(*data())
+    assert fitted.failed_
+    assert not fitted.coef_.any()
+    assert fitted.intercept_ == fitted.scaling_.center[-1]
+    assert fitted.r2_ is fitted.rmse_interval_ is None

@@ -148,3 +148,10 @@ def test_quantiles_of_no_rows_are_ordinary_answers():
 def test_a_table_with_a_target_is_refused():
     with pytest.raises(nolook.ParameterError, match="with a target, 'age'"):
         nolook.quantiles(nolook.read_table(table(5), "age"))
+
+
+def test_a_mean_needs_a_range():
+    ecdf = nolook.ECDF(1.0, random_state=0).fit(AGES)
+    with pytest.raises(nolook.ParameterError, match="trimmed_mean"):
+        ecdf.mean()
+    assert ecdf.trimmed_mean() == pytest.approx(np.mean(AGES), rel=0.05)

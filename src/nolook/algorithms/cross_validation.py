@@ -66,14 +66,14 @@ def draw_folds(folds: int, source: ByteSource, rows: int) -> NDArray[np.uint8]:
 
 @frozen
 class Estimate:
-    """A number and the standard deviation of its noise."""
+    """A number and its standard error, by noise and sampling."""
 
     value: float
     error: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the noise, of a score that is at most 1."""
+        """The 95 % interval of a score that is at most 1."""
         margin = QUANTILE * self.error
         return self.value - margin, min(self.value + margin, 1.0)
 
@@ -115,7 +115,8 @@ class HeldOutRelease(GaussianRelease):
 def explained(found: HeldOut) -> Estimate | None:
     """Return R2: the share of the squared deviations from the rows' own mean that is explained.
 
-    None if noise hides how much the target varies. Post-processing.
+    None if noise hides how much the target varies. The variance by sampling is that of R2 in a
+    normal population, 4 R2 (1 - R2)^2 / n. Post-processing.
     """
     rows_error, deviation_error, error = found.errors
     mean = found.deviation / max(found.rows, 1.0)
@@ -124,7 +125,9 @@ def explained(found: HeldOut) -> Estimate | None:
     if total <= _CLEAR * total_error:
         return None
     ratio = found.rest / total
-    return Estimate(min(1.0 - ratio, 1.0), math.hypot(error, ratio * total_error) / total)
+    noise = math.hypot(error, ratio * total_error) / total
+    drawn = 2.0 * ratio * math.sqrt(max(1.0 - ratio, 0.0) / max(found.rows, 1.0))
+    return Estimate(min(1.0 - ratio, 1.0), math.hypot(noise, drawn))
 
 
 def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:

@@ -1,13 +1,14 @@
-"""What a private distribution answers, at no further cost, with the error of the known noise."""
+"""What a private distribution answers, at no further cost, with its standard errors."""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
 from itertools import product
+from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.cumulative_noise import ForestNoise
@@ -28,14 +29,21 @@ class PrivateDistribution:
     """Private counts up to public thresholds.
 
     It is a distribution on the thresholds: every value counts as the threshold at or above it.
-    Standard errors are those of the noise, and allow for counts that smoothing made equal; they say
-    nothing about how the rows were sampled.
+    Standard errors add up the noise, which is known, and that of rows drawn at random from a
+    population. They allow for counts that smoothing made equal. Where each unit counts once, a
+    share varies at most as if each had one row.
     """
 
     points: Vector  # the thresholds, increasing; the last one stands for infinity
     counts: Vector  # private numbers of rows up to each
     rows: float  # the private number of rows, at least 1: the last count
     noise: ForestNoise  # of the counts
+    sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
+
+    @property
+    def noise_alone(self) -> Self:
+        """The same distribution, whose standard errors are those of the noise."""
+        return evolve(self, sampled=False)
 
     @property
     def counted(self) -> NoisyCount:
@@ -57,9 +65,16 @@ class PrivateDistribution:
         return np.append(0.0, self._shares)[place]
 
     def cdf_error(self, t: ArrayLike) -> Vector:
-        """Return the standard error of :meth:`cdf`, of the shape of `t`."""
-        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
-        return self._between(np.zeros_like(place), place)[1]
+        """Return the standard error of :meth:`cdf`, of the shape of `t`.
+
+        Within a cell it includes the whole share of the cell, which may be that of one value.
+        """
+        t = np.asarray(t, dtype=np.float64)
+        place = np.searchsorted(self.points, t, side="right")
+        error = self._between(np.zeros_like(place), place)[1]
+        inside = t > np.append(-np.inf, self.points)[place]
+        cell = np.diff(self._shares, prepend=0.0, append=1.0)[place]
+        return np.where(inside, np.hypot(error, cell), error)
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
@@ -134,11 +149,13 @@ class PrivateDistribution:
         """
         starts, ends = self._runs
         first, last = np.asarray(first), np.asarray(last)
+        shares = np.asarray(shares, dtype=np.float64)
         largest = np.array(self.noise.between(first, last, shares))
+        sampling = self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0)
         pooled = starts[first] < starts[last]
         pooled &= (starts[first] < ends[first]) | (starts[last] < ends[last])
         if not pooled.any():
-            return largest
+            return largest + sampling
         low, high = (
             (starts[place], (starts[place] + ends[place]) // 2, ends[place])
             for place in (first[pooled], last[pooled])
@@ -148,7 +165,7 @@ class PrivateDistribution:
         largest[pooled] = np.max([largest[pooled], *among], axis=0)
         between_runs = pooled & (starts[first] < ends[first]) & (starts[last] < ends[last])
         largest[between_runs] *= _CHOSEN
-        return largest
+        return largest + sampling
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
@@ -166,8 +183,19 @@ class PrivateDistribution:
             unit = float(np.max(np.abs(weights))) or 1.0
             weights /= unit
             variance = self.noise.weighted(weights, float(np.sum(weights * self._shares)))
+            variance += self._sampling_of(weights)
             error = float(np.sqrt(variance)) * unit / self.rows
         return mean, error if np.isfinite(error) else np.inf
+
+    def _sampling_of(self, weights: Vector) -> float:
+        """Return the variance by sampling of the sum of weighted counts.
+
+        A row in a cell adds the weights from there on.
+        """
+        each = np.cumsum(weights[::-1])[::-1]
+        cells = np.diff(self._rising, prepend=0.0)
+        variance = cells @ each**2 - (cells @ each) ** 2
+        return self.sampled * self.rows * max(float(variance), 0.0)
 
     def mean_step(self, proportion: float) -> float:
         """Return by how much a trimmed mean is too high at most, since values count as thresholds.

@@ -33,10 +33,7 @@ def nearest_moments(matrix: Matrix) -> Matrix:
 
 @frozen
 class Fit:
-    """How well a model fits the table's rows as they were clipped for training.
-
-    Where noise could make up most of the target's variation, `r2` is 0 and its interval [-1, 1].
-    """
+    """How well a model fits the table's rows as they were clipped for training."""
 
     r2: float
     r2_interval: Vector
@@ -44,11 +41,12 @@ class Fit:
     rmse_interval: Vector
 
 
-def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
+def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit | None:
     """Estimate the fit of a standardised model found elsewhere; intervals cover the noise alone.
 
     The sum of squared residuals is the quadratic form of (theta, -1) in the moments, on which the
-    noise has the standard deviation sigma times that vector's squared length.
+    noise has the standard deviation sigma times that vector's squared length. None where noise
+    could make up most of the target's variation.
     """
     matrix = nearest_moments(moments.matrix)
     design, target = matrix[:-1, :-1], matrix[:-1, -1]
@@ -63,7 +61,7 @@ def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
     # thirds of the target's sum of squares intervals of R2 were seen to fail.
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * length
     if not moments.scaling.detected[-1] or largest >= 2 / 3 * total:
-        point[0], low[0], high[0] = 0.0, -1.0, 1.0
+        return None
     scale = float(moments.scaling.scale[-1])
     error = np.sqrt(np.maximum([low[1], point[1], high[1]], 0.0)) * scale
     return Fit(

@@ -13,12 +13,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms._simulation import simulation_generator
+from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise, rising
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
+from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval, simulated_interval
 
-__all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "fitted"]
+__all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "area_error", "fitted"]
 
 _REPEATS = 200  # of the smoothed curve, which takes longest, and at least of all else
 _MOST_REPEATS = 1000
@@ -45,9 +45,13 @@ class ClassScores(PrivateDistribution):
 
 @frozen
 class RocIntervals:
-    """95 % intervals for what the exact curve of these rows on this grid is."""
+    """95 % intervals, of noise and of rows drawn at random from a population.
+
+    What lies in one cell of the grid may be in any order: half of it widens the area's.
+    """
 
     area: Measure
+    area_noise: Measure  # for the area of the exact curve of these rows on this grid
     average_precision: Measure
     band: Vector  # of shape (3, 201): false positive rates, and the ends of the true positive rate
     precision_band: Vector  # the same of recalls and the precision
@@ -137,7 +141,7 @@ class RocCurve:
 
     def intervals(self) -> RocIntervals:
         """Return the intervals of the area, of the average precision and around the curve."""
-        again = self._again()
+        again, noise = self._again(), self._again(sampled=False)
         # Before smoothing, terms are off by little else than noise of mean 0.
         found, exact, repeated = (
             _precision_terms(each) for each in (self._noisy, self._counts, again)
@@ -147,8 +151,11 @@ class RocCurve:
             (fitted(positive, smooth=self.smooth), fitted(negative, smooth=self.smooth))
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
+        shown = area(*self.rates)
+        area_noise = Measure.of(shown, self._area_interval(noise, 1.0))
         return RocIntervals(
-            Measure.of(area(*self.rates), self._area_interval(again, 1.0)),
+            self._area(area_noise, self._area_interval(again, 1.0)),
+            area_noise,
             Measure.of(self.average_precision, precision),
             self._band(_heights, smoothed),
             self._band(_found, smoothed),
@@ -173,6 +180,15 @@ class RocCurve:
     def _noisy(self) -> Pair:
         return self.positive.noisy, self.negative.noisy
 
+    def _area(self, noise: Measure, ends: tuple[Vector, Vector]) -> Measure:
+        """Return the area with an interval no narrower than few rows allow, ties in any order."""
+        numbers = self.positive.rows, self.negative.rows
+        room = NORMAL_95 * area_error(noise.value, *numbers)
+        low = min(float(ends[0]), noise.value - np.hypot(noise.value - noise.low, room))
+        high = max(float(ends[1]), noise.value + np.hypot(noise.high - noise.value, room))
+        ties = self.tied / 2
+        return Measure(noise.value, max(low - ties, 0.0), min(high + ties, 1.0))
+
     def _area_interval(self, again: Pair, max_fpr: float) -> tuple[Vector, Vector]:
         found, exact, repeated = (
             _area_terms(each, max_fpr) for each in (self._noisy, self._counts, again)
@@ -183,6 +199,9 @@ class RocCurve:
         positives, rows = self.positive.rows, self.positive.rows + self.negative.rows
         own, other = (each.noise.rows_variance for each in (self.positive, self.negative))
         squares = (own, 0.0, 0.0) if self.rows_known else (own, own, own + other)
+        # The number of rows is taken as it is.
+        drawn = positives * self.negative.rows / rows
+        squares = (squares[0] + drawn, *squares[1:])
         released = self.positive.noisy[-1], self.positive.noisy[-1] + self.negative.noisy[-1]
         return Measure.of(positives / rows, ratio_interval(*released, squares))
 
@@ -195,18 +214,47 @@ class RocCurve:
         )
         return np.stack([places, *simulated_interval(exact, exact, (above, below))])
 
-    def _again(self) -> Pair:
-        """Return the counts with new noise of the same size many times, from one fixed seed."""
+    def _again(self, *, sampled: bool = True) -> Pair:
+        """Return the counts with new noise of the same size many times, from one fixed seed.
+
+        Rows are drawn again, too, unless not `sampled`.
+        """
         generator = simulation_generator()
         scale = np.sqrt(self.positive.noise.rows_variance / 2)
         repeats = np.clip(_WORK // len(self.positive.points), _REPEATS, _MOST_REPEATS)
         moved = generator.laplace(scale=scale, size=(2, int(repeats)))
         if self.rows_known:
             moved[1] = -moved[0]
-        return (
-            self.positive.counts + self.positive.noise.draws(moved[0], generator),
-            self.negative.counts + self.negative.noise.draws(moved[1], generator),
+        positive, negative = (
+            each.counts + each.noise.draws(own, generator)
+            for each, own in zip((self.positive, self.negative), moved, strict=True)
         )
+        if sampled:
+            positive += _drawn_again(self.positive.counts, len(positive), generator)
+            negative += _drawn_again(self.negative.counts, len(negative), generator)
+        return positive, negative
+
+
+def area_error(auc: float, positive: float, negative: float) -> float:
+    """Return the standard error of an area by its size alone (Hanley and McNeil 1982).
+
+    Half a pair is added on the wrong side: where few rows are in perfect order, they may be so by
+    chance.
+    """
+    pairs = positive * negative
+    auc = (max(auc, 1.0 - auc) * pairs + 0.5) / (pairs + 1.0)
+    same_positive, same_negative = auc / (2.0 - auc), 2.0 * auc**2 / (1.0 + auc)
+    variance = auc * (1.0 - auc)
+    variance += (positive - 1.0) * (same_positive - auc**2)
+    variance += (negative - 1.0) * (same_negative - auc**2)
+    return float(np.sqrt(max(variance, 0.0) / pairs))
+
+
+def _drawn_again(counts: Vector, repeats: int, generator: Generator) -> Vector:
+    """Return by how much the counts up to each threshold of rows drawn again differ."""
+    cells = np.diff(np.maximum.accumulate(counts.clip(0.0)), prepend=0.0)
+    drawn = generator.poisson(cells, (repeats, len(cells))) - cells
+    return np.asarray(drawn.cumsum(axis=1))
 
 
 def _above(counts: Vector) -> Vector:

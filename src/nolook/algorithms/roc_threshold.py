@@ -25,8 +25,8 @@ _FALSE_POSITIVES, _TRUE_NEGATIVES = np.array([0, 0, -1, 1]), np.array([0, 0, 1, 
 class Classified:
     """How rows are classified if those with a score above a threshold are called positive.
 
-    Every number has a 95 % interval for what it would be without the noise. A rate is None where
-    the noise may be all of its denominator: then nothing is known of it.
+    Numbers of rows have 95 % intervals of the noise, rates those of noise and sampling. A rate is
+    None where the noise may be all of its denominator: then nothing is known of it.
 
     Parameters
     ----------
@@ -65,6 +65,7 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
     classes = curve.positive, curve.negative
     places = [below, -1]
     fitted = np.concatenate([np.append(0.0, each.counts)[places] for each in classes])
+    total = noise + _sampling(fitted)
     released = np.concatenate([np.append(0.0, each.noisy)[places] for each in classes])
 
     def rows(terms: NDArray[np.int64]) -> Measure:
@@ -74,10 +75,10 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
 
     def ratio(above: NDArray[np.int64], others: NDArray[np.int64]) -> Measure | None:
         both = above + others
-        squares = above @ noise @ above, above @ noise @ both, both @ noise @ both
-        known = both @ released > NORMAL_95 * math.sqrt(max(0.0, float(squares[2])))
+        known = both @ released > NORMAL_95 * math.sqrt(max(0.0, float(both @ noise @ both)))
         if not known or both @ fitted <= 0.0:
             return None
+        squares = above @ total @ above, above @ total @ both, both @ total @ both
         value = float(np.clip((above @ fitted) / (both @ fitted), 0.0, 1.0))
         return Measure.of(value, ratio_interval(above @ released, both @ released, squares))
 
@@ -96,6 +97,15 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
         ratio(positives + negatives, wrong),
         ratio(2 * positives, wrong),
     )
+
+
+def _sampling(fitted: Vector) -> Vector:
+    """Return the covariance of the same counts if rows are drawn at random."""
+    below, rows = fitted[0::2].clip(0.0), fitted[1::2].clip(0.0)
+    whole = np.diag(np.column_stack([below, rows]).ravel())
+    for place, count in zip((0, 2), below, strict=True):
+        whole[place, place + 1] = whole[place + 1, place] = count
+    return whole
 
 
 def _noise(curve: RocCurve, place: int) -> Vector:

@@ -265,7 +265,7 @@ def whitening(moments: NoisyMoments) -> Matrix:
 
 
 def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress: OnStep) -> Matrix:
-    """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
+    """Fit a ridge regression to each of m random blocks of rows: coordinates of the basis.
 
     Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
     are; an empty block's is zero. Each row, or each unit for all its rows, draws its block from

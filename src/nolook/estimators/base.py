@@ -301,7 +301,8 @@ class PrivateModel(PrivateEstimator):
         Centre, scale, low and high of each column, the target last: found privately, unless public
         bounds were given.
     failed_ : bool
-        Whether a private test failed and the model is a constant instead.
+        Whether a private test failed, or the fit's released R2 is not above 0, and the model is a
+        constant instead.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -463,7 +464,9 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        if not self.detected_:
+        worse = self.r2_ is not None and self.r2_ <= 0.0 and bool(self.coef_.any())
+        self.failed_ |= worse
+        if worse or not self.detected_:
             self._hide()
         return self
 

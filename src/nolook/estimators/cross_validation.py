@@ -134,8 +134,8 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     -------
     CrossValidation
         R2 by fold for numbers: deviations from the rows' mean and from the prediction count as 4
-        of the target's scales if they are larger. AUC for two classes. Intervals are of the noise
-        alone: neither that rows are a sample nor which fold they drew is in them.
+        of the target's scales if they are larger. AUC for two classes. Intervals cover noise and
+        sampling, but not which fold each row drew.
 
     Raises
     ------

@@ -206,8 +206,7 @@ class ECDF(PrivateFinding):
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the mean of the values, each rounded up to a threshold.
 
-        The noise of the end cells is multiplied by the grid's width: without a public range use
-        :meth:`trimmed_mean`.
+        Needs a `grid`: the noise of the end cells is multiplied by its width.
 
         Parameters
         ----------
@@ -218,6 +217,11 @@ class ECDF(PrivateFinding):
         -------
         float, or two of them
         """
+        if self.grid is None:
+            raise ParameterError(
+                "mean() of a column without a grid is the noise of its ends (use trimmed_mean(), "
+                "or fit with a public range: grid=LinearGrid(LOW, HIGH, STEP))"
+            )
         return self.trimmed_mean(0.0, return_std=return_std)
 
     def trimmed_mean(self, proportion: float = 0.05, *, return_std: bool = False) -> Any:  # noqa: ANN401

@@ -82,7 +82,7 @@ class Evaluation(Result):
     ----------
     roc : ROCCurve
         Fitted: the ROC and the precision-recall curve, AUC, average precision and base rate, each
-        with a 95 % interval of the noise, and how rows are classified at any threshold.
+        with a 95 % interval, and how rows are classified at any threshold.
     calibration : HosmerLemeshow or None
         Fitted: groups of rows with their observed and expected numbers of positives, and the test
         that the probabilities are right. None if the model gives no probabilities.

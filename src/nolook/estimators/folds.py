@@ -84,9 +84,9 @@ class CrossValidation(Result):
 
     @property
     def scores(self) -> tuple[Estimate | None, ...]:
-        """That of each fold: `value`, `error`, the standard deviation of its noise, and `interval`.
+        """That of each fold: `value`, `error`, its standard error, and `interval` of 95 %.
 
-        The 95 % interval is of the noise. None where nothing can be said, since noise hides it or
+        None where nothing can be said, since noise hides it or
         the fit's private test failed.
         """
         return tuple(map(shown, self.estimates))

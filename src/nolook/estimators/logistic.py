@@ -76,7 +76,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         McFadden's pseudo-R2 and the area under the ROC curve on the training rows, read off a noisy
         histogram of the model's own scores in 16 bins. None if noise hides it.
     pseudo_r2_interval_, auc_interval_ : ndarray of shape (2,) or None
-        They cover the noise alone.
+        The first covers the noise only, the second sampling too.
     scaling_ : Scaling
         Centre, scale, low and high of each column, found privately; the target, last, stands for
         log-odds.

@@ -34,8 +34,7 @@ class ROCCurve(ScoredEstimator):
     The rows of each class are counted in nested blocks of a public grid of thresholds, and the
     counts are released (after Barczewski, Mawass and Ramon 2024, section 5.1). Higher scores mean
     positive, as in scikit-learn: a row is called positive at a threshold if its score is above it.
-    All intervals are for what these rows would give without noise on this grid; they do not cover
-    that the rows may be a sample. Proof: ``algorithms/roc.md``.
+    Intervals cover noise and sampling. Proof: ``algorithms/roc.md``.
 
     The scores must come from a model that was NOT fitted on these rows without privacy: such a
     model moves every score when one row changes, which this guarantee does not cover. Use a model
@@ -73,10 +72,12 @@ class ROCCurve(ScoredEstimator):
     auc_ : float
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
-        95 % interval of `auc_`; from 0 to 1 where the noise may be all of a class.
+        95 % interval of `auc_`, of noise, of rows drawn at random, and of ties in any order; from 0
+        to 1 where the noise may be all of a class.
+    auc_noise_interval_ : ndarray of shape (2,)
+        95 % interval for the area of these rows' curve on this grid, of the noise only.
     tied_ : float
-        The share of pairs of a positive and a negative row that share a cell. The AUC of the scores
-        themselves may be up to half of it higher or lower than that on this grid.
+        The share of pairs of a positive and a negative row that share a cell.
     average_precision_ : float
         The mean precision over the positive rows, as from
         ``sklearn.metrics.average_precision_score``.
@@ -182,6 +183,7 @@ class ROCCurve(ScoredEstimator):
         found = curve.intervals()
         self.auc_ = found.area.value
         self.auc_interval_ = found.area.ends
+        self.auc_noise_interval_ = found.area_noise.ends
         self.tied_ = curve.tied
         self.average_precision_ = found.average_precision.value
         self.average_precision_interval_ = found.average_precision.ends
@@ -197,7 +199,7 @@ class ROCCurve(ScoredEstimator):
         max_fpr : float
             Above 0, at most 1.
         return_interval : bool, default=False
-            Whether to return a 95 % interval of the noise too.
+            Whether to return a 95 % interval too.
 
         Returns
         -------
@@ -238,7 +240,8 @@ class ROCCurve(ScoredEstimator):
         -------
         Classified
             The threshold used, the confusion matrix, sensitivity, specificity, predictive values,
-            accuracy and F1, each with a 95 % interval of the noise (`value`, `low`, `high`); None
+            accuracy and F1, each with a 95 % interval (`value`, `low`, `high`), for numbers of rows
+            of the noise only; None
             for a rate whose denominator the noise may be all of.
         """
         return classified(self._fitted(), check_threshold(threshold))

@@ -133,8 +133,9 @@ class TukeyRegressor(PrivateRegressor):
         self.failed_ = point is None
         theta = basis.constant() if point is None else basis.matrix @ point
         self._store_model(basis.scaling, basis.scaling.all_features(theta))
-        if basis.moments is not None:
-            fit = fit_measures(basis.moments, theta)
+        if basis.moments is None or self.failed_:
+            return
+        if fit := fit_measures(basis.moments, theta):
             self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
             self.rmse_, self.rmse_interval_ = fit.rmse, fit.rmse_interval
 

@@ -18,8 +18,10 @@ __all__ = ["add_block_moments", "block_models"]
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Pivots below this share of the largest are taken for 0: what is left is rounding.
-_RANK_TOLERANCE = 1e-11
+# Ridge penalty, in rows. Where columns nearly follow from each other a block's least squares has
+# coefficients of thousands of scales, whose sum alone means something: a point between those of
+# many blocks, taken coordinate by coordinate, then predicts nothing.
+_RIDGE = 0.01
 # Products; fewer take a fraction of a second.
 _WORTH_THREADS = 10_000_000
 
@@ -59,34 +61,9 @@ def add_block_moments(sums: Integers, rows: Array, blocks: Integers, times: Inte
 
 
 @njit(nogil=True, cache=True)
-def _pivoted_factor(matrix: Array, factor: Array) -> int:
-    """Factor a semidefinite matrix as L L' with as many columns as its rank; destroys it."""
+def _factor(matrix: Array) -> None:
+    """Write the Cholesky factor of a definite matrix to its lower triangle."""
     size = matrix.shape[0]
-    factor[:] = 0.0
-    largest = 0.0
-    for j in range(size):
-        largest = max(largest, matrix[j, j])
-    for rank in range(size):
-        place, pivot = 0, -1.0
-        for j in range(size):
-            if matrix[j, j] > pivot:
-                place, pivot = j, matrix[j, j]
-        # Written so that a pivot that is NaN ends it too.
-        if not pivot > _RANK_TOLERANCE * largest:
-            return int(rank)
-        root = np.sqrt(pivot)
-        for j in range(size):
-            factor[j, rank] = matrix[j, place] / root
-        for j in range(size):
-            for k in range(size):
-                matrix[j, k] -= factor[j, rank] * factor[k, rank]
-        matrix[place, place] = -1.0
-    return int(size)
-
-
-@njit(nogil=True, cache=True)
-def _solve_definite(matrix: Array, vector: Array, size: int) -> None:
-    """Solve matrix x = vector in place by Cholesky factors; the matrix is destroyed."""
     for j in range(size):
         for k in range(j):
             matrix[j, j] -= matrix[j, k] * matrix[j, k]
@@ -95,6 +72,12 @@ def _solve_definite(matrix: Array, vector: Array, size: int) -> None:
             for k in range(j):
                 matrix[i, j] -= matrix[i, k] * matrix[j, k]
             matrix[i, j] /= matrix[j, j]
+
+
+@njit(nogil=True, cache=True)
+def _substitute(matrix: Array, vector: Array) -> None:
+    """Solve L L' x = vector in place, L the lower triangle."""
+    size = matrix.shape[0]
     for j in range(size):
         for k in range(j):
             vector[j] -= matrix[j, k] * vector[k]
@@ -125,49 +108,31 @@ def _normal_equations(own: Array, basis: Array, matrix: Array, vector: Array) ->
 
 
 @njit(nogil=True, cache=True)
-def _least_norm(factor: Array, rank: int, vector: Array, out: Array) -> None:
-    """Write L (L'L)^-2 L' b: of all solutions of L L' x = b the one of least norm."""
-    thin = factor[:, :rank]
-    size = factor.shape[0]
-    right = np.zeros(rank)
-    for k in range(size):
-        for i in range(rank):
-            right[i] += thin[k, i] * vector[k]
-    for _ in range(2):
-        inner = np.zeros((rank, rank))
-        for k in range(size):
-            for i in range(rank):
-                for j in range(rank):
-                    inner[i, j] += thin[k, i] * thin[k, j]
-        _solve_definite(inner, right, rank)
-    for i in range(size):
-        for k in range(rank):
-            out[i] += thin[i, k] * right[k]
-
-
-@njit(nogil=True, cache=True)
-def _solve(sums: Array, basis: Array, models: Array) -> None:
+def _solve(sums: Array, basis: Array, penalties: Array, models: Array) -> None:
     size = basis.shape[0]
     matrix = np.empty((size, size))
-    vector = np.empty(size)
-    factor = np.empty((size, size))
     for block in range(sums.shape[0]):
-        _normal_equations(sums[block], basis, matrix, vector)
-        rank = _pivoted_factor(matrix.copy(), factor)
-        if rank == size:
-            _solve_definite(matrix, vector, size)
-            models[block] = vector
-        else:
-            _least_norm(factor, rank, vector, models[block])
+        _normal_equations(sums[block], basis, matrix, models[block])
+        for j in range(size):
+            matrix[j, j] += penalties[block]
+        _factor(matrix)
+        _substitute(matrix, models[block])
+        # The penalty leaves a residual of itself times the solution: solve for that, too, so that
+        # coordinates that have rows are shrunk by the square of its share.
+        rest = penalties[block] * models[block]
+        _substitute(matrix, rest)
+        models[block] += rest
 
 
 def block_models(sums: Array, basis: Array) -> Array:
-    """Solve least squares in every block, shape (m, d), in the coordinates of a basis.
+    """Solve ridge regression, iterated twice, in every block, shape (m, d), in a basis.
 
-    Rows z of the design, d numbers, become ``z' basis``. The sums are the nearest doubles to those
-    of :func:`add_block_moments`, the target last. A block short of rows gets the solution of least
-    norm; where numbers overflow it is not finite.
+    Rows z of the design, d numbers, become ``z' basis``, whose coordinates have mean square 1 or
+    less; the penalty is `_RIDGE` of the block's rows. The sums are the nearest doubles to those of
+    :func:`add_block_moments`, the target last. An empty block gets 0; where numbers overflow the
+    solution is not finite.
     """
     models = np.zeros((len(sums), len(basis)))
-    _solve(np.ascontiguousarray(sums), np.ascontiguousarray(basis), models)
+    penalties = _RIDGE * np.maximum(sums[:, 0, 0], 1.0)
+    _solve(np.ascontiguousarray(sums), np.ascontiguousarray(basis), penalties, models)
     return models

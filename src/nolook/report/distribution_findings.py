@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "what_was_found"]
+__all__ = ["ecdf_findings", "noise_and_sampling", "quantiles_findings", "what_was_found"]
 
 Vector = NDArray[np.float64]
 
@@ -45,12 +45,17 @@ _FEW_STEPS = 4
 _FREE = "The file answers any other question about this distribution at no further cost."
 
 
-def noise_only(errors: str, unit: Unit) -> str:
-    """Say what standard errors or intervals leave out."""
+def noise_and_sampling(errors: str, unit: Unit) -> str:
+    """Say what standard errors or intervals cover."""
     one = unit.protected
+    alike = (
+        f" They treat all rows as independent; those of one {one} may be alike."
+        if unit.column is not None and unit.weight_scale == 1
+        else ""
+    )
     return (
-        f"{errors} cover the noise that protects the {one}s; they do not cover that the {one}s may "
-        "be a sample."
+        f"{errors} cover both the noise that protects each {one} and the chance in which {one}s "
+        f"were sampled.{alike}"
     )
 
 
@@ -101,9 +106,11 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         conclusion=_where(read, counted),
         certainty=(
             *((f"The standard error of the median is {middle_error}.",) * known),
-            noise_only(_ERRORS, unit),
+            noise_and_sampling(_ERRORS, unit),
         ),
-        sections=(what_was_found(table, (_STEP, _FREE, noise_only(_ERRORS, unit)), picture),),
+        sections=(
+            what_was_found(table, (_STEP, _FREE, noise_and_sampling(_ERRORS, unit)), picture),
+        ),
         cautions=_coarse(read),
         settings=(
             ("Column", column),
@@ -229,11 +236,13 @@ def quantiles_findings(found: Quantiles) -> Findings:
         provenance=Provenance.of(found),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(
-            what_was_found(table, (_STEP, noise_only(_ERRORS, unit)), *_quantiles_picture(found)),
+            what_was_found(
+                table, (_STEP, noise_and_sampling(_ERRORS, unit)), *_quantiles_picture(found)
+            ),
         ),
         question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
         conclusion=_middles(read, f"{unit.counted}s"),
-        certainty=(noise_only("Brackets hold standard errors. They", unit),),
+        certainty=(noise_and_sampling("Brackets hold standard errors. They", unit),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(found.grids.get(name))) for name in found.names
         ),
@@ -262,7 +271,7 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
     return (
         Picture(
             "Quantiles" + (not alone) * ", each column in its own spread from its middle one",
-            f"quantiles {asked}, with 95 % of the noise",
+            f"quantiles {asked}, with 95 % intervals",
             axis("value" if alone else spreads, *around(min(reached), max(reached))),
             Axis("", -0.5, len(found.names) - 0.5),
             tuple(points),
@@ -348,13 +357,11 @@ def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
     shares, errors = ecdf.cdf(places, return_std=True)
     return Picture(
         f"The share of {counted} up to each value of {column}",
-        "the private curve and two standard errors of its noise on either side",
+        "the private curve and two standard errors on either side",
         axis(column, low, high),
         axis(f"share of {counted}", 0.0, 1.0),
         (
-            Band(
-                places, shares - 2 * errors, shares + 2 * errors, "two standard errors of the noise"
-            ),
+            Band(places, shares - 2 * errors, shares + 2 * errors, "two standard errors"),
             Line(places, shares, "private"),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nolook.estimators.evaluation import JudgedModel
-from nolook.report.distribution_findings import noise_only, what_was_found
+from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
@@ -60,7 +60,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
             *curve_said(found.roc, "the model"),
             _NO_PROBABILITIES if test is None else calibration_said(test),
         ),
-        certainty=(noise_only("Brackets hold 95 % intervals. They", found.privacy.unit),),
+        certainty=(noise_and_sampling("Brackets hold 95 % intervals. They", found.privacy.unit),),
         # A file has them already.
         cautions=tuple(dict.fromkeys((*constant_in_words(found.model), *found.cautions))),
     )

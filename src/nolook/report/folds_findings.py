@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from nolook.report.distribution_findings import noise_only, what_was_found
+from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Table
 from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
@@ -41,7 +41,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         foot=("Mean", *mean),
     )
     unit = found.privacy.unit
-    notes = (noise_only("Intervals", unit), _WEAKER)
+    notes = (noise_and_sampling("Intervals", unit), _WEAKER)
     counted = found.n_rows, found.n_rows_error
     return Findings(
         kind="cross-validation",
@@ -66,7 +66,10 @@ def folds_findings(found: CrossValidation) -> Findings:
             f" of {unit.counted}s that they were not fitted to",
         ),
         conclusion=_conclusion(found),
-        certainty=(noise_only(f"Brackets hold {CONFIDENCE} intervals. They", unit), _WEAKER),
+        certainty=(
+            noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit),
+            _WEAKER,
+        ),
     )
 
 
@@ -83,7 +86,7 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
     return (
         Picture(
             f"The {found.measure} of each fold in predicting {found.target}",
-            f"points are scores, lines {CONFIDENCE} of the noise",
+            f"points are scores, lines {CONFIDENCE} intervals",
             evolve(axis(f"{found.measure} on rows not seen before", *ends), zero=guessing),
             Axis("", -0.5, len(shown) - 0.5),
             tuple(

@@ -11,7 +11,7 @@ from attrs import fields
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
-from nolook.report.distribution_findings import noise_only, what_was_found
+from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, rows_of
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
@@ -67,7 +67,7 @@ _NAMES = {
     "f1": "F1",
 }
 _DIAGONAL = np.array([0.0, 1.0])
-_CURVE = f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing"
+_CURVE = f"the private curve, its {_INTERVAL}, and the straight line of guessing"
 
 
 def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
@@ -99,7 +99,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
             " from all else",
         ),
         conclusion=curve_said(curve, Name(scored.score)),
-        certainty=(noise_only(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
+        certainty=(noise_and_sampling(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
     )
 
 
@@ -160,13 +160,18 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
     figures = ((*figure, "") for figure in _figures(curve))
+    noise = (
+        "AUC (interval of the noise only)",
+        *estimated(curve.auc_, curve.auc_noise_interval_),
+        "",
+    )
     tied = ("Pairs in one cell (count half)", _tied(curve), "", "")
-    rows = (*figures, tied, *(_at(curve, rate) for rate in _RATES))
+    rows = (*figures, noise, tied, *(_at(curve, rate) for rate in _RATES))
     table = Table(
         "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
     )
     pictures = _roc_picture(curve), _precision_picture(curve)
-    notes = (noise_only(f"{_INTERVAL}s", curve.privacy_.unit),)
+    notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
     return (
         what_was_found(table, notes, *pictures),
         *_classifications(curve),
@@ -303,7 +308,7 @@ def calibration_picture(curve: CalibrationCurve, score: str = "probabilities") -
     ends = shares_in_view(curve)
     return Picture(
         f"The calibration of {score}",
-        f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
+        f"a point for each group with its {_INTERVAL}, and the line on which "
         "probabilities agree with what happened",
         axis("mean probability", *ends),
         axis("share of positives", *ends),
@@ -311,7 +316,7 @@ def calibration_picture(curve: CalibrationCurve, score: str = "probabilities") -
             Line(_DIAGONAL, _DIAGONAL, "perfectly calibrated", guide=True),
             *(Point(x, y, (low, high)) for x, y, low, high in np.stack(groups, axis=1).tolist()),
         ),
-        points=f"private, {_CONFIDENCE} of the noise",
+        points=f"private, {_INTERVAL}",
         square=True,
         key="calibration",
     )
@@ -347,7 +352,7 @@ def _roc_picture(curve: ROCCurve) -> Picture:
         axis("false positive rate", 0.0, 1.0),
         axis("true positive rate", 0.0, 1.0),
         (
-            Band(places, low, high, f"{_CONFIDENCE} of the noise"),
+            Band(places, low, high, _INTERVAL),
             Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True),
             Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})"),
         ),
@@ -366,7 +371,7 @@ def _precision_picture(curve: ROCCurve) -> Picture:
         axis("recall (true positive rate)", 0.0, 1.0),
         axis("precision", 0.0, 1.0),
         (
-            Band(places, low, high, f"{_CONFIDENCE} of the noise"),
+            Band(places, low, high, _INTERVAL),
             Line(_DIAGONAL, share, "guessing", guide=True),
             Line(*_thinned(recall, precision), "private"),
         ),

@@ -16,6 +16,7 @@ from scipy.special import log_expit, ndtri
 from nolook.algorithms.glm.inference import QUANTILE, Coefficients, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
+from nolook.algorithms.roc_curve import area_error
 
 __all__ = ["Estimate", "LogisticModel", "logistic_model"]
 
@@ -103,7 +104,9 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
     squares = ((above - area) ** 2).sum() / negatives**2 + (
         (below - area) ** 2
     ).sum() / positives**2
-    return _estimate(area, release.score_sigma * float(np.sqrt(squares)), 0.0, 1.0, _WIDEST_AUC)
+    noise = release.score_sigma * float(np.sqrt(squares))
+    error = float(np.hypot(noise, area_error(area, positives, negatives)))
+    return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
 
 
 def _estimate(
