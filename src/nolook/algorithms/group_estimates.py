@@ -224,7 +224,7 @@ def quantiles_of(
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = forest.distribution(own.points, rows, variance, "isotonic")
-        noise = found.share_error(at)
+        noise = found.noise_alone.share_error(at)
         total = np.sqrt(noise**2 + at * (1.0 - at) / rows)
         step = own.points[1] - own.points[0]
         ends = [
