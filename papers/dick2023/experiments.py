@@ -112,7 +112,7 @@ def _selector(letter: str, k: int, epsilon: float, models: int, seed: int) -> An
 def _regressor(name: str, epsilon: float, models: int | str, seed: int) -> Any:
     if name == "BAS":
         return UnscaledBoostedAdaSSPRegressor(epsilon, DELTA, random_state=seed)
-    return PublishedTukeyRegressor(epsilon, DELTA, models, random_state=seed)
+    return PublishedTukeyRegressor(epsilon, DELTA, models, lemma="2023", random_state=seed)
 
 
 def _for_rows(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:

@@ -77,6 +77,18 @@ def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
     assert worst[1] <= delta
 
 
+def test_the_whole_published_output_has_a_delta_of_several_percent():
+    steps = np.repeat([0, 3, 4], [51, 18, 33])
+    models = steps.cumsum()[:, None]
+    moved = np.concatenate([models[-1:] + 50, models[1:]])
+    grid = np.arange(-1, moved[0, 0] + 2)[:, None]
+    published = published_version(4.0, 1e-5, "2022")
+    laws = [published.output(own, grid) for own in (models, moved)]
+    assert exact_delta(*laws, 4.0) == pytest.approx(0.0492, rel=0.01)
+    ours = version_for_rows(1.6, 2.4, 1e-5)
+    assert exact_delta(*(ours.output(own, grid) for own in (models, moved)), 4.0) <= 1e-5
+
+
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("lemma", LEMMAS)
 def test_the_published_version_runs_and_is_not_private(lemma):
