@@ -24,9 +24,7 @@ extensions = [
     # Of this site.
     "accessible",
     "bundled",
-    "commands",
     "gathered",
-    "measured",
     "reference",
 ]
 exclude_patterns = ["_build", "gallery/**/*.py", "gallery/**/*.ipynb", "**/sg_execution_times.rst"]

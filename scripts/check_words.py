@@ -1,8 +1,8 @@
 """Patterns of wording that readers stumble over, in whatever nolook says: messages, help, docs.
 
-    python scripts/check_words.py          # what is new; exit status 1 if anything is
-    python scripts/check_words.py --all    # every place, also those known
-    python scripts/check_words.py --lower  # lower what is known to today's counts
+    python -m scripts.check_words          # what is new; exit status 1 if anything is
+    python -m scripts.check_words --all    # every place, also those known
+    python -m scripts.check_words --lower  # lower what is known to today's counts
 
 Strings and docstrings of src/nolook, its templates and proofs, README and the pages of docs are
 read; code in them is not. `check_words.json` holds how often each file has each pattern: a count
@@ -18,6 +18,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+from scripts.pages import without_blocks
 
 ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_suffix(".json")
@@ -97,9 +99,9 @@ def python_texts(source: str) -> Iterator[tuple[int, str]]:
 
 
 def page_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Yield the paragraphs of a page, without its code."""
+    """Yield the paragraphs of a page, without its code and what `pages.py` writes into it."""
     # As many lines as before.
-    prose = _CODE.sub(lambda found: "\n" * found[0].count("\n") or "{}", source)
+    prose = _CODE.sub(lambda found: "\n" * found[0].count("\n") or "{}", without_blocks(source))
     for found in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+", prose):
         yield prose.count("\n", 0, found.start()) + 1, found[0]
 

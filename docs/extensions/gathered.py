@@ -1,7 +1,8 @@
 """Pages whose text stands elsewhere in the repository: proofs, results, what contributors read.
 
-Each is copied to `gathered/` before a build; links between files of the repository become links
-between pages, in the pages written here too, so that both the site and the repository can be read.
+Each is copied to `gathered/` before a build. On the site, links between files of the repository
+become links between pages, lists of contents become its navigation, and the names of public classes
+and functions lead to the reference: the pages themselves are plain Markdown.
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ import os
 import re
 from pathlib import Path
 
+import nolook
+
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 PLACE = DOCS / "gathered"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 # A proof names another by its file.
 NAMED = re.compile(r"(?<!\[)`([\w./]+\.md)`")
+# What `scripts/pages.py` marks as contents, with the heading before it.
+CONTENTS = re.compile(
+    r"(?:^## ([^\n]+)\n\n)?^<!-- contents[^\n]* -->\n(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE
+)
+ENTRY = re.compile(r"^- \[(.+)\]\((.+)\.\w+\)$", re.MULTILINE)
+FENCED = re.compile(r"(^ *```.*?^ *```$|^#.*?$)", re.DOTALL | re.MULTILINE)
+PUBLIC = re.compile(r"(?<![`\[])`(nolook\.[\w.]+|[A-Z]\w+)`(?!`)")
 KINDS = {"privacy": "Privacy", "added": "Added", "changed": "Changed", "fixed": "Fixed"}
 
 
@@ -37,6 +47,16 @@ def pages():
         found[text] = PLACE / "results" / f"{text.parents[1].name}.md"
     for text in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
         found[text] = PLACE / "results" / text.name
+    return found
+
+
+def written_by_sphinx():
+    """Map what the site shows in its own way to the page of that."""
+    tutorials = ROOT / "examples" / "tutorials"
+    found = {path: DOCS / "gallery" / f"{path.stem}.rst" for path in tutorials.glob("[0-9]*.py")}
+    found[tutorials / "README.rst"] = DOCS / "gallery" / "index.rst"
+    found[ROOT / "src" / "nolook" / "__init__.pyi"] = DOCS / "api" / "index.rst"
+    found[ROOT / "CHANGELOG.md"] = PLACE / "changelog.md"
     return found
 
 
@@ -88,11 +108,37 @@ def gather(app):  # noqa: ARG001
             old.unlink()
 
 
+def navigation(text):
+    """Return a page whose lists of contents are tables of contents."""
+
+    def tree(found):
+        caption = f":caption: {found[1]}\n" if found[1] else ""
+        entries = "\n".join(f"{title} <{path}>" for title, path in ENTRY.findall(found[2]))
+        return f"```{{toctree}}\n:maxdepth: 1\n{caption}\n{entries}\n```"
+
+    return CONTENTS.sub(tree, text)
+
+
+def referenced(text):
+    """Return a page in which public names lead to the reference, except in code and headings."""
+
+    def named(found):
+        name = found[1].removeprefix("nolook.")
+        known = name.split(".")[0] in nolook.__all__
+        return f"{{py:obj}}`{found[1]} <nolook.{name}>`" if known else found[0]
+
+    parts = FENCED.split(text)
+    parts[::2] = [PUBLIC.sub(named, part) for part in parts[::2]]
+    return "".join(parts)
+
+
 def relink(app, docname, content):
-    """Let the pages written here link to texts of the repository as they stand there."""
+    """Turn a page written here into one of the site."""
     place = Path(app.env.doc2path(docname))
     if place.suffix == ".md" and PLACE not in place.parents:
-        content[0] = linked(content[0], place.parent, place, pages())
+        where = {**pages(), **written_by_sphinx()}
+        text = navigation(linked(content[0], place.parent, place, where))
+        content[0] = referenced(text)
 
 
 def setup(app):

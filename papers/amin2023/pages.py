@@ -25,6 +25,13 @@ PUBLISHED = [name for name in TUKEY if name.startswith("published")]
 COUNTERPARTS = dict(
     zip(METHODS, (["NonDP"], [WANG, ORACLE], PUBLISHED, *([s] for s in SGD)), strict=True)
 )
+#: What the columns of trials are called on the page.
+NAMES = {
+    "lemma 2022": "Lemma 3.6 (Amin)",
+    "lemma 2023": "Lemma 9.5 (Dick)",
+    "published 2022": "TukeyEM, Lemma 3.6 (Amin)",
+    "published 2023": "TukeyEM, Lemma 9.5 (Dick)",
+}
 OURS = [name for name in REGRESSORS if name != ORACLE]
 
 
@@ -88,7 +95,7 @@ def figure_1(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
         rows.append([f"{method}, paper", *(number(FIGURE_1[name][place]) for name in known)])
         for one in here:
             found = tukey_cells(one) if one in TUKEY else cells(one)
-            rows.append([f"{one}, here", *found])
+            rows.append([f"{NAMES.get(one, one)}, here", *found])
     yield from table(["", *known], rows)
     yield "**Private for rows**, with nothing given but the budget:"
     yield ""
@@ -135,7 +142,7 @@ def figure_2(frames: Frames, folder: Path) -> Iterator[str]:
             style = line_style(place, private=lemma == "for rows")
             panel.plot(means.index, means, label=str(features), **style)
         panel.axhline(frame[threshold].iloc[0], color="black", linewidth=1, linestyle=":")
-        title = lemma if lemma == "for rows" else f"{lemma} (not for rows)"
+        title = lemma if lemma == "for rows" else f"{NAMES[lemma]}, not for rows"
         panel.set(title=title, xlabel="models m")
     panels[0].set_ylabel("distance to unsafety")
     panels[0].legend(fontsize=7, title="features")
@@ -144,7 +151,7 @@ def figure_2(frames: Frames, folder: Path) -> Iterator[str]:
     yield ""
     yield (
         "Means over synthetic tables of d + 1 rows a model; dotted: what the distance must reach "
-        "after noise. The paper shows lemma 2022. The legend's numbers of features are ours: the "
+        "after noise. The paper shows Lemma 3.6. The legend's numbers of features are ours: the "
         "text of the paper does not name its own. Smallest m whose mean distance reaches it:"
     )
     yield ""
@@ -153,7 +160,7 @@ def figure_2(frames: Frames, folder: Path) -> Iterator[str]:
         means = own.groupby("models").mean(numeric_only=True)
         enough = [means.index[means[lemma] >= means[t]] for lemma, t in lemmas.items()]
         rows.append([features, *(str(min(m)) if len(m) else "more" for m in enough)])
-    yield from table(["features", *lemmas], rows)
+    yield from table(["features", *(NAMES.get(lemma, lemma) for lemma in lemmas)], rows)
 
 
 def durations(frames: Frames, folder: Path) -> Iterator[str]:
@@ -210,6 +217,16 @@ def figure_3(frames: Frames, folder: Path) -> Iterator[str]:
     )
 
 
+#: Methods without a number of models, as horizontal lines; the paper's own are dashed.
+FLAT = {
+    "NonDP": ("black", "-"),
+    "linear": ("black", "-."),
+    WANG: ("#e69f00", "--"),
+    SGD[0]: ("#cc79a7", "--"),
+    SGD[1]: ("#56b4e9", "--"),
+}
+
+
 def figure_5(frames: Frames, folder: Path) -> Iterator[str]:
     """Yield R2 against the number of models."""
     frame, methods = frames["tukey"], frames["methods"]
@@ -221,12 +238,14 @@ def figure_5(frames: Frames, folder: Path) -> Iterator[str]:
             one = own[(own.version == version) & own.r2.notna()].groupby("models").r2
             style = line_style(place, private=version not in PUBLISHED)
             middle = one.median()
-            panel.plot(middle.index, middle, label=version, **style)
+            panel.plot(middle.index, middle, label=NAMES.get(version, version), **style)
             low, high = one.quantile(0.25), one.quantile(0.75)
             panel.fill_between(low.index, low, high, color=style["color"], alpha=0.2, linewidth=0)
         flat = methods[methods.table == name].groupby("method").r2.median()
-        for method, line in (("NonDP", "-"), ("linear", "-.")):
-            panel.axhline(flat.get(method, np.nan), color="black", linewidth=1, linestyle=line)
+        for method, (colour, line) in FLAT.items():
+            panel.axhline(
+                flat.get(method, np.nan), color=colour, linewidth=1, linestyle=line, label=method
+            )
         least = own.r2.quantile(0.1)
         top = float(flat.get("NonDP", 1.0))
         panel.set(title=name, xlabel="models m", ylabel="R2")
@@ -238,8 +257,8 @@ def figure_5(frames: Frames, folder: Path) -> Iterator[str]:
     yield ""
     yield (
         "Medians and quartiles of the trials that passed the private test; no line where none did. "
-        "Dashed: not private for rows. Black: least squares without privacy, and `linear` "
-        "(dash-dotted). Axes end at -1.5 where R2 falls further."
+        "Dashed: not private for rows. Horizontal: the medians of figure 1, which have no number "
+        "of models. Axes end at -1.5; a line that is not shown lies below."
     )
 
 
@@ -256,9 +275,10 @@ def histograms(frames: Frames, folder: Path) -> Iterator[str]:
         yield f"![Block models of {name}]({save(figure, folder / f'models_{name}.svg')})"
         yield ""
     yield (
-        "A panel for each coefficient: 2000 block models of the columns as they are, then of the "
-        "columns whitened privately, in robust deviations around their median; red: the normal "
-        "curve of the same mean and deviation. Traffic and Beijing (figures 8, 11) are not here."
+        "A panel for each coefficient, in the order of the table's columns: 2000 block models of "
+        "the columns as they are, then of the coordinates they are whitened to, privately, in "
+        "robust deviations around their median; red: the normal curve of the same mean and "
+        "deviation. Traffic and Beijing (figures 8, 11) are not here."
     )
     yield ""
     said = ("r2 of the median", "r2 of drawn points", "r2 of single models")
@@ -294,6 +314,8 @@ def _histograms_of(panels: list[Any], row: Any, kind: str) -> None:
         bell = np.exp(-(((middles - mean) / deviation) ** 2) / 2) / deviation / np.sqrt(2 * np.pi)
         total = counts[place].sum() / max(1e-9, 1 - row["beyond"][place])
         panel.plot(middles, bell * total * (places[1] - places[0]), color="#d55e00", linewidth=1)
+        column = "intercept" if place == 0 else f"column {place}"
+        panel.set_title(column if kind == "raw" else f"coordinate {place}", fontsize=7)
         if place == 0:
             panel.set_ylabel(kind)
 

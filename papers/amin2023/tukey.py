@@ -85,7 +85,7 @@ class _RawTukey(TukeyPlan):
 class _PublishedTukey(_RawTukey):
     """TukeyEM, with n / d models where their number is not given."""
 
-    lemma: Lemma = "2023"
+    lemma: Lemma = "2022"
 
     def choose(self, bound: int, d: int) -> int | None:
         return max(1, bound // d)
@@ -164,7 +164,7 @@ class PublishedTukeyRegressor(RawTukeyRegressor):
     n_models : int or "auto", default="auto"
         "auto" takes the private lower bound on the number of rows over the number of columns
         (Dick et al. 2023, section 4).
-    lemma : {"2023", "2022"}, default="2023"
+    lemma : {"2022", "2023"}, default="2022"
         Of the private test: 9.5 of Dick et al. (2023), or 3.6 of this paper.
     random_state : int or None, default=None
 
@@ -186,7 +186,7 @@ class PublishedTukeyRegressor(RawTukeyRegressor):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         n_models: int | str = "auto",
-        lemma: str = "2023",
+        lemma: str = "2022",
         random_state: int | None = None,
     ) -> None:
         super().__init__(epsilon, delta, n_models, random_state)

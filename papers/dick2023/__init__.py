@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSPRegressor
 from papers.dick2023.kendall import PublishedKendallSelector
-from papers.dick2023.sublasso import RawLassoSelector
+from papers.dick2023.sublasso import PublishedLassoSelector, RawLassoSelector
 
-__all__ = ["PublishedKendallSelector", "RawLassoSelector", "UnscaledBoostedAdaSSPRegressor"]
+__all__ = [
+    "PublishedKendallSelector",
+    "PublishedLassoSelector",
+    "RawLassoSelector",
+    "UnscaledBoostedAdaSSPRegressor",
+]

@@ -24,7 +24,7 @@ from papers.amin2023 import PublishedTukeyRegressor
 from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSPRegressor
 from papers.dick2023.kendall import PublishedKendallSelector
 from papers.dick2023.published import METHODS, TASKS
-from papers.dick2023.sublasso import RawLassoSelector
+from papers.dick2023.sublasso import PublishedLassoSelector
 from papers.tables import read
 from papers.trials import Experiment, Row, Settings
 
@@ -97,7 +97,7 @@ def _published(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:
         left -= share
         if k < X.shape[1]:
             chosen = _selector(selector, k, share, bound // k, seed).fit(X, y).support_
-    # A model has k + 1 coefficients, and each a row, as in the authors' public code.
+    # SubLasso has n/k parts; a model has k + 1 coefficients, and each a row.
     models = max(1, bound // (k + 1)) if selector else "auto"
     model = _regressor(regressor, left, models, seed).fit(X[:, chosen], y)
     return lambda rows: model.predict(rows[:, chosen])
@@ -106,13 +106,13 @@ def _published(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:
 def _selector(letter: str, k: int, epsilon: float, models: int, seed: int) -> Any:
     if letter == "K":
         return PublishedKendallSelector(k, epsilon, random_state=seed)
-    return RawLassoSelector(k, epsilon, max(1, models), random_state=seed)
+    return PublishedLassoSelector(k, epsilon, max(1, models), random_state=seed)
 
 
 def _regressor(name: str, epsilon: float, models: int | str, seed: int) -> Any:
     if name == "BAS":
         return UnscaledBoostedAdaSSPRegressor(epsilon, DELTA, random_state=seed)
-    return PublishedTukeyRegressor(epsilon, DELTA, models, random_state=seed)
+    return PublishedTukeyRegressor(epsilon, DELTA, models, lemma="2023", random_state=seed)
 
 
 def _for_rows(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from papers.drawing import axes, line_style, save
 from papers.pages import Frames, Paper, Section, table
+from papers.swope2024.classes import published_law, theorem_4_1
 from papers.swope2024.experiments import (
     EPSILONS,
     EXPERIMENTS,
@@ -346,12 +347,43 @@ def beside(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
     yield from table(("table 1: R2 of the Lasso", "paper", VARIANTS[0], f"closest: {best}"), rows)
 
 
+def theorem_lines(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
+    """Yield the bound of Theorem 4.1 next to the exact chance, for several gamma."""
+    d, k, gaps = 10, 3, np.arange(0.0, 61.0, 2.0)
+    figure, (axis,) = axes(size=(5.0, 3.2))
+    rows = []
+    for place, gamma in enumerate((0.25, 0.5, 0.75)):
+        scores = [np.repeat([gap, 0.0], [k, d - k]).tolist() for gap in gaps]
+        exact = [published_law(own, k, 1.0, gamma)[tuple(range(k))] for own in scores]
+        bound = [theorem_4_1(d, k, gap, 1.0, gamma) for gap in gaps]
+        style = line_style(place, private=False)
+        axis.plot(gaps, exact, label=f"gamma = {gamma}", **{**style, "marker": ""})
+        axis.plot(gaps, bound, color=style["color"], linestyle=":")
+        half = (
+            next(gap for gap, y in zip(gaps, ys, strict=True) if y >= 0.5) for ys in (exact, bound)
+        )
+        rows.append((f"{gamma}", *(f"{gap:g}" for gap in half)))
+    axis.set(xlabel="gap xi, in sensitivities", ylabel="chance of the k best")
+    axis.legend(fontsize=7)
+    yield f"![Theorem 4.1]({save(figure, folder / 'theorem_4_1.svg')})"
+    yield ""
+    yield (
+        f"The chance that exactly the {k} best of {d} features are chosen, by the published law at "
+        "epsilon = 1 (dashed), and the theorem's bound from below (dotted); scores are xi for the "
+        f"{k} best and 0 for the others. `classes.py` has both as functions, `published_law` and "
+        "`theorem_4_1`. Smallest gap of the grid at which each reaches 1/2:"
+    )
+    yield ""
+    yield from table(("gamma", "exact", "bound"), rows, words=1)
+
+
 PAPER = Paper(
     "swope2024",
     "Swope et al. (2024), Feature Selection from Differentially Private Correlations",
     EXPERIMENTS,
     (
         Section("Table 1: what stands for the truth", ("proxy",), truth_lines),
+        Section("Theorem 4.1: when the best are chosen", (), theorem_lines),
         Section("Figure 1: stability without noise", ("stability",), stability_lines),
         Section("All methods", ("proxy", "selection", "noiseless"), mean_lines),
         Section("Why peeling finds more where there are many features", (), peeling_lines),

@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from scripts import pictures
+from scripts import measured, pages, pictures
 from tests.conftest import ROOT
 from tests.docs.made import write_tables
 
@@ -22,10 +22,10 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 BLOCK = re.compile(r"^```(\S+).*?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)?(?:#([^)\s]+))?\)")
 RUNNING = [
-    page for page in PAGES if re.search(r"^```(python|bash)$", page.read_text(), re.MULTILINE)
+    page
+    for page in PAGES
+    if re.search(r"^```(python|bash)$", pages.without_blocks(page.read_text()), re.MULTILINE)
 ]
-# Written by Sphinx.
-TUTORIALS = {f"gallery/{path.stem}" for path in (ROOT / "examples" / "tutorials").glob("[0-9]*")}
 
 
 def name_of(path):
@@ -51,7 +51,7 @@ def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path, monkey
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
     variables = {}
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    for language, code in BLOCK.findall(pages.without_blocks(page.read_text())):
         if language == "bash":
             shell(code)
         elif language == "text":  # what the block before it printed
@@ -77,8 +77,6 @@ def test_links_lead_somewhere(text):
         r"```.*?^```", "", text.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
     )
     for path, anchor in LINK.findall(content):
-        if path in TUTORIALS:
-            continue
         target = text.parent / path if path else text
         assert target.exists(), path
         if anchor:
@@ -102,20 +100,105 @@ def extension(name, monkeypatch):
     return module
 
 
-def test_every_figure_is_printed_by_a_benchmark_and_used(monkeypatch):
-    measured = extension("measured", monkeypatch)
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    used = set(re.findall(r"\{measured\}`([^`]+)`", text))
+def test_every_figure_is_printed_by_a_benchmark_and_used():
+    used = {name for page in PAGES for _, name in pages.FIGURE.findall(page.read_text())}
     assert used == set(measured.FIGURES)
     for name in used:
         assert re.fullmatch(r"-?[\d.]+", measured.figure(name))
 
 
 def test_an_unknown_figure_is_refused(monkeypatch):
-    measured = extension("measured", monkeypatch)
-    measured.FIGURES["lost"] = ("accuracy", "no such line (.*)", min)
+    monkeypatch.setitem(measured.FIGURES, "lost", ("accuracy", "no such line (.*)", min))
     with pytest.raises(LookupError, match="no line like"):
         measured.figure("lost")
+
+
+def test_every_page_is_up_to_date_and_plain(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pages", "--check"])
+    assert pages.main() == 0, capsys.readouterr().err
+
+
+PARTS = """# A page
+
+R2 is 7<!--gap-0.1--> below, and
+
+<!-- include results/one.md after "`One`" before "## Two" -->
+old
+<!-- end -->
+
+- an item
+
+  <!-- code one.py def second -->
+  <!-- end -->
+
+<!-- code one.py from "second" -->
+
+<!-- end -->
+
+<!-- contents results/*.md -->
+<!-- end -->
+
+<!-- contents -->
+
+- [kept](one.py)
+
+<!-- end -->
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the docs of a repository with one page."""
+    docs = tmp_path / "docs"
+    (docs / "results").mkdir(parents=True)
+    text = "# `One`\n\n[x](two.md)\n<!-- part -->\n## Two\n"
+    (docs / "results" / "one.md").write_text(text)
+    (docs / "one.py").write_text("first = 1\n\n\ndef second():\n    return 2\n\n\nlast = 3\n")
+    (docs / "page.md").write_text(PARTS)
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    return docs
+
+
+def run_pages(monkeypatch, *options):
+    monkeypatch.setattr(sys, "argv", ["pages", *options])
+    return pages.main()
+
+
+def test_parts_of_a_page_are_written_and_found_out_of_date(folder, monkeypatch, capsys):
+    assert run_pages(monkeypatch, "--check") == 1
+    assert "page.md: out of date" in capsys.readouterr().err
+    assert run_pages(monkeypatch) == 0
+    text = (folder / "page.md").read_text()
+    assert f"R2 is {measured.figure('gap-0.1')}<!--gap-0.1--> below" in text
+    assert '"## Two" -->\n\n[x](results/two.md)\n<!-- part -->\n\n<!-- end -->' in text
+    assert "  ```python\n  def second():\n      return 2\n  ```\n\n  <!-- end -->" in text
+    assert "```python\ndef second():\n    return 2\n\n\nlast = 3\n```" in text
+    assert "\n- [One](results/one.md)\n" in text
+    assert "\n- [kept](one.py)\n" in text
+    assert run_pages(monkeypatch, "--check") == 0
+    (folder / "results" / "one.md").write_text("# `One`\n\nchanged\n## Two\n")
+    assert run_pages(monkeypatch, "--check") == 1
+
+
+@pytest.mark.parametrize(
+    "raw", ["```{note} x", ":::{tip}", "{measured}`gap-1`", "a {class}`~nolook.ECDF`"]
+)
+def test_what_a_code_host_shows_raw_is_refused(folder, monkeypatch, capsys, raw):
+    (folder / "page.md").write_text(f"# A\n\n{raw}\n")
+    assert run_pages(monkeypatch, "--check") == 1
+    assert "cannot be read on a code host" in capsys.readouterr().err
+
+
+def test_the_site_has_navigation_and_references(monkeypatch):
+    gathered = extension("gathered", monkeypatch)
+    listed = (
+        "## Do\n\n<!-- contents x/*.md -->\n\n- [A `b`](a.md)\n- [C](c/d.rst)\n\n<!-- end -->\n"
+    )
+    tree = "```{toctree}\n:maxdepth: 1\n:caption: Do\n\nA `b` <a>\nC <c/d>\n```\n"
+    assert gathered.navigation(listed) == tree
+    text = "`ECDF` `nolook.save` `Other` [`ECDF`](x)\n# `ECDF`\n```python\n`ECDF`\n```\n"
+    named = "{py:obj}`ECDF <nolook.ECDF>` {py:obj}`nolook.save <nolook.save>`"
+    assert gathered.referenced(text) == text.replace("`ECDF` `nolook.save`", named, 1)
 
 
 def test_links_of_a_gathered_page_lead_on(monkeypatch):

@@ -13,6 +13,9 @@ from nolook.audit.exact_laws import exact_delta
 from nolook.privacy.guarantee import ApproximateEvent
 from papers.amin2023 import OracleAdaSSPRegressor, PublishedTukeyRegressor, RawTukeyRegressor
 from papers.amin2023.block_models import least_squares_models
+from papers.amin2023.deep_point import VERSIONS, deep_point
+from papers.amin2023.depth import approximate_depth
+from papers.amin2023.models import distances, log_volumes, model_depths
 from papers.amin2023.tukey import RAW_GRID
 from papers.amin2023.tukey_em import (
     LEMMAS,
@@ -75,6 +78,18 @@ def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
                 worst[i] = max(worst[i], exact_delta(*outputs, epsilon))
     assert worst[0] > 100 * delta
     assert worst[1] <= delta
+
+
+def test_the_whole_published_output_has_a_delta_of_several_percent():
+    steps = np.repeat([0, 3, 4], [51, 18, 33])
+    models = steps.cumsum()[:, None]
+    moved = np.concatenate([models[-1:] + 50, models[1:]])
+    grid = np.arange(-1, moved[0, 0] + 2)[:, None]
+    published = published_version(4.0, 1e-5, "2022")
+    laws = [published.output(own, grid) for own in (models, moved)]
+    assert exact_delta(*laws, 4.0) == pytest.approx(0.0492, rel=0.01)
+    ours = version_for_rows(1.6, 2.4, 1e-5)
+    assert exact_delta(*(ours.output(own, grid) for own in (models, moved)), 4.0) <= 1e-5
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
@@ -209,3 +224,28 @@ def test_the_published_version_deals_rows_evenly():
     counts = np.bincount(blocks, minlength=7)
     assert counts.max() - counts.min() == 1
     assert (blocks != np.arange(100) % 7).mean() > 0.5
+
+
+def test_depths_and_volumes_of_models_are_those_of_the_definition():
+    models = np.random.default_rng(0).integers(0, 6, (40, 2)).astype(float)
+    places = np.random.default_rng(1).integers(-1, 7, (30, 2)).astype(float)
+    expected = [approximate_depth(models, place) for place in places]
+    assert model_depths(models, places).tolist() == expected
+    assert model_depths(models).min() >= 1
+    box = np.sort(models, axis=0)
+    sides = (box[-1] - box[0]) / RAW_GRID.step + 1
+    assert log_volumes(models)[0] == pytest.approx(np.log(sides).sum())
+    assert (np.diff(log_volumes(models)) <= 0).all()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_deep_point_lies_among_models_that_agree_and_scattered_ones_fail(version):
+    generator = np.random.default_rng(0)
+    models = generator.normal([3.0, -1.0], 1.0, (1000, 2))
+    point = deep_point(models, 2.0, 1e-5, version, random_state=0)
+    assert model_depths(models, point)[0] >= 100
+    assert distances(models, 2.0, 1e-5)[version] > 50
+    few = generator.standard_cauchy(size=(30, 2))
+    assert deep_point(few, 2.0, 1e-5, version, random_state=0) is None
+    with pytest.raises(nolook.ParameterError, match="version"):
+        deep_point(models, 2.0, 1e-5, "2024")

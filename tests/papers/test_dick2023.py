@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Lasso
 
 import nolook
 from nolook.privacy.accounting import gaussian_delta
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from papers.dick2023 import RawLassoSelector, UnscaledBoostedAdaSSPRegressor
+from papers.dick2023 import PublishedLassoSelector, RawLassoSelector, UnscaledBoostedAdaSSPRegressor
 from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSP
+from papers.dick2023.sublasso import equal_parts, raw_votes
 from tests.algorithms.boosting import data, gram_of, no_stage, plain
 
 pytestmark = pytest.mark.papers
@@ -110,3 +112,42 @@ def test_bad_penalties_are_refused_in_one_line(alpha):
     with pytest.raises(nolook.ParameterError, match=r"^alpha is ") as caught:
         RawLassoSelector(2, alpha=alpha).fit(*data(20))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("rows", "m"), [(10, 3), (12, 3), (2, 5), (0, 1)])
+def test_parts_are_equal_and_random(rows, m):
+    found = {tuple(equal_parts(rows, m, SeededSource(seed))) for seed in range(40)}
+    for parts in found:
+        sizes = np.bincount(np.array(parts, dtype=np.int64), minlength=m)
+        assert sizes.max() - sizes.min() <= 1
+    assert len(found) > 1 or rows == 0
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_published_votes_are_those_of_raw_models_with_a_penalised_intercept(alpha):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(400, 5)) * [1, 10, 100, 3, 0] + [5, 3, 2, -80, 7]
+    y = X @ [1, 0.1, 0, 0.2, 0] + generator.normal(size=400) + 13
+    parts, m, k = np.arange(400) % 40, 40, 2
+    expected = np.zeros(5, dtype=int)
+    for part in range(m):
+        own = np.column_stack([X, np.ones(400)])[parts == part]
+        model = Lasso(alpha, fit_intercept=False, max_iter=10**6, tol=1e-12)
+        sizes = np.abs(model.fit(own, y[parts == part]).coef_[:-1])
+        best = np.argsort(-sizes, kind="stable")[:k]
+        expected[best[sizes[best] > 0]] += 1
+    found = raw_votes(np.vstack([X.T, y]), parts, m, k, alpha)
+    # A sweep stops at moves of 1e-6, which may decide between two that are nearly equal.
+    assert np.abs(found - expected).sum() <= 2
+
+
+def test_as_published_a_column_far_from_zero_is_voted_for_and_nothing_is_promised():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(4000, 3)) * [1, 0.1, 1] + [0, 26.0, 0]
+    y = 1.5 * X[:, 0] + 13 + 0.1 * generator.normal(size=4000)
+    published = PublishedLassoSelector(1, 50.0, 200, random_state=0)
+    assert published.fit(X, y).order_[0] in {0, 1}
+    assert not published.privacy_.private
+    both = PublishedLassoSelector(2, 50.0, 200, alpha=0.1, random_state=0).fit(X, y)
+    assert set(both.order_) == {0, 1}
+    assert 1 not in RawLassoSelector(1, 50.0, 200, alpha=0.1, random_state=0).fit(X, y).order_

@@ -14,6 +14,7 @@ from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.swope2024 import PublishedSISSelector, published_law, published_scores
+from papers.swope2024.classes import theorem_4_1
 from tests.audit.planted import Fault, Release, check_that_the_audit_catches
 from tests.privacy.exact_distributions import chi_square
 
@@ -177,3 +178,13 @@ def test_the_planted_classes_are_those_of_the_paper(monkeypatch):
         fits[law] = chi_square([drawn.count(each) for each in chances], list(chances.values()))
     assert fits[published_law] > 1e-4
     assert fits[canonical_law] < 1e-9
+
+
+@pytest.mark.parametrize("gamma", [0.25, 0.5, 0.75])
+@pytest.mark.parametrize(("d", "k"), [(5, 1), (8, 3)])
+def test_theorem_4_1_bounds_the_exact_chance_from_below(d, k, gamma):
+    for gap in (0.0, 5.0, 20.0, 80.0):
+        scores = [gap] * k + [0.0] * (d - k)
+        exact = published_law(scores, k, 1.0, gamma)[tuple(range(k))]
+        assert theorem_4_1(d, k, gap, 1.0, gamma) <= exact + 1e-12
+    assert theorem_4_1(d, k, 80.0, 1.0, gamma) > 0.9 or gamma < 0.5

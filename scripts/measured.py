@@ -1,18 +1,19 @@
-"""The role `measured`: a figure as a benchmark printed it, so that nobody copies numbers.
+"""Figures in the pages, as benchmarks and papers' trials printed them: nobody copies numbers.
 
-    {measured}`gap-0.1`
+    R2 is 0.004<!--gap-0.1--> below that of least squares
 
-stands for what `FIGURES` finds in a file of `benchmarks/results`, or in the results of a paper: the
-smallest or the largest of what the pattern's group matches, in the digits it was printed with.
+has what `FIGURES` finds under the name in the comment, in a file of `benchmarks/results` or in the
+results of a paper: the smallest or the largest of the pattern's matches, in the digits that were
+printed. `pages.py` writes it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
-from docutils import nodes
-from gathered import ROOT
-
+ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DICK = "papers/dick2023"
 NUMBER = r"(-?[\d.]+)"
@@ -24,28 +25,28 @@ LEVELS = r"\| 20,000 \| 1 \| \S+ \|"
 AUC = rf"^\| {{}} \| [\d,]+ \| \S+ \| {NUMBER} \|"
 
 
-def gap(before):
-    """Return the pattern of a gap of `linear`, so many budgets after the first."""
+def gap(before: int) -> str:
+    """Return the pattern of the gap of `linear`, by the number of budgets before it."""
     return r"^\| gap of linear \| " + r"\S+ \| " * before + NUMBER
 
 
-def covered(population):
-    """Return the pattern of the share of intervals that hold what they are for."""
+def covered(population: str) -> str:
+    """Return the pattern of the coverage of a population's intervals."""
     return rf"^\| {population}, 20,000 rows \| \S+ \| \S+ \| {NUMBER}"
 
 
-def plainly_covered(population):
-    """Return the pattern of the share of intervals that hold plain least squares."""
+def plainly_covered(population: str) -> str:
+    """Return the pattern of their coverage of plain least squares."""
     return rf"^\| {population}, 20,000 rows \| \S+ \| \S+ \| \S+ \| {NUMBER}"
 
 
-def selected(columns, regressor):
-    """Return the pattern of what is said of a selection of so many columns before a regressor."""
+def selected(columns: int, regressor: str) -> str:
+    """Return the pattern of a line about a selection before a regressor."""
     return rf"^## nolook at k = {columns}\n(?:(?!#).*\n)*?- Best before `{regressor}`(?:.*\n)*?  "
 
 
 # Name: the file, a pattern, and which of what it finds.
-FIGURES = {
+FIGURES: dict[str, tuple[str, str, Callable[..., str]]] = {
     "gap-0.03": ("accuracy", gap(0), min),
     "gap-0.1": ("accuracy", gap(1), min),
     "gap-0.3": ("accuracy", gap(2), min),
@@ -106,7 +107,7 @@ FIGURES = {
 }
 
 
-def figure(name):
+def figure(name: str) -> str:
     """Return a figure as it was printed."""
     result, pattern, which = FIGURES[name]
     paper = ROOT / result / "results" / "README.md"
@@ -116,18 +117,3 @@ def figure(name):
     if not found:
         raise LookupError(f"{result} has no line like {pattern}")
     return which(found, key=float)
-
-
-def measured(role, rawtext, text, lineno, inliner, options=None, content=()):  # noqa: ARG001
-    """Put the figure in the place of its name."""
-    try:
-        return [nodes.Text(figure(text))], []
-    except LookupError as error:
-        message = inliner.reporter.error(f"no figure is called {text}: {error}", line=lineno)
-        return [inliner.problematic(rawtext, rawtext, message)], [message]
-
-
-def setup(app):
-    """Add the role."""
-    app.add_role("measured", measured)
-    return {"parallel_read_safe": True}
