@@ -28,6 +28,8 @@ _BAND_POINTS = 201
 Vector = NDArray[np.float64]
 #: Counts of positive and of negative rows up to each threshold.
 Pair: TypeAlias = tuple[Vector, Vector]
+#: Thresholds, noisy counts up to each, and their noise.
+Counted: TypeAlias = tuple[Vector, Vector, ForestNoise]
 
 
 @frozen
@@ -37,10 +39,16 @@ class ClassScores(PrivateDistribution):
     noisy: Vector  # the last one is the number of rows before the counts were fitted
 
     @classmethod
-    def of(cls, points: Vector, noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Self:
-        """Return the distribution that follows from noisy counts up to each threshold."""
-        counts = fitted(noisy, smooth=smooth)
-        return cls(points, counts, float(counts[-1]), noise, noisy)
+    def of_both(
+        cls, positive: Counted, negative: Counted, *, smooth: bool, rows_known: bool
+    ) -> tuple[Self, Self]:
+        """Return the distributions that follow from noisy counts up to each threshold."""
+        both = fitted((positive[1], negative[1]), smooth=smooth, rows_known=rows_known)
+        first, second = (
+            cls(points, counts, float(counts[-1]), noise, noisy)
+            for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
+        )
+        return first, second
 
 
 @frozen
@@ -58,14 +66,31 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Vector, *, smooth: bool) -> Vector:
-    """Return the counts of one class that follow from noisy ones; the last one is at least 1.
+def fitted(noisy: Pair, *, smooth: bool, rows_known: bool) -> Pair:
+    """Return the counts of both classes that follow from noisy ones; the last ones are at least 1.
 
-    The number of all rows is smoothed too: where a class has none of the highest scores, the counts
-    before them tell it as well.
+    The number of a class's rows is smoothed too: where it has none of the highest scores, the
+    counts before them tell it as well. If the number of all rows is public, the noisy numbers add
+    up to it, and so do the fitted ones: counts of positive rows, and then all rows less those of
+    negative ones from the last to the first, are one rising sequence.
     """
-    counts = rising(noisy) if smooth else noisy
-    return np.append(counts[:-1], max(1.0, counts[-1]))
+    if not rows_known:
+        counts = [rising(each) if smooth else each for each in noisy]
+        ends = [max(1.0, each[-1]) for each in counts]
+    else:
+        counts, size = list(noisy), len(noisy[0])
+        rows = max(2.0, counts[0][-1] + counts[1][-1])  # 1 each, of a single row too
+        if smooth:
+            path = np.append(counts[0], rows - counts[1][-2::-1])
+            path = rising(path, rows, 1.0 + (np.arange(len(path)) == size - 1))
+            counts = [path[:size], (rows - path[size - 1 :])[::-1]]
+        number = float(np.clip(counts[0][-1], 1.0, rows - 1.0))
+        ends = [number, rows - number]
+    first, second = (
+        np.append(np.minimum(each[:-1], end) if smooth else each[:-1], end)
+        for each, end in zip(counts, ends, strict=True)
+    )
+    return first, second
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
@@ -148,7 +173,7 @@ class RocCurve:
         )
         precision = simulated_interval(found, exact, repeated)
         smoothed = [
-            (fitted(positive, smooth=self.smooth), fitted(negative, smooth=self.smooth))
+            fitted((positive, negative), smooth=self.smooth, rows_known=self.rows_known)
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
         shown = area(*self.rates)
