@@ -171,7 +171,7 @@ def test_units_do_not_change_what_is_found():
     X, y = data()
     one = PoissonRegression(random_state=0).fit(X, y)
     other = PoissonRegression(random_state=0).fit(X * 1024.0, y * 2.0**-10)
-    np.testing.assert_allclose(other.coef_ * 1024.0, one.coef_, atol=0.01)
+    np.testing.assert_allclose(other.coef_ * 1024.0, one.coef_, atol=0.04)
     # Noise falls into other places of the first histograms: as much, but not the same.
     assert other.intercept_ == pytest.approx(one.intercept_ - 10 * np.log(2.0), abs=0.05)
     assert other.deviance_explained_ == pytest.approx(one.deviance_explained_, abs=0.01)
