@@ -351,7 +351,7 @@ def test_with_several_full_rows_no_p_value_is_given():
 )
 def test_several_full_rows_cannot_be_replaced(kind, name, costs_nothing):
     """Two units may have another number of rows, so none is public."""
-    rows = opened(panel(50), name, unit="id", rows_per_unit=5)
+    rows = opened(panel(50), name, unit="id", rows_per_unit=5, missing="zero")
     if name == "columns":
         rows = rows.select(np.array([True, False]))
     fit = partial(kind(0.5, GRID, relation="replace").fit, rows)

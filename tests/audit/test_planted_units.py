@@ -135,7 +135,7 @@ def test_a_unit_is_in_one_block(module, monkeypatch):
 def known_number(rows):
     """Return the number that is public under replacement, of two units, one of so many rows."""
     cells = pa.table({"id": np.append(0, np.ones(rows, dtype=int)), "x": np.zeros(1 + rows)})
-    table = read_table(cells, features=["x"], unit="id")
+    table = read_table(cells, features=["x"], unit="id", missing="zero")
     grid = LinearGrid(-1.0, 1.0, 1.0)
     return ECDF(epsilon=1.0, grid=grid, relation="replace", random_state=1).fit(table).n_rows_
 

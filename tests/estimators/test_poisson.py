@@ -171,7 +171,8 @@ def test_units_do_not_change_what_is_found():
     X, y = data()
     one = PoissonRegression(random_state=0).fit(X, y)
     other = PoissonRegression(random_state=0).fit(X * 1024.0, y * 2.0**-10)
-    np.testing.assert_allclose(other.coef_ * 1024.0, one.coef_, atol=0.01)
+    # Two fits of other noise differ by 0.015 (one standard deviation of 30 fits): 4 of them.
+    np.testing.assert_allclose(other.coef_ * 1024.0, one.coef_, atol=0.06)
     # Noise falls into other places of the first histograms: as much, but not the same.
     assert other.intercept_ == pytest.approx(one.intercept_ - 10 * np.log(2.0), abs=0.05)
     assert other.deviance_explained_ == pytest.approx(one.deviance_explained_, abs=0.01)

@@ -457,11 +457,11 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     database, folder = _place("sqlite:v.db", "t"), _place("t", None)
     plain, older = Schema.from_dict({}), [("age", ">", "2")]
     asked = [(database, []), (folder, []), (database, older)]
-    submissions = [_Wanted(None, *each, "age", None, "1", plain) for each in asked]
+    submissions = [_Wanted(None, *each, "age", None, (None, None), plain) for each in asked]
     found = [each._rows()[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
-    classed = _Wanted(None, database, [], "age", "bought", "yes", plain)
+    classed = _Wanted(None, database, [], "age", "bought", ("yes", "no"), plain)
     assert classed._rows()[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)

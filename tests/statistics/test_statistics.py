@@ -217,6 +217,8 @@ def seen(row, places):
 def test_every_statistic_is_here():
     found = set()
     for module in pkgutil.iter_modules(nolook.statistics.__path__):
+        if module.name == "by_class":  # rows, as statistics take them
+            continue
         inside = vars(importlib.import_module(f"nolook.statistics.{module.name}")).values()
         own = [one for one in inside if isinstance(one, type) and hasattr(one, "update")]
         if module.name != "grid_models":  # what statistics are taken at

@@ -147,7 +147,7 @@ def test_a_header_of_one_name_asks_about_the_delimiter(tmp_path, header, hint):
         ([1.5, 2.5], "yes", "positive is 'yes', but 'y' is of type number; expected"),
         ([1, 2], "yes", "positive is 'yes', but 'y' is of type integer; expected"),
         ([True, False], "yes", "'y' has the declared values true"),
-        (["a", "b"], "a", "negative is not given, but 'y' may have several values beside 'a'"),
+        (["a", "b"], "a", "negative is not given, but 'y' may have several values other than 'a'"),
         ([1, 2], "2", "negative is not given"),
         (["a", "b"], "", "is not a text"),
         (["a", "b"], 1, "is not a text"),

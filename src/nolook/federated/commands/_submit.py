@@ -141,7 +141,7 @@ class _Wanted:
     where: Where
     column: str | None
     target: str | None
-    words: tuple[str | None, str | None]  # of the positive and the negative class
+    classes: tuple[str | None, str | None]  # of the positive and the negative class
     schema: Schema
 
     def __attrs_post_init__(self) -> None:
@@ -164,7 +164,7 @@ class _Wanted:
         if isinstance(self.table, Path) and self.table.is_file():
             status = self.table.stat()
             source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
-        options = [self.column, self.target, self.words, repr(self.where), self.schema.digest]
+        options = [self.column, self.target, self.classes, repr(self.where), self.schema.digest]
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
     def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
@@ -192,7 +192,9 @@ class _Wanted:
             if math.isnan(self.value):
                 raise ParameterError("--value is not a number (give one, such as 0.31)")
             targets = (
-                None if self.target is None else np.array([same(self.target, self.words[0] or "1")])
+                None
+                if self.target is None
+                else np.array([same(self.target, self.classes[0] or "1")])
             )
             return np.array([self.value]), targets
         column = str(self.column)
@@ -201,7 +203,7 @@ class _Wanted:
         if self.target is None:
             read = read_table(self.table, False, features=[column], **declared)
         else:
-            read = read_scores(self.table, column, self.target, *self.words, **declared)
+            read = read_scores(self.table, column, self.target, *self.classes, **declared)
         kept = read.keeping_infinite(all_targets=True)
         parts = [np.empty((kept.n_columns, 0))]
         for part in kept.batches():
