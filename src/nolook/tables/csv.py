@@ -29,6 +29,7 @@ from nolook._language import usage_hint
 from nolook.errors import TableError
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
+from nolook.tables.source import LONGEST_CELL as _LONGEST_CELL  # without the blanks before it
 from nolook.tables.source import Column
 
 __all__ = ["TEXT_FILES", "CsvFile", "decoded", "uncompressed"]
@@ -39,8 +40,6 @@ TEXT_FILES = tuple(f".{kind}{way}" for kind in ("csv", "tsv", "txt") for way in 
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
-# The longest cell, without the blanks before it.
-_LONGEST_CELL = 1 << 17
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What to do about bytes that are no text in their encoding: two cells that differ, such as the

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
@@ -21,7 +22,7 @@ from attrs import frozen
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
-from nolook.tables.source import Column, attempt, in_words
+from nolook.tables.source import LONGEST_CELL, Column, attempt, in_words
 from nolook.tables.spool import Spooled
 
 __all__ = ["DATABASES", "Database", "is_address"]
@@ -240,7 +241,10 @@ class _OfFile(_Reader):
 
 
 _NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
-_TEXT = "CASE WHEN typeof({0}) = 'text' THEN {0} END"
+_TEXT = (
+    "CASE WHEN typeof({0}) = 'text' AND length(CAST({0} AS BLOB)) <= "
+    f"{LONGEST_CELL} THEN {{0}} END"
+)
 # How SQLite's cells are read, by a part of the declared type's name, the first that is found.
 _READ = (
     ("BOOL", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", pa.bool_()),
@@ -319,8 +323,9 @@ class _DuckDB(_OfFile):
         "threads": "1",
     }
     # MiB: what is kept of a file that was read, and what a view may need to sort or join. Beside
-    # them a stream holds two blocks of each column, of 256 KiB.
-    _ROOM = 256
+    # them a stream holds two blocks of each column, of 256 KiB. One text may need more, up to the
+    # most, to be found too long.
+    _ROOM, _MOST_ROOM = 256, 1 << 16
     _RELATIONS = """
     SELECT there, name FROM (
       SELECT schema_name AS there, table_name AS name FROM duckdb_tables()
@@ -337,7 +342,7 @@ class _DuckDB(_OfFile):
     _PLAIN = frozenset(
         (
             *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"),
-            *("UINTEGER", "UBIGINT", "FLOAT", "DOUBLE", "VARCHAR"),
+            *("UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"),
         )
     )
     _CAST = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR"}  # noqa: RUF012
@@ -360,7 +365,9 @@ class _DuckDB(_OfFile):
     def _cells(self, name: str, declared: str, nullable: bool) -> _Cells:
         column, kind = _quoted(name), declared.upper()
         sql: str | None = None
-        if kind in self._PLAIN or kind.startswith("DECIMAL"):
+        if kind == "VARCHAR":
+            sql, nullable = f"CASE WHEN strlen({column}) <= {LONGEST_CELL} THEN {column} END", True
+        elif kind in self._PLAIN or kind.startswith("DECIMAL"):
             sql = column
         elif kind in self._CAST or kind.startswith("ENUM"):
             sql = f"CAST({column} AS {self._CAST.get(kind, 'VARCHAR')})"
@@ -372,9 +379,20 @@ class _DuckDB(_OfFile):
         return connection.sql(sql).to_arrow_reader(_ROWS).schema.types  # type: ignore[no-any-return]
 
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
-        connection.execute(f"SET memory_limit = '{self._ROOM + len(kinds) // 2} MiB'")
-        # By `execute` the whole result would be in memory before its first batch.
-        yield from connection.sql(sql).to_arrow_reader(_ROWS)
+        room, given = self._ROOM + len(kinds) // 2, 0
+        while True:
+            connection.execute(f"SET memory_limit = '{room} MiB'")
+            try:
+                # By `execute` the whole result would be in memory before its first batch.
+                for batch in islice(connection.sql(sql).to_arrow_reader(_ROWS), given, None):
+                    given += 1
+                    yield batch
+            except Exception as error:  # whichever class the reader turns it into
+                if "Out of Memory" not in str(error) or room > self._MOST_ROOM:
+                    raise
+                room *= 4
+            else:
+                return
 
 
 class _PostgreSQL(_Reader):
@@ -445,7 +463,8 @@ class _PostgreSQL(_Reader):
         if kind in self._PLAIN:
             sql = column
         elif kind in self._TEXTS or category == "e":
-            sql = f"{column}::text"
+            sql = f"CASE WHEN octet_length({column}::text) <= {LONGEST_CELL} THEN {column}::text END"
+            nullable = True
         elif kind in self._MOMENTS:
             sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True
         elif kind == "numeric":

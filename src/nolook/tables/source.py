@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 
 __all__ = [
+    "LONGEST_CELL",
     "Column",
     "MemorySource",
     "Slicer",
@@ -51,6 +52,10 @@ _STORED = {
     pa.large_string(): pa.large_binary(),
     pa.string_view(): pa.binary_view(),
 }
+
+#: The most bytes of a text in CSV files and databases, where every cell is read; a longer one is
+#: missing, since no cell may make a table too large to be read.
+LONGEST_CELL = 1 << 17
 
 # Names of Arrow types.
 _IN_WORDS = {
@@ -138,8 +143,9 @@ def movable(cells: Any) -> Any:  # noqa: ANN401
 def sound(array: Any) -> Any:  # noqa: ANN401
     """Return an Arrow array that is safe to read, with null for a cell its type cannot hold.
 
-    Only buffers that are broken whatever the cells say are refused. A text that is not UTF-8 stays
-    as it is: it is read byte by byte, and cannot be a declared level.
+    Only buffers that are broken whatever the cells say are refused: no cell is held against what
+    its type means, such as whole days. A text that is not UTF-8 stays as it is: it is read byte by
+    byte, and cannot be a declared level.
     """
     kind = array.type
     if pt.is_dictionary(kind):
@@ -150,6 +156,8 @@ def sound(array: Any) -> Any:  # noqa: ANN401
         return pa.DictionaryArray.from_arrays(codes, words, ordered=kind.ordered, safe=False)
     decimal = pt.is_decimal(kind)
     stored = pa.binary(kind.byte_width) if decimal else _STORED.get(kind, kind)
+    if pt.is_date(kind) or pt.is_time(kind):
+        stored = pa.int32() if kind.bit_width == 32 else pa.int64()  # noqa: PLR2004
     array.view(stored).validate(full=True)
     return _only(array, _fitting(array)) if decimal else array
 
