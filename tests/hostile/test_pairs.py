@@ -56,7 +56,22 @@ def people() -> dict[str, list[object]]:
 
 # What the person's cell may be: in a text file anything, elsewhere what its type can hold.
 TEXTS = [
-    *("", " ", "NA", "?", "x", "-99", "-99.0", "abc", "maybe", "east", "NORTH", " Yes", "TRUE", "2"),
+    *(
+        "",
+        " ",
+        "NA",
+        "?",
+        "x",
+        "-99",
+        "-99.0",
+        "abc",
+        "maybe",
+        "east",
+        "NORTH",
+        " Yes",
+        "TRUE",
+        "2",
+    ),
     *("1e999", "-1e400", "inf", "nan", "1e308", "5e-324", "9" * 400, "1.5", "(5)", "50 %", "0x10"),
     *("2021-02-30", "2021-02-03", "0000-00-00", "2021-03-05T10:00:00+02:00", "12:00", "\u0661"),
     *("x" * 200_000, "\x00", "a,b", '"', '"open', 'in "quotes"', "'", "#", "\u00e9", "\ufeff", "="),

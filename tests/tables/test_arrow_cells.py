@@ -182,7 +182,14 @@ def random_bits(kind, generator, rows=64):
     """Cells of a type, whatever bits they hold."""
     if kind == pa.null():
         return pa.nulls(rows)
-    if str(kind) in {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}:
+    if str(kind) in {
+        "string",
+        "large_string",
+        "string_view",
+        "binary",
+        "large_binary",
+        "binary_view",
+    }:
         cells = [generator.bytes(generator.integers(0, 20)) for _ in range(rows)]
         return pa.array(cells, TEXTS.get(kind, kind)).view(kind)
     bits = [generator.bytes(rows // 8), generator.bytes(rows * kind.bit_width // 8)]
@@ -220,6 +227,8 @@ def test_no_error_depends_on_bits(tmp_path, kind, words, holder):
             cells = pa.DictionaryArray.from_arrays(index, cells, safe=False)
         except pa.ArrowException:
             pytest.skip("there are no dictionaries of this type")
+    if words and kind == pa.string_view() and holder in {"chunks", "stream"}:
+        pytest.skip("Arrow cannot decode them")
     table = pa.table({"c": cells, "y": np.arange(64.0)})
     try:
         stored = HOLDERS[holder](table, tmp_path)

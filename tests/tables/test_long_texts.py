@@ -6,7 +6,6 @@ from contextlib import closing
 
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc

@@ -91,7 +91,7 @@ class Counts(Content, frozen=True):
     def __post_init__(self) -> None:
         shape = self.thresholds.shape
         expect(len(shape) == 1 and self.counts.shape == shape, "as many counts as thresholds")
-        changing = self.counts.size and np.diff(self.counts, prepend=0.0).all()
+        changing = np.diff(self.counts, prepend=0.0).all()
         expect(changing, "counts that change at every one of thresholds")
 
     def on(self, grid: LinearGrid | LogGrid | None) -> tuple[Vector, Vector, ForestNoise]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators.evaluation import JudgedModel
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Section
+from nolook.report.findings import Findings, Name, Provenance, Section, unseen_words
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
@@ -62,7 +62,10 @@ def evaluation_findings(found: Evaluation) -> Findings:
         ),
         certainty=(noise_only("Brackets hold 95 % intervals. They", found.privacy.unit),),
         # A file has them already.
-        cautions=tuple(dict.fromkeys((*constant_in_words(found.model), *found.cautions))),
+        cautions=(
+            *unseen_words(found.roc, scored.target, found.roc.base_rate_interval_),
+            *dict.fromkeys((*constant_in_words(found.model), *found.cautions)),
+        ),
     )
 
 

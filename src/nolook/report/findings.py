@@ -6,7 +6,7 @@ Imports nothing numeric.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from attrs import frozen
 
@@ -32,6 +32,7 @@ __all__ = [
     "listed",
     "plain",
     "rows_of",
+    "unseen_words",
 ]
 
 
@@ -85,6 +86,26 @@ def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
     if estimator.n_rows_ is None or estimator.n_rows_error_ is None:
         return None
     return estimator.n_rows_, estimator.n_rows_error_
+
+
+_HARDLY_ANY = 0.02
+
+
+def unseen_words(release: Any, target: str, interval: Sequence[float] | None) -> tuple[str, ...]:
+    """Ask to check a class's word that hardly a row has, if the noise may be all of its share.
+
+    `interval` is that of the positive class's share.
+    """
+    if interval is None:
+        return ()
+    options, (low, high) = release.read_options_, interval
+    unit = release.privacy_.unit.counted
+    sides = ((options.get("positive"), low, high), (options.get("negative"), 1 - high, 1 - low))
+    return tuple(
+        f"About 0 {unit}s have {one_line(target)} = {one_line(word)}: check the word."
+        for word, least, most in sides
+        if word not in {None, "..."} and 10 * least <= most < _HARDLY_ANY
+    )
 
 
 @frozen

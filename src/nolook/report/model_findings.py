@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
-from nolook.report.findings import Findings, Lost, Provenance, Section, Table, rows_of
+from nolook.report.findings import Findings, Lost, Provenance, Section, Table, rows_of, unseen_words
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
 from nolook.report.selection_findings import (
@@ -66,7 +66,10 @@ def model_findings(model: PrivateModel) -> Findings:
         question=sentence("model.question", target=target, used=used),
         conclusion=model_conclusion(model),
         certainty=model_certainty(model),
-        cautions=constant_in_words(part),
+        cautions=(
+            *unseen_words(part, target, getattr(part, "base_rate_interval_", None)),
+            *constant_in_words(part),
+        ),
     )
 
 

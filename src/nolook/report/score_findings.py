@@ -12,7 +12,16 @@ from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, rows_of
+from nolook.report.findings import (
+    Findings,
+    Name,
+    Provenance,
+    Section,
+    Table,
+    Text,
+    rows_of,
+    unseen_words,
+)
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
     NOT_KNOWN,
@@ -90,7 +99,10 @@ def roc_findings(curve: ROCCurve) -> Findings:
             ("Thresholds", curve_grid(curve)),
             ("Smoothing", curve.smoothing or "none"),
         ),
-        cautions=(curve.caution,),
+        cautions=(
+            *unseen_words(curve, scored.target, curve.base_rate_interval_),
+            curve.caution,
+        ),
         question=(
             ": how well ",
             Name(scored.score),
@@ -239,11 +251,20 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         sections=(what_was_found(table, words, picture),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         rows=rows_of(test),
-        cautions=(test.caution,),
+        cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
         conclusion=(calibration_said(test),),
         certainty=(_ABOUT_TESTS,),
     )
+
+
+def _share_of_positives(test: HosmerLemeshow) -> tuple[float, float]:
+    """Return the 95 % interval, from the noise of the groups' numbers."""
+    table = test.table_
+    rows = max(float(table.counts.sum()), 1.0)
+    share = float(table.positives.sum()) / rows
+    error = NORMAL_95 * float(np.linalg.norm(table.observed_error)) / rows
+    return share - error, share + error
 
 
 def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:

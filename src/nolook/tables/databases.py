@@ -463,7 +463,9 @@ class _PostgreSQL(_Reader):
         if kind in self._PLAIN:
             sql = column
         elif kind in self._TEXTS or category == "e":
-            sql = f"CASE WHEN octet_length({column}::text) <= {LONGEST_CELL} THEN {column}::text END"
+            sql = (
+                f"CASE WHEN octet_length({column}::text) <= {LONGEST_CELL} THEN {column}::text END"
+            )
             nullable = True
         elif kind in self._MOMENTS:
             sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True

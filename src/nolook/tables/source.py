@@ -157,7 +157,7 @@ def sound(array: Any) -> Any:  # noqa: ANN401
     decimal = pt.is_decimal(kind)
     stored = pa.binary(kind.byte_width) if decimal else _STORED.get(kind, kind)
     if pt.is_date(kind) or pt.is_time(kind):
-        stored = pa.int32() if kind.bit_width == 32 else pa.int64()  # noqa: PLR2004
+        stored = pa.int32() if kind.bit_width == 32 else pa.int64()
     array.view(stored).validate(full=True)
     return _only(array, _fitting(array)) if decimal else array
 

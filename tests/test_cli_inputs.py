@@ -1,0 +1,156 @@
+"""Tables as people bring them: what the command line says of each, in the first lines and after.
+
+`test_cli_words.py` has those about words, `tables/test_as_brought.py` those about how tables are
+written. y is 3 + 0.5 x + 2 z + noise of 1 here, and budgets are so large that noise
+explains nothing.
+"""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROWS = 600
+BUDGET = ("-e", "20", "-d", "1e-6")
+RNG = np.random.default_rng(8)
+X, Z = RNG.normal(50, 10, ROWS).round(1), RNG.normal(size=ROWS).round(2)
+Y = (3 + 0.5 * X + 2 * Z + RNG.normal(size=ROWS)).round(1)
+
+
+def written(path, names, *columns):
+    lines = [",".join(names), *(",".join(map(str, line)) for line in zip(*columns, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def said(done, words=300):
+    """What is said before the tables."""
+    return " ".join(done.out.split()[:words])
+
+
+def test_probabilities_in_percent_are_asked_about(tmp_path, cli):
+    shares = RNG.uniform(2, 99, ROWS).round(1)
+    out = (RNG.random(ROWS) < shares / 100).astype(int)
+    path = written(tmp_path / "t.csv", ["p", "out"], shares, out)
+    done = cli("calibration", path, "--probability", "p", "-t", "out", "-e", "20")
+    assert done.status == 0
+    assert "have a probability of 1 or more" in said(done)
+    assert "percent = true" in said(done)
+    path = written(tmp_path / "u.csv", ["p", "out"], shares / 100, out)
+    done = cli("calibration", path, "--probability", "p", "-t", "out", "-e", "20")
+    assert "percent" not in said(done, 60)
+
+
+def test_values_above_a_grid_are_said_to_be_there(tmp_path, cli):
+    path = written(tmp_path / "t.csv", ["x"], X)
+    done = cli("ecdf", path, "-c", "x", "-e", "5", "--grid", "0:10:0.1")
+    assert "above 9.9, the grid's end" in said(done)
+    assert "up to 10" not in said(done)
+    assert done.out.count("the grid's end") >= 5
+
+
+def test_quantiles_at_the_ends_are_not_known(tmp_path, cli):
+    path = written(tmp_path / "t.csv", ["x"], X)
+    done = cli("quantiles", path, "-c", "x", "--at", "0,1", "-e", "1")
+    assert done.status == 0
+    assert "not known" in done.out
+    assert "e+30" not in done.out
+
+
+@pytest.mark.parametrize("command", ["ecdf", "quantiles", "roc"])
+def test_a_header_alone_says_nothing(tmp_path, cli, command):
+    (tmp_path / "t.csv").write_text("x,y\n")
+    words = {
+        "ecdf": ("-c", "x"),
+        "quantiles": ("-c", "x", "--at", "0.5"),
+        "roc": ("--score", "x", "-t", "y", "-p", "1"),
+    }[command]
+    done = cli(command, tmp_path / "t.csv", *words, "-e", "1")
+    assert done.status == 0, done
+    assert "Half of the rows" not in done.out
+    assert "othing can be said" in said(done)
+
+
+def ends(done):
+    return done.status, done.err
+
+
+def test_a_word_for_nothing_is_no_question_about_somebody(tmp_path, cli):
+    """Whether a cell is such a word does not change how a fit ends."""
+    path = written(tmp_path / "t.csv", ["x", "z", "y"], X, Z, Y)
+    found = []
+    for word in (str(X[7]), "1234.5"):
+        (tmp_path / "s.toml").write_text(
+            f'columns.x = {{type = "number", missing = ["{word}"]}}\n'
+            'columns.z.type = "number"\ncolumns.y.type = "number"\n'
+        )
+        fit = ("fit", path, "-t", "y", "-s", tmp_path / "s.toml", "-e", "0.001", "-d", "1e-9")
+        found.append(ends(cli(*fit, "-o", "m.json", "--force")))
+    assert found[0] == found[1]
+    assert found[0][0] in {0, 5}
+
+
+def test_a_conversion_is_no_question_about_somebody(tmp_path, cli):
+    """A text declared to be a number, read of one person alone if that one has the secret."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+        made.execute(
+            "CREATE TABLE p AS SELECT i AS id, i * 0.1 AS x, i * 0.05 + 1 AS y, i % 97 = 0 AS ill, "
+            "'n' || i AS note FROM range(1, 601) t(i)"
+        )
+    (tmp_path / "s.toml").write_text('columns.note.type = "number"\n')
+    fit = ("fit", f"duckdb:{tmp_path / 't.duckdb'}#p", "-t", "y", "-f", "x,note")
+    options = ("--schema", tmp_path / "s.toml", "-e", "0.001", "-d", "1e-9", "--unit", "id")
+    found = []
+    for person in (97, 98):
+        where = ("--where", f"id = {person}", "--where", "ill = true")
+        done = cli(*fit, *options, *where, "-o", "m.json", "--force")
+        found.append(ends(done))
+    assert found[0] == found[1]
+    assert found[0][0] in {0, 5}
+
+
+def test_a_column_added_later_is_named_with_both_files(tmp_path, cli):
+    for year, more in ((2020, {}), (2021, {"z": Z})):
+        (tmp_path / "t" / f"year={year}").mkdir(parents=True)
+        table = pa.table({"x": X, "y": Y, **more})
+        pq.write_table(table, tmp_path / "t" / f"year={year}" / "a.parquet")
+    fit = ("fit", tmp_path / "t", "-t", "y", "-f", "x,z", *BUDGET, "-o", tmp_path / "m.json")
+    done = cli(*fit)
+    assert done.status == 2
+    for word in ("'z'", "file 1", "file 2", "optional = true"):
+        assert word in done.err
+    (tmp_path / "s.toml").write_text('columns.z = {type = "number", optional = true}\n')
+    assert cli(*fit, "-s", tmp_path / "s.toml").status == 0
+
+
+def test_rows_lost_to_line_breaks_are_said_first(tmp_path, cli):
+    notes = ['"seen,\nagain"' if i % 4 == 0 else "ok" for i in range(ROWS)]
+    path = written(tmp_path / "t.csv", ["x", "z", "y", "note"], X, Z, Y, notes)
+    fit = ("fit", path, "-t", "y", "-f", "x,z", *BUDGET, "-o", tmp_path / "m.json")
+    done = cli(*fit)
+    assert done.status == 0
+    assert "of the rows were left out" in said(done, 60)
+    assert "nolook schema --check" in said(done, 80)
+
+
+@pytest.mark.parametrize("command", ["fit", "roc", "calibration"])
+def test_a_word_that_no_row_has_is_asked_about(tmp_path, cli, command):
+    """Noise may be all that was counted, of either class."""
+    shares = RNG.uniform(0, 1, ROWS).round(2)
+    out = np.where(RNG.random(ROWS) < shares, "yes", "no")
+    path = written(tmp_path / "t.csv", ["p", "out"], shares, out)
+    words = {
+        "fit": ("-f", "p"),
+        "roc": ("--score", "p"),
+        "calibration": ("--probability", "p"),
+    }[command]
+    for positive, negative, unseen in (("Jes", "no", "Jes"), ("yes", "nein", "nein")):
+        given = ("-t", "out", "-p", positive, "-n", negative, "-e", "20")
+        done = cli(command, path, *given, *words, "--force")
+        assert done.status in {0, 5}
+        assert f"About 0 rows have out = {unseen}: check the word." in said(done)
+    done = cli(command, path, "-t", "out", "-p", "yes", "-n", "no", "-e", "20", *words, "--force")
+    assert "check the word" not in done.out
