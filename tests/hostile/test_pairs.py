@@ -228,7 +228,7 @@ def pair(number: int) -> tuple[str, str, str, str, object]:
     if kind not in TYPED:
         cells: list[object] = [*RAW]
     elif name in WORDS:
-        cells = [None, *(c for c in RAW if kind == "parquet" or kind == "arrow" or _is_text(c))]
+        cells = [None, *(c for c in RAW if kind in {"parquet", "arrow"} or _is_text(c))]
     else:
         cells = [*DOUBLES] if name != "n" else [*WHOLE]
     return kind, command, rng.choice(options), name, rng.choice(cells)

@@ -167,7 +167,7 @@ TEXTS = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(),
          pa.string_view(): pa.binary_view()}  # fmt: skip
 FLAT = [
     *(pa.null(), pa.bool_(), pa.date32(), pa.date64(), pa.binary(7), pa.month_day_nano_interval()),
-    *(make() for sign in ("", "u") for make in (getattr(pa, f"{sign}int{n}") for n in (8, 16, 32, 64))),
+    *(getattr(pa, f"{sign}int{n}")() for sign in ("", "u") for n in (8, 16, 32, 64)),
     *(pa.float16(), pa.float32(), pa.float64(), pa.binary(), pa.large_binary(), pa.binary_view()),
     *(*TEXTS, pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")),
     *(pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns")

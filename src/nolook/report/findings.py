@@ -6,7 +6,7 @@ Imports nothing numeric.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from attrs import frozen
 
@@ -91,7 +91,9 @@ def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
 _HARDLY_ANY = 0.02
 
 
-def unseen_words(release: Any, target: str, interval: Sequence[float] | None) -> tuple[str, ...]:
+def unseen_words(
+    release: PrivateEstimator, target: str, interval: Sequence[float] | None
+) -> tuple[str, ...]:
     """Ask to check a class's word that hardly a row has, if the noise may be all of its share.
 
     `interval` is that of the positive class's share.
