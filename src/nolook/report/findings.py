@@ -13,7 +13,7 @@ from attrs import frozen
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
@@ -92,7 +92,7 @@ _HARDLY_ANY = 0.02
 
 
 def unseen_words(
-    release: PrivateEstimator, target: str, interval: Sequence[float] | None
+    release: PrivateEstimator, target: str, interval: Iterable[float] | None
 ) -> tuple[str, ...]:
     """Ask to check a class's word that hardly a row has, if the noise may be all of its share.
 
