@@ -27,7 +27,8 @@ def listed(**messages):
 
 def found(own, theirs):
     """Compare two lists; return what is agreed on, and the entries of the first one outside it."""
-    agreed, outside = compared([(one, at) for at, one in enumerate(own)], iter(theirs))
+    agreed, outside, read = compared([(one, at) for at, one in enumerate(own)], iter(theirs))
+    assert read == len(theirs)
     return agreed, [own[at] for at in outside]
 
 
@@ -55,7 +56,7 @@ def test_the_order_of_arrival_does_not_matter():
     """Positions say in which order reports arrived; lists are by id."""
     own, theirs = listed(_0=SAME, _1=SAME, _2=SAME), listed(_1=SAME, _2=SAME)
     for positions in permutations((1, 2, 3)):
-        agreed, outside = compared(list(zip(own, positions, strict=True)), iter(theirs))
+        agreed, outside, _ = compared(list(zip(own, positions, strict=True)), iter(theirs))
         assert agreed == agreement(1, 2)
         assert list(outside) == [positions[0]]
 

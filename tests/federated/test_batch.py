@@ -211,7 +211,7 @@ def test_the_guarantee_is_the_budget_under_replacement(epsilon, delta):
         ({"servers": 3}, "^servers is not two"),
         ({"keys": ("x", "y")}, "^keys is not two different keys"),
         ({"keys": KEYS[:1] * 2}, "^keys is not two different keys"),
-        ({"nonce": "xyz"}, "^nonce is not 32 hexadecimal digits"),
+        ({"nonce": "xyz"}, "^nonce is not 32 random hexadecimal digits"),
         ({"delta": 1.5}, "^delta is"),
         ({"delta": 1e-6, "kind": "roc"}, "^delta is 1e-06 for roc; expected 0"),
         ({"lengths": (3, 2)}, "^lengths is not that of blocks"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import threading
 import time
 from base64 import b64decode
 from collections import Counter
@@ -18,7 +19,7 @@ import nolook
 from nolook.errors import LedgerError
 from nolook.federated import analyst, shares
 from nolook.federated.failures import RefusedError, ReportError, StoreError
-from nolook.federated.server import batch_service, expander
+from nolook.federated.server import agreement, batch_service, expander
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.release import charge, check_ledger, encode
 from nolook.federated.server.store import Agreement, Arrival, Store
@@ -339,12 +340,14 @@ def test_a_charge_that_was_not_completed_counts(tmp_path):
 
 
 def test_either_ledger_can_refuse(tmp_path):
-    with two(tmp_path, SMALL, budget=0.99) as both:
+    with two(tmp_path, SMALL, budget=1.5) as both:
         both.put(9)
         both.freeze()
-        for role in (0, 1):
+        for role in (0, 1):  # what another release spends meanwhile
+            with nolook.Ledger(both.ledger(role)) as ledger:
+                ledger.charge(nolook.Budget(0.51), description="x")
             assert "epsilon 0.99" in refused(402, both.ask, role)
-        assert both.spent() == [0.0, 0.0]
+        assert both.spent() == [0.51, 0.51]
         assert {s.status()["state"] for s in both.services} == {"frozen"}
         both.ledger(0).unlink()
         refused(503, both.ask, 0)
@@ -359,25 +362,103 @@ def test_a_ledger_of_the_other_relation_is_refused(tmp_path):
         check_ledger(tmp_path / "l")
 
 
-def test_too_few_reports_are_never_answered(both):
-    both.put(7, without=((0, 1), (2, 3)))
-    for _ in range(3):
-        for service in both.services:
-            refused_or_closed(service)
+@pytest.mark.parametrize("n", [0, 3, 7])
+def test_a_batch_with_too_few_reports_stays_open(both, n):
+    """Closing cannot be undone: it is refused before either server has closed."""
+    both.put(n, without=((0, 1), (2, 3)))
     for service in both.services:
-        assert "minimum of 5" in refused(409, service.freeze)
-        assert service.status()["state"] == "closed"
-        assert "closed" in refused(409, service.answer)
-    assert both.spent() == [0.0, 0.0]
+        said = refused_when_checked(409, service)
+        assert "needs at least 5" in said
+        assert ("3 reports count" in said) == (n == 7)  # 5 at each server, 3 at both
+        assert service.status()["state"] == "open"
+        assert "open" in refused(409, service.answer)
+    ids, *sent, _, _ = reports(SMALL, 40)
+    for role, service in enumerate(both.services):
+        for i in range(10, 16):
+            assert service.put(Arrival(ids[i], sent[role][i])).result(PATIENCE)
+    both.freeze()
+    assert len(both.ask()) == 2
 
 
-def refused_or_closed(service):
-    state, status = "closed", 409
-    try:
-        state = frozen(service)["state"]
-    except RefusedError as error:
-        status = error.status
-    assert (state, status) == ("closed", 409)
+def refused_when_checked(status, service):
+    """Freeze until a batch is refused for another reason than that reports are being checked."""
+    with pytest.raises(RefusedError) as caught:
+        frozen(service)
+    assert caught.value.status == status
+    return str(caught.value)
+
+
+def test_a_batch_that_a_ledger_cannot_pay_for_stays_open(tmp_path):
+    with two(tmp_path, SMALL, budget=0.99) as both:
+        both.put(9)
+        for service in both.services:
+            assert service.status()["missing"][0] == 402
+            assert "epsilon 0.99" in refused(402, service.freeze)
+            assert service.status()["state"] == "open"
+
+
+def test_the_status_says_what_is_missing(both):
+    both.put(3)
+    said = both.services[0].status()
+    assert said["missing"] == (409, "at least 2 more reports are needed")
+    assert (said["state"], said["count"], said["closed"]) == ("open", 3, None)
+    assert both.services[1].put(Arrival(*first_of(role=1, which=9))).result(PATIENCE)
+    both.services[1].put(Arrival(*first_of(role=1, which=10))).result(PATIENCE)
+    assert both.services[1].status()["missing"] is None
+
+
+def first_of(role, which):
+    ids, *sent, _, _ = reports(SMALL, 40)
+    return ids[which], sent[role][which]
+
+
+class Endless:
+    """Another server whose list never ends: full pages of reports that nobody sent."""
+
+    def __init__(self, batch, closed):
+        self.pages, self.asked = 0, threading.Event()
+        self._said = {"batch": batch.digest.hex(), "closed": closed, "count": 2**60}
+        self._said |= {"digest": "00" * 32 if closed else "", "agreed": None}
+
+    def reports(self, _name):
+        return self._said
+
+    def entries(self, _name, _after):
+        self.pages += 1
+        self.asked.set()
+        return b"".join((self.pages * 256 + i).to_bytes(32, "big") + bytes(32) for i in range(256))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_endless_list_holds_nothing_up_and_ends(tmp_path, monkeypatch, closed):
+    with two(tmp_path, SMALL) as both:
+        both.put(9)
+        service = both.services[0]
+        if closed:
+            frozen(service)
+        peer = service._peer = Endless(SMALL, closed)
+        failures = []
+
+        def attempt():
+            try:
+                frozen(service)
+            except RefusedError as error:
+                failures.append(error)
+
+        monkeypatch.setattr(agreement, "_LONGEST", 1.0)
+        thread = threading.Thread(target=attempt)
+        thread.start()
+        assert peer.asked.wait(PATIENCE)
+        # Meanwhile all else goes on, and a second attempt waits for nothing.
+        start = time.monotonic()
+        assert "comparing" in refused(503, service.freeze)
+        assert service.status()["count"] == 9
+        assert service.put(Arrival(*first_of(role=0, which=3))).result(PATIENCE) is False
+        assert service.end()["state"] == "ended"
+        assert time.monotonic() - start < 0.9
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        assert "took longer than 1 seconds" in str(*failures)
 
 
 def test_nothing_is_answered_before_both_agreed(both):
@@ -395,7 +476,6 @@ def test_nothing_is_answered_before_both_agreed(both):
 def test_a_closed_batch_takes_no_reports_but_knows_its_own(both):
     both.put(9)
     ids, first, *_ = reports(SMALL, 40)
-    assert refused(409, both.services[0].entries, b"")
     service = both.services[0]
     frozen(service)
     assert service.put(Arrival(ids[0], first[0])).result(PATIENCE) is False

@@ -316,19 +316,28 @@ def test_answers_that_are_none(document):
     assert caught.value.status == 502
 
 
+STATUS = {
+    "name": "ages", "kind": "ecdf", "state": "frozen", "opened": "x", "closed": None, "count": 9,
+    "missing": None, "agreed": 9, "rejected": 0,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "said",
     [
-        {"state": "frozen"}, {"state": "frozen", "agreed": math.inf},
-        {"state": "frozen", "agreed": [1]}, {"state": ["frozen"], "agreed": 1},
+        {}, {"agreed": None}, {"agreed": math.inf}, {"agreed": [1]}, {"state": ["frozen"]},
+        {"more": 1}, {"missing": "x"},
     ],
 )  # fmt: skip
 def test_a_server_that_does_not_say_what_was_agreed(said):
     class Liar:
         url = "https://x"
 
-        def freeze(self, name):  # noqa: ARG002 -- as of a server
-            return said
+        def status(self, _name):
+            return {**STATUS, "state": "open"}
+
+        def freeze(self, _name):
+            return STATUS | said if said else said
 
     with pytest.raises(RefusedError):
         analyst.freeze(SMALL, [Liar(), Liar()])

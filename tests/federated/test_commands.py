@@ -105,10 +105,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert not (here / "one.distribution.json").exists()
         out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
         assert "distribution of one" in out
-        assert (
-            f"reports of one: {ROWS + 1} counted, 0 rejected as malformed, 0 only at server 0"
-            in out
-        )
+        assert f"{ROWS + 1} counted, 0 that the servers do not agree on" in out
         found = nolook.load(here / "one.distribution.json")
         assert found.distribution_.rows == ROWS + 1
         values = np.sort(np.append(ages, 17.5))
@@ -158,7 +155,7 @@ def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
         fine(cli("submit", *owner, *table))
         assert "all the reports it may (1)" in refused(cli("submit", *owner, *table))
         out = fine(cli("query", *analyst, "--freeze"))
-        assert "40 counted, 0 rejected" in out
+        assert "40 counted, 0 that the servers" in out
         found = nolook.load(here / "one.distribution.json")
         assert found.privacy_.budget.delta == batch.delta == 1e-6
         assert abs(found.cdf(np.array([3.0]))[0] * 40 - 21) < 0.01
@@ -176,7 +173,8 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
         fine(cli("submit", *owner, *words, "--positive", "yes"))
         fine(cli("submit", *owner, "--value", "0.99", "--target", "1"))
         fine(cli("submit", *owner, "--value", "0.01", "--target", "0"))
-        assert "epsilon" in refused(cli("query", *analyst, "--freeze"), 3)
+        assert "stays open" in refused(cli("query", *analyst, "--freeze"), 3)
+        assert "server 0: open, 302 reports" in fine(cli("status", *analyst))
         assert not (here / "one.roc.json").exists()
         pair.close()
         for role in (0, 1):
@@ -185,7 +183,7 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
             budget = nolook.Budget(1000.0)
             nolook.Ledger.create(path, budget, name="x", relation="replace").close()
         pair.start()
-        assert "ROC curve" in fine(cli("query", *analyst))
+        assert "ROC curve" in fine(cli("query", *analyst, "--freeze"))
         found = nolook.load(here / "one.roc.json")
         assert round(found.n_positive_) == positive.sum() + 1
         assert round(found.n_negative_) == (~positive).sum() + 1
@@ -244,6 +242,29 @@ def test_a_distribution_without_any_range(forks, cli, here):
         for role in (0, 1):
             with nolook.Ledger(here / f"ledger{role}") as ledger:
                 assert ledger.spent.epsilon == 1000.0
+    finally:
+        pair.close()
+
+
+def test_a_batch_is_not_closed_below_its_minimum(forks, cli, here):
+    batch = described(cli, "ecdf", 1000.0, "--grid", "0:7:1")
+    table(here / "t.parquet", 19)
+    pair = Pair(forks, here, [batch]).start()
+    try:
+        owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
+        fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
+        assert "at least 1 more reports are needed" in refused(cli("query", *analyst, "--freeze"))
+        said = fine(cli("status", *analyst))
+        assert re.search(
+            r"one: ecdf, answered from 20 reports on\nserver 0: open, 19 reports \(opened "
+            r"20\d\d-\d\d-\d\d \d\d:\d\d UTC\); cannot be closed yet: at least 1 more reports",
+            said,
+        )
+        fine(cli("submit", *owner, "--value", "3"))
+        assert "has no answer" in refused(cli("close", *analyst))
+        assert "20 counted" in fine(cli("query", *analyst, "--freeze"))
+        assert "server 1: answered, 20 reports (opened 20" in fine(cli("status", *analyst))
+        assert "; 20 counted, 0 that the servers do" in fine(cli("status", *analyst))
     finally:
         pair.close()
 

@@ -80,14 +80,13 @@ def test_the_answer_is_what_the_analyst_can_read(tmp_path):
         )
 
 
-def test_a_batch_of_forged_reports_alone_is_never_answered(tmp_path):
+def test_a_batch_of_forged_reports_alone_is_never_closed(tmp_path):
     with two(tmp_path, BATCH) as both:
         put_forged(both)
-        assert frozen(both.services[0])["state"] == "closed"
-        for service in (*both.services[::-1], both.services[1]):
-            with pytest.raises(RefusedError, match="minimum of 5"):
+        for service in both.services:
+            with pytest.raises(RefusedError, match="0 reports count; the batch needs at least 5"):
                 frozen(service)
-            assert service.status()["state"] == "closed"
+            assert service.status()["state"] == "open"
         assert both.spent() == [0.0, 0.0]
 
 
@@ -126,16 +125,16 @@ class Model:
 
     def freeze(self, role):
         """Return the state, or None if it is refused."""
+        both = (self.stored[0] & self.stored[1]) - self.bad
         if self.states[role] == "open":
+            if len(both) < self.batch.minimum:
+                return None
             self.states[role] = "closed"
         if self.states[role] != "closed" or self.states[1 - role] == "open":
             return self.states[role]
-        both = (self.stored[0] & self.stored[1]) - self.bad
         if self.lying[1 - role]:
             return None
         self.proposed[role] = both
-        if len(both) < self.batch.minimum:
-            return None
         if self.proposed[1 - role] == both:
             self.states[role] = "frozen"
         return self.states[role]
@@ -175,7 +174,7 @@ class Walk:
 
     def freeze(self, role):
         peer = self.both.peers[role]
-        if self.chance.random() < 0.3:
+        if self.model.states[role] != "open" and self.chance.random() < 0.3:
             self.lie(peer)
             self.model.lying[1 - role] = True
         wanted = self.model.freeze(role)

@@ -6,50 +6,90 @@ import json
 from base64 import b64decode
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from attrs import frozen
 
 from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
-from nolook.federated.client import ServerClient
+from nolook.federated.client import ServerClient, printable
 from nolook.federated.failures import RefusedError
+from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["Frozen", "ask", "end", "freeze"]
+__all__ = ["Frozen", "Status", "ask", "end", "freeze", "status"]
 
 _ROUNDS = 3  # of freezing both servers; two suffice
 
 
+class Status(Content, frozen=True):
+    """The status of a batch at one server."""
+
+    name: str
+    kind: str
+    state: Literal["open", "closed", "frozen", "answered", "ended"]
+    opened: str
+    closed: str | None
+    count: int  # stored, whether it will count or not
+    missing: tuple[int, str] | None  # HTTP status and reason why it cannot be closed
+    agreed: int | None
+    rejected: int | None
+
+
 @frozen
 class Frozen:
-    """What both servers agreed on."""
+    """The agreement of both servers."""
 
     counted: int
-    rejected: int  # at both servers, but malformed
+    rejected: int  # at both servers, which do not agree on them
     stored: tuple[int, int]  # at each server, counted or not
 
 
 def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
-    """Close a batch and have both servers agree on its reports."""
+    """Close a batch and have both servers agree on its reports.
+
+    If either server lacks something, the batch stays open at both.
+    """
+    for server, before in zip(servers, status(batch, servers), strict=True):
+        if before.missing is not None:
+            http_status, reason = before.missing
+            raise RefusedError(
+                f"{batch.name} stays open: {server.url}: {printable(reason)}", http_status
+            )
     for _ in range(_ROUNDS):
-        found = [server.freeze(batch.name) for server in servers]
-        if all(one.get("state") in ("frozen", "answered") for one in found):
-            stored = (_whole(servers[0], found[0], "count"), _whole(servers[1], found[1], "count"))
-            counted, rejected = (_whole(servers[0], found[0], n) for n in ("agreed", "rejected"))
-            return Frozen(counted, rejected, stored)
+        found = [_status(server, server.freeze(batch.name)) for server in servers]
+        first = found[0]
+        if all(one.state in {"frozen", "answered"} for one in found):
+            if first.agreed is None or first.rejected is None:
+                raise _no_server(servers[0].url)
+            return Frozen(first.agreed, first.rejected, (first.count, found[1].count))
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
 
 
-def _whole(server: ServerClient, said: dict[str, Any], name: str) -> int:
-    number = said.get(name)
-    if type(number) is not int:
-        raise _no_server(server.url)
-    return number
+def status(batch: Batch, servers: Sequence[ServerClient]) -> list[Status]:
+    """Return the status of a batch at both servers."""
+    return [_status(server, server.status(batch.name)) for server in servers]
 
 
-def end(batch: Batch, servers: Sequence[ServerClient]) -> None:
-    """End a batch at both servers: reports, sums and secrets are erased, answers stay."""
+def _status(server: ServerClient, said: dict[str, Any]) -> Status:
+    try:
+        return convert(said, Status)
+    except Broken:
+        raise _no_server(server.url) from None
+
+
+def end(batch: Batch, servers: Sequence[ServerClient], *, unanswered: bool = False) -> None:
+    """End a batch at both servers: reports, sums and secrets are erased, answers stay.
+
+    A batch that was not answered at both is refused unless `unanswered`: it never would be.
+    """
+    for server, before in zip(servers, status(batch, servers), strict=True):
+        if not unanswered and before.state not in {"answered", "ended"}:
+            raise RefusedError(
+                f"{batch.name} is {before.state} at {server.url} and has no answer; ended now, it "
+                "would never have one (--unanswered ends it all the same)",
+                409,
+            )
     for server in servers:
         if server.end(batch.name).get("state") != "ended":
             raise _no_server(server.url)

@@ -22,7 +22,7 @@ from nolook.federated.reports import ID_BYTES
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
-__all__ = ["Access", "ServerClient", "check_tokens", "submit"]
+__all__ = ["Access", "ServerClient", "check_tokens", "printable", "submit"]
 
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _SLOWEST = 600.0  # seconds until the whole of an answer is here
@@ -232,5 +232,9 @@ def _refusal(url: str, status: int, content: bytes) -> RefusedError:
         said = str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         said = "without saying why"
-    line = "".join(letter if letter.isprintable() else "?" for letter in said[:_LONGEST_SHOWN])
-    return RefusedError(f"{url} refused ({status}): {line}", status)
+    return RefusedError(f"{url} refused ({status}): {printable(said)}", status)
+
+
+def printable(said: str) -> str:
+    """Return a text of a server, fit for a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in said[:_LONGEST_SHOWN])

@@ -15,6 +15,7 @@ from nolook.federated.commands._close import close
 from nolook.federated.commands._options import check_extra
 from nolook.federated.commands._query import query
 from nolook.federated.commands._serve import serve
+from nolook.federated.commands._status import status
 from nolook.federated.commands._submit import submit
 from nolook.formats.files import check_outputs
 
@@ -118,5 +119,5 @@ def token(
         sys.stdout.write(f"{made}\n")
 
 
-for _command in (serve, submit, query, close):
+for _command in (serve, submit, status, query, close):
     federated_app.command()(_command)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+import typer
 
 from nolook.cli._options import QuietOption
 from nolook.federated.commands._options import Servers, calls_servers
 
 
 @calls_servers
-def close(servers: Servers, quiet: QuietOption = False) -> None:
+def close(
+    servers: Servers,
+    unanswered: Annotated[
+        bool,
+        typer.Option("--unanswered", help="End a batch without an answer; it will have none."),
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
     """End a batch at both servers: reports, sums and secrets are erased, answers stay.
 
-    The analyst's tokens are needed. A batch that was not answered never will be.
+    The analyst's tokens are needed.
     """
     from nolook.federated.analyst import end
     from nolook.federated.batch_file import read_batch
 
     batch = read_batch(servers.batch)
     with servers.clients(batch) as both:
-        end(batch, both)
+        end(batch, both, unanswered=unanswered)
     if not quiet:
         sys.stdout.write(f"{batch.name} has ended at both servers\n")

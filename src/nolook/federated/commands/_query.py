@@ -112,6 +112,6 @@ def _tell(batch: Batch, found: Frozen) -> None:
     """Print how many reports count, and how many do not."""
     only = [stored - found.counted - found.rejected for stored in found.stored]
     sys.stdout.write(
-        f"reports of {batch.name}: {found.counted} counted, {found.rejected} rejected as "
-        f"malformed, {only[0]} only at server 0, {only[1]} only at server 1\n"
+        f"reports of {batch.name}: {found.counted} counted, {found.rejected} that the servers do "
+        f"not agree on, {only[0]} only at server 0, {only[1]} only at server 1\n"
     )

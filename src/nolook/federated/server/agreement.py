@@ -3,11 +3,14 @@
 A server lists its reports by id, some at a time: an entry is an id and the message of the check. A
 report counts if both list it with the same message. Where messages differ the report is rejected.
 Rejected reports are counted, and their ids are never published.
+
+Nothing is locked while a server reads from the other one, and reading ends after `_LONGEST`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
@@ -19,10 +22,12 @@ from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.store import Agreement, Store
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["PAGE", "Entries", "Peer", "agree", "compared", "said"]
+__all__ = ["PAGE", "Entries", "Peer", "agree", "check_enough", "compared", "said"]
 
 #: Entries that a server sends at once.
 PAGE = 8192
+_LONGEST = 300.0  # seconds to read the other server's list
+_CHECKING = "the reports are still being checked; ask again"
 
 _Said = TypeVar("_Said")
 
@@ -38,16 +43,14 @@ class Peer(Protocol):
 
 
 class Entries:
-    """The list of the reports of a closed batch at one server: entries with their positions."""
+    """The list of the checked reports at one server: entries with their positions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._listed: tuple[int, str] | None = None
 
     def page(self, after: bytes) -> list[tuple[bytes, int]]:
-        """Return the next entries after an id; a 503 while checking goes on."""
-        if self._store.checked < self._store.count:
-            raise RefusedError("the reports are still being checked; ask again", 503)
+        """Return the next entries after an id."""
         return self._store.entries(after, PAGE)
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
@@ -58,8 +61,13 @@ class Entries:
             after = page[-1][0][:ID_BYTES]
 
     def listed(self) -> tuple[int, str]:
-        """Return the number of entries and the digest of all, in hexadecimal digits."""
+        """Return the number of entries of a closed batch and the digest of all, in hexadecimal.
+
+        Raises a RefusedError (503) while checking goes on.
+        """
         if self._listed is None:
+            if self._store.checked < self._store.count:
+                raise RefusedError(_CHECKING, 503)
             found, count = hashlib.sha256(), 0
             for entry, _ in self:
                 found.update(entry)
@@ -73,8 +81,8 @@ class _Theirs(Content, frozen=True):
 
     batch: str
     closed: bool
-    count: int
-    digest: str
+    count: int  # stored there; 0 once it is frozen
+    digest: str  # of all entries, empty unless it is closed
     agreed: tuple[int, str, int] | None
 
 
@@ -83,6 +91,28 @@ def said(agreement: Agreement | None) -> tuple[int, str, int] | None:
     if agreement is None:
         return None
     return agreement.count, agreement.digest.hex(), agreement.rejected
+
+
+def check_enough(store: Store, own: Entries, peer: Peer) -> None:
+    """Refuse to close a batch before enough of its reports count: it could never be answered.
+
+    Until a batch is closed, reports are only added, so those that count now will count then.
+    """
+    batch, stored, checked = store.batch, store.count, store.checked
+    theirs = _theirs(batch, peer)
+    common, read = 0, 0
+    if min(stored, theirs.count) >= batch.minimum:
+        agreement, _, read = compared(own, _read(batch, peer, theirs))
+        common = agreement.count
+        if common < batch.minimum and (checked < stored or read < theirs.count):
+            raise RefusedError(_CHECKING, 503)
+    if common < batch.minimum:
+        count = f"{common} reports count"
+        if not read:
+            count = f"this server has {stored} reports and the other one {theirs.count}"
+        raise RefusedError(
+            f"{count}; the batch needs at least {batch.minimum} and stays open (collect more)", 409
+        )
 
 
 def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
@@ -95,15 +125,11 @@ def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
     own.listed()  # a 503 while this server checks
     batch = store.batch
     theirs = _theirs(batch, peer)
-    if theirs.batch != batch.digest.hex():
-        raise RefusedError("the other server has another batch of this name", 409)
     if not theirs.closed:
         return
     agreement = store.agreed
     if agreement is None or theirs.agreed != said(agreement):
-        if not theirs.digest:
-            raise RefusedError("the other server froze other reports; one of them is at fault", 409)
-        agreement, outside = compared(own, _read(batch, peer, theirs))
+        agreement, outside, _ = compared(own, _read(batch, peer, theirs))
         if store.agreed != agreement:
             store.propose(agreement, outside)
     if agreement.count < batch.minimum:
@@ -120,43 +146,60 @@ def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
 
 def compared(
     own: Iterable[tuple[bytes, int]], theirs: Iterator[bytes]
-) -> tuple[Agreement, array[int]]:
-    """Return the set of the entries that are in both lists, and the positions that are not in it.
+) -> tuple[Agreement, array[int], int]:
+    """Return the set of the entries in both lists, the positions outside it, and `theirs`' length.
 
     Both lists are sorted by the ids with which entries begin.
     """
     found, count, rejected, outside = hashlib.sha256(), 0, 0, array("q")
-    other = next(theirs, None)
+    counted = enumerate(theirs, 1)
+    read, other = next(counted, (0, None))
     for entry, position in own:
         while other is not None and other[:ID_BYTES] < entry[:ID_BYTES]:
-            other = next(theirs, None)
+            read, other = next(counted, (read, None))
         if other == entry:
             found.update(entry[:ID_BYTES])
             count += 1
         else:
             rejected += other is not None and other[:ID_BYTES] == entry[:ID_BYTES]
             outside.append(position)
-    for _ in theirs:  # to the end, where it is checked that all arrived
+    for read, _ in counted:  # to the end, where it is checked that all arrived  # noqa: B007
         pass
-    return Agreement(count, found.digest(), rejected), outside
+    return Agreement(count, found.digest(), rejected), outside, read
 
 
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:
     said = _asked(lambda: peer.reports(batch.name))
     try:
-        return convert(said, _Theirs)
+        theirs = convert(said, _Theirs)
     except Broken:
         raise RefusedError("the other server does not answer like one of nolook's", 502) from None
+    if theirs.batch != batch.digest.hex():
+        raise RefusedError("the other server has another batch of this name", 409)
+    return theirs
 
 
 def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
-    """Yield the other server's entries in order; at the end, see that they are those it has."""
-    size = ID_BYTES + MESSAGE_BYTES
+    """Yield the other server's entries in order.
+
+    Those of a closed batch must be the ones that it stated; an open one may have more by now.
+    """
+    if theirs.closed and not theirs.digest:
+        raise RefusedError("the other server froze other reports; one of them is at fault", 409)
+    size, latest = ID_BYTES + MESSAGE_BYTES, time.monotonic() + _LONGEST
     found, after, left = hashlib.sha256(), b"", theirs.count
-    while left > 0:
+    while left > 0 or not theirs.closed:
         page = _asked(lambda: peer.entries(batch.name, after))  # noqa: B023 -- called at once
         entries = [page[at : at + size] for at in range(0, len(page), size)]
-        if not entries or len(entries) > left or len(entries[-1]) < size:
+        if time.monotonic() > latest:
+            raise RefusedError(
+                f"reading the other server's list of reports took longer than {_LONGEST:.0f} "
+                "seconds; ask its operator",
+                502,
+            )
+        if not theirs.closed and not entries:
+            return
+        if not entries or (theirs.closed and len(entries) > left) or len(entries[-1]) < size:
             break
         for entry in entries:
             if entry[:ID_BYTES] <= after:
@@ -165,7 +208,7 @@ def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
             yield entry
         found.update(page)
         left -= len(entries)
-    if left or found.hexdigest() != theirs.digest:
+    if not theirs.closed or left or found.hexdigest() != theirs.digest:
         raise RefusedError("the other server's list of reports was damaged; try again", 503)
 
 

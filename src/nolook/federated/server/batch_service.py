@@ -24,9 +24,9 @@ from typing import Any
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.server.agreement import Entries, Peer, agree, said
+from nolook.federated.server.agreement import Entries, Peer, agree, check_enough, said
 from nolook.federated.server.expander import Expander
-from nolook.federated.server.release import charge, encode, make_secret
+from nolook.federated.server.release import charge, encode, make_secret, require
 from nolook.federated.server.report_intake import GroupCommit
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.shares import noise_digest, noisy_blocks, release_key
@@ -47,6 +47,7 @@ class BatchService:
         self._peer = peer
         self._failure: NolookError | None = None
         self._changing = threading.Lock()
+        self._agreeing = threading.Lock()
         self._store = Store(folder, batch, role, make_secret())
         self._expander = Expander(self._store, self._fail)
         self._entries = Entries(self._store)
@@ -65,12 +66,15 @@ class BatchService:
 
     def status(self) -> dict[str, Any]:
         """Return the batch's state and counts, for an analyst: all public under replacement."""
-        agreed = self._store.agreed
+        agreed, (opened, closed) = self._store.agreed, self._store.times
         return {
             "name": self.batch.name,
             "kind": self.batch.kind,
             "state": self._store.state,
+            "opened": opened,
+            "closed": closed,
             "count": self._store.count,
+            "missing": self._missing(),
             "agreed": None if agreed is None else agreed.count,
             "rejected": None if agreed is None else agreed.rejected,
         }
@@ -82,7 +86,9 @@ class BatchService:
         """
         with self._guarded():
             state, agreed = self._store.state, said(self._store.agreed)
-            count, digest = self._entries.listed() if state == "closed" else (0, "")
+            count, digest = self._store.count if state == "open" else 0, ""
+            if state == "closed":
+                count, digest = self._entries.listed()
         return {
             "batch": self.batch.digest.hex(),
             "closed": state != "open",
@@ -95,23 +101,45 @@ class BatchService:
         """Return entries of the list of reports, by id, after an id; nothing at the end."""
         with self._guarded():
             state = self._store.state
-            if state != "closed":
-                raise RefusedError(f"the batch is {state}; only a closed one lists reports", 409)
+            if state not in {"open", "closed"}:
+                raise RefusedError(f"the batch is {state}; it lists no reports any more", 409)
             return b"".join(entry for entry, _ in self._entries.page(after))
 
     def freeze(self) -> dict[str, Any]:
         """Close the batch, agree with the other server as far as it is ready; return the status.
 
         It takes two calls to each server until both are frozen. Raises a RefusedError if too few
-        reports are at both (409), or reports are still checked or the other server away (503).
+        reports are at both (409), the ledger has too little left (402), or reports are still
+        checked or the other server is away (503). A batch that is refused stays open.
         """
-        with self._changing, self._guarded():
-            self._store.shut()
-            self._expander.hurry()
-            if self._store.state == "closed":
-                agree(self._store, self._entries, self._peer, self._noise)
+        self._expander.hurry()
+        if not self._agreeing.acquire(blocking=False):
+            raise RefusedError("the servers are comparing their reports; ask again", 503)
+        try:
+            with self._guarded():
+                if self._store.state == "open":
+                    require(self._ledger, self.batch)
+                    check_enough(self._store, self._entries, self._peer)
+                    self._store.shut()
+                    self._expander.hurry()
+                if self._store.state == "closed":
+                    agree(self._store, self._entries, self._peer, self._noise)
+        finally:
+            self._agreeing.release()
         self._expander.hurry()
         return self.status()
+
+    def _missing(self) -> tuple[int, str] | None:
+        """Return the HTTP status and the reason if an open batch cannot be closed yet."""
+        if self._store.state != "open":
+            return None
+        if (lacking := self.batch.minimum - self._store.count) > 0:
+            return 409, f"at least {lacking} more reports are needed"
+        try:
+            require(self._ledger, self.batch)
+        except RefusedError as error:
+            return error.status, str(error)
+        return None
 
     def end(self) -> dict[str, Any]:
         """Answer nothing new from now on, and erase reports, sums and the secret."""

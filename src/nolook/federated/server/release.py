@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from nolook.federated.failures import RefusedError
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import SystemEntropy
 
-__all__ = ["charge", "check_ledger", "encode", "make_secret"]
+__all__ = ["charge", "check_ledger", "encode", "make_secret", "require"]
 
 
 def make_secret() -> bytes:
@@ -35,6 +37,13 @@ def check_ledger(path: Path) -> None:
             )
 
 
+def require(path: Path, batch: Batch) -> None:
+    """Refuse what `charge` would refuse; nothing is charged."""
+    cost = batch.guarantee()
+    with _ledger_refusals(), Ledger(path) as ledger:
+        ledger.require(cost.budget, relation=cost.relation)
+
+
 def charge(path: Path, batch: Batch, key: bytes) -> None:
     """Charge all answers to a batch once, under replacement: what the batch's epsilon buys.
 
@@ -45,9 +54,14 @@ def charge(path: Path, batch: Batch, key: bytes) -> None:
     cost = batch.guarantee()
     statement = hashlib.sha256(b"nolook federated charge" + key).hexdigest()
     text = f"federated batch {batch.name}, {batch.kind}, reports {statement}"
+    with _ledger_refusals(), Ledger(path) as ledger:
+        ledger.charge_once(cost.budget, relation=cost.relation, description=text)
+
+
+@contextmanager
+def _ledger_refusals() -> Iterator[None]:
     try:
-        with Ledger(path) as ledger:
-            ledger.charge_once(cost.budget, relation=cost.relation, description=text)
+        yield
     except BudgetExceededError as error:
         raise RefusedError(str(error), 402) from None
     except LedgerError as error:

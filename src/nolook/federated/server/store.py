@@ -29,7 +29,7 @@ from nolook.federated.shares import CheckedReports, Shares
 __all__ = ["Agreement", "Arrival", "Store"]
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
-_LAYOUT = 2
+_LAYOUT = 3
 _PRAGMAS = (
     "locking_mode = EXCLUSIVE",  # one process uses a batch's file; the lock ends with it
     "auto_vacuum = FULL",
@@ -53,7 +53,9 @@ _TABLES = {
     answer BLOB,
     erased INTEGER NOT NULL DEFAULT 0,
     checksum BLOB,
-    sums BLOB
+    sums BLOB,
+    opened TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M UTC', 'now')),
+    closed TEXT
 ) STRICT""",
     "report": """CREATE TABLE report (
     position INTEGER PRIMARY KEY,
@@ -239,9 +241,18 @@ class Store:
         ((count, digest, rejected),) = self._rows(query)
         return None if count is None else Agreement(count, digest, rejected)
 
+    @property
+    def times(self) -> tuple[str, str | None]:
+        """When the batch was opened here, and when it was closed."""
+        ((opened, closed),) = self._rows("SELECT opened, closed FROM batch")
+        return opened, closed
+
     def shut(self) -> None:
         """Take no more reports."""
-        self._rows("UPDATE batch SET state = 'closed' WHERE state = 'open'")
+        self._rows(
+            "UPDATE batch SET state = 'closed', closed = strftime('%Y-%m-%d %H:%M UTC', 'now') "
+            "WHERE state = 'open'"
+        )
 
     def propose(self, agreement: Agreement, outside: Iterable[int]) -> None:
         """Store which reports count: all but those at some positions."""
