@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -38,6 +39,17 @@ class WithPlugIns(TyperGroup):
                 command = _broken(found.name, type(error).__name__)
             command.name = found.name
             self.add_command(command)
+
+
+def plugged_in_words(file: Path) -> tuple[str, ...] | None:
+    """Return the lines by which a package describes a file of its own; None for all other files.
+
+    The packages' functions are the entry points of the group ``nolook.files``.
+    """
+    from importlib.metadata import entry_points
+
+    found = (one.load()(file) for one in entry_points(group="nolook.files"))
+    return next((lines for lines in found if lines is not None), None)
 
 
 def help_without_command(context: typer.Context) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from nolook.cli._loaded import model_of
 from nolook.cli._options import ForceOption, PageOption
+from nolook.cli._plug_ins import plugged_in_words
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
 
@@ -22,7 +24,14 @@ def _model_argument(name: str) -> object:
 
 
 def show(file: _FileArgument) -> None:
-    """Print any release again: a model, a selection, a distribution, a cross-validation."""
+    """Print any release again: a model, a selection, a distribution, a cross-validation.
+
+    A batch of two servers is described.
+    """
+    if (described := plugged_in_words(file)) is not None:
+        sys.stdout.write("\n".join(described) + "\n")
+        return
+
     from nolook.formats.model_file import load
     from nolook.report.terminal import print_findings
 

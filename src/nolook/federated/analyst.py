@@ -17,7 +17,7 @@ from nolook.federated.client import ServerClient, printable
 from nolook.federated.failures import RefusedError
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["Frozen", "Status", "ask", "end", "freeze", "status"]
+__all__ = ["Frozen", "Status", "agreement", "ask", "end", "freeze", "status"]
 
 _ROUNDS = 3  # of freezing both servers; two suffice
 
@@ -44,6 +44,14 @@ class Frozen:
     rejected: int  # at both servers, which do not agree on them
     stored: tuple[int, int]  # at each server, counted or not
 
+    def in_words(self) -> str:
+        """Say how many reports count, and how many do not."""
+        only = [stored - self.counted - self.rejected for stored in self.stored]
+        return (
+            f"{self.counted:,} reports count. Not counted: {self.rejected:,} that the servers do "
+            f"not agree on, {only[0]:,} only at server 0, {only[1]:,} only at server 1."
+        )
+
 
 def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
     """Close a batch and have both servers agree on its reports.
@@ -58,12 +66,22 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
             )
     for _ in range(_ROUNDS):
         found = [_status(server, server.freeze(batch.name)) for server in servers]
-        first = found[0]
         if all(one.state in {"frozen", "answered"} for one in found):
-            if first.agreed is None or first.rejected is None:
-                raise _no_server(servers[0].url)
-            return Frozen(first.agreed, first.rejected, (first.count, found[1].count))
+            return agreement(servers, found)
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
+
+
+def agreement(servers: Sequence[ServerClient], found: Sequence[Status]) -> Frozen:
+    """Return the counts that both servers state of a frozen batch."""
+    first, second = found
+    counts = first.agreed, first.rejected
+    if None in counts or counts != (second.agreed, second.rejected):
+        raise RefusedError(
+            f"{servers[0].url} and {servers[1].url} state different counts of reports; ask their "
+            "operators",
+            502,
+        )
+    return Frozen(first.agreed or 0, first.rejected or 0, (first.count, second.count))
 
 
 def status(batch: Batch, servers: Sequence[ServerClient]) -> list[Status]:

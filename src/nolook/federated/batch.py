@@ -207,7 +207,26 @@ class Batch:
         """
         budget = Budget(self.epsilon, self.delta)
         cost = accounting.guarantee([self.event()], budget, relation="replace", private=True)
-        return evolve(cost, table=self.name)
+        honest = (
+            f"Two servers computed this together, {' and '.join(self.servers)}: it is private as "
+            "long as one of them is honest."
+        )
+        assumed = "The promise is computational: AES-128, SHA-256 and X25519 must not be broken."
+        return evolve(cost, table=self.name, basis=(honest, assumed))
+
+    def in_words(self) -> tuple[str, ...]:
+        """Say what is released, from how many reports, and what an owner is promised."""
+        points = self.points()
+        released = {"ecdf": "the distribution", "roc": "the ROC curve"}.get(
+            self.kind, "the calibration"
+        )
+        classed = " with its class" * (len(self.classes) - 1)
+        return (
+            f"{self.name}: {released} of one number an owner reports{classed}.",
+            f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
+            f"It is released once, from at least {self.minimum:,} reports.",
+            self.guarantee().in_words(),
+        )
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""

@@ -13,7 +13,7 @@ from nolook.federated.batch import VERSION, Batch, Kind
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, Content, convert, read_object
 
-__all__ = ["read_batch", "write_batch"]
+__all__ = ["batch_in_words", "read_batch", "write_batch"]
 
 #: A grid's kind, first and last threshold, and step.
 Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
@@ -44,6 +44,15 @@ class _Content(Content, frozen=True):
 def write_batch(batch: Batch, path: Path) -> None:
     """Write a batch's description; owners, servers and analyst get the same file."""
     write_json(path, batch.content())
+
+
+def batch_in_words(path: Path) -> tuple[str, ...] | None:
+    """Return the description of the batch in a file, None if it is another kind of file."""
+    try:
+        content = read_object(path)
+    except Broken:
+        return None
+    return read_batch(path).in_words() if {"nonce", "servers"} <= set(content) else None
 
 
 def read_batch(path: Path) -> Batch:

@@ -47,6 +47,13 @@ def _event_name(name: object) -> str:
     return name
 
 
+def _basis(sentences: object) -> tuple[str, ...]:
+    found = tuple(sentences) if isinstance(sentences, list | tuple) else (None,)
+    if not all(isinstance(one, str) and one.isprintable() for one in found):
+        raise ParameterError("basis is not a list of sentences on one line each")
+    return found
+
+
 def _mu(value: object) -> float:
     return check_positive(value, "mu")
 
@@ -159,6 +166,9 @@ class PrivacyGuarantee:
         What is protected: by default one row.
     table, where : str, optional
         Which table the result is of, by its name without folders, and which of its rows.
+    basis : tuple of str
+        Sentences on who computed the result and what the promise assumes, where that is more than
+        one trusted data owner.
 
     Raises
     ------
@@ -174,6 +184,7 @@ class PrivacyGuarantee:
     unit: Unit = ROW
     table: str | None = field(default=None, eq=False)
     where: str | None = field(default=None, eq=False)
+    basis: tuple[str, ...] = field(default=(), eq=False, converter=_basis)
 
     def __attrs_post_init__(self) -> None:
         for name, text in (("table", self.table), ("where", self.where)):
@@ -219,12 +230,16 @@ class PrivacyGuarantee:
             {"mechanism": kinds[type(event)], **asdict(event)} for event in self.mechanisms
         ]
         plain["unit"] = self.unit.to_plain()
+        plain["basis"] = list(self.basis)
+        if not self.basis:
+            del plain["basis"]
         return plain
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
-        plain = _exact_fields(data, set(fields_dict(cls)), "guarantee")
+        given = {"basis": [], **data} if isinstance(data, Mapping) else data
+        plain = _exact_fields(given, set(fields_dict(cls)), "guarantee")
         if not isinstance(plain["mechanisms"], list):
             raise ParameterError("mechanisms is not a list; expected a list of events")
         plain["mechanisms"] = tuple(_event(entry) for entry in plain["mechanisms"])
@@ -239,7 +254,8 @@ class PrivacyGuarantee:
                 "remove it, or a setting was chosen that has no proof for rows. For experiments "
                 "on public data only."
             )
-        return guarantee_in_words(self.epsilon, self.delta, self.relation, self.unit)
+        words = guarantee_in_words(self.epsilon, self.delta, self.relation, self.unit)
+        return " ".join((words, *self.basis))
 
 
 def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -22,8 +21,9 @@ from nolook.federated.commands._options import Servers, calls_servers
 
 if TYPE_CHECKING:
     from nolook.algorithms.node_counts import Smoothing
-    from nolook.estimators.result import Result
-    from nolook.federated.analyst import Frozen
+    from nolook.estimators.calibration import HosmerLemeshow
+    from nolook.estimators.ecdf import ECDF
+    from nolook.estimators.roc import ROCCurve
     from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
     from nolook.report.findings import Findings
@@ -62,7 +62,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     quiet: QuietOption = False,
 ) -> None:
     """Ask both servers and write the distribution, ROC curve or calibration."""
-    from nolook.federated.analyst import ask
+    from nolook.federated.analyst import agreement, ask, status
     from nolook.federated.analyst import freeze as close
     from nolook.federated.batch_file import read_batch
 
@@ -75,25 +75,34 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         if dry_run:
             _print_dry_run(batch, quiet=quiet)
             return
-        agreed = close(batch, both) if freeze else None
-        findings = _released(batch, ask(batch, both), chosen, groups, file)
-    if agreed is not None and not quiet:
-        _tell(batch, agreed)
+        if freeze:
+            close(batch, both)
+        answers = ask(batch, both)
+        counts = agreement(both, status(batch, both)).in_words()
+        findings = _released(batch, answers, chosen, groups, counts, file)
     show(findings, output=file, report=report, quiet=quiet)
 
 
 def _released(
-    batch: Batch, both: tuple[Answer, Answer], smoothing: Smoothing, groups: int, file: Path
+    batch: Batch,
+    both: tuple[Answer, Answer],
+    smoothing: Smoothing,
+    groups: int,
+    counts: str,
+    file: Path,
 ) -> Findings:
     """Write the release that both answers make, and return what a report shows."""
+    from attrs import evolve
+
     from nolook.federated.answers import calibration, distribution
     from nolook.formats.model_file import save
 
-    found: Result = (
+    found: ECDF | ROCCurve | HosmerLemeshow = (
         calibration(batch, *both, groups)
         if batch.kind == "hosmer-lemeshow"
         else distribution(batch, *both, smoothing)
     )
+    found.privacy_ = evolve(found.privacy, basis=(*found.privacy.basis, counts))
     save(found, file)
     shown: Findings = found.content()
     return shown
@@ -106,12 +115,3 @@ def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
     if not quiet:
         words = f"two servers' {batch.kind}"
         print_dry_run(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
-
-
-def _tell(batch: Batch, found: Frozen) -> None:
-    """Print how many reports count, and how many do not."""
-    only = [stored - found.counted - found.rejected for stored in found.stored]
-    sys.stdout.write(
-        f"reports of {batch.name}: {found.counted} counted, {found.rejected} that the servers do "
-        f"not agree on, {only[0]} only at server 0, {only[1]} only at server 1\n"
-    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from attrs import frozen
 
+from nolook._validation import check_epsilon
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import QuietOption
 from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
@@ -68,6 +69,10 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
             help="Keeps reports until both servers have them; by default BATCH.pending here.",
         ),
     ] = None,
+    at_most_epsilon: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Refuse a batch that promises only a larger epsilon."),
+    ] = 10.0,
     quiet: QuietOption = False,
 ) -> None:
     """Split numbers in two and send each server one half. If interrupted, repeat the command.
@@ -90,6 +95,11 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.pending import read_pending, write_pending
 
     batch = read_batch(servers.batch)
+    if batch.epsilon > check_epsilon(at_most_epsilon, "--at-most-epsilon"):
+        raise ParameterError(
+            f"{batch.name} has epsilon {batch.epsilon:g}, above --at-most-epsilon "
+            f"{at_most_epsilon:g}: its promise is too weak (ask for a batch with a smaller epsilon)"
+        )
     file = pending if pending is not None else Path(f"{batch.name}.pending")
     tables = [] if place is None else files_of(place)
     check_outputs([("--pending", file)], inputs=[*servers.files, *tables])
@@ -104,6 +114,8 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
             reports = wanted.reports(batch)
             check_tokens(both, len(reports[0]))
             write_pending(file, batch, digest, *reports)  # so that they are the same each time
+        if not quiet:
+            sys.stdout.write("\n".join(batch.in_words()) + "\n")
         send(batch, reports, both)
     file.unlink()
     if not quiet:
