@@ -68,10 +68,12 @@ def test_smoothed_counts_are_possible(noise):
     places = len(forest_counts(noise))
     for rows in (1.0, 50.0):
         noisy = np.append(rng.normal(rows / 2, 30, places - 1), rows)
-        found = fitted(noisy, smooth=True)
-        assert (np.diff(found) >= 0).all()
-        assert found[0] >= 0
-        assert found[-1] >= 1
+        for known in (False, True):
+            other = np.append(rng.normal(rows / 2, 30, places - 1), -rows / 4)
+            for found in fitted((noisy, other), smooth=True, rows_known=known):
+                assert (np.diff(found) >= 0).all()
+                assert found[0] >= 0
+                assert found[-1] >= 1
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=7), st.integers(1, 9))

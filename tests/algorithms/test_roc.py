@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.metrics import (
     average_precision_score,
     confusion_matrix,
@@ -18,7 +19,7 @@ from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.roc import release_roc, roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.roc_curve import RocCurve, area, fitted
 from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
 from nolook.privacy.noise import SeededSource
@@ -288,3 +289,59 @@ def test_repeated_noise_has_the_known_variance():
 def test_pairs_in_a_cell_count_half():
     fpr, tpr = np.array([0, 0.25, 1.0]), np.array([0, 0.5, 1.0])
     assert area(fpr, tpr) == pytest.approx(0.5 * 0.25 / 2 + 0.75 * 0.75)
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize("rows", [1.0, 3.0, 40.0])
+def test_both_classes_add_up_to_a_public_number(smooth, rows):
+    generator = np.random.default_rng(0)
+    for scale in (0.1, 3.0, 300.0):
+        positive, negative = generator.normal(rows / 2, scale, (2, 9))
+        negative[-1] = rows - positive[-1]
+        first, second = fitted((positive, negative), smooth=smooth, rows_known=True)
+        assert first[-1] + second[-1] == pytest.approx(max(rows, 2.0), rel=1e-12)
+        assert min(first[-1], second[-1]) >= 1.0
+
+
+def test_fitted_classes_are_the_nearest_that_add_up():
+    """Against a general solver: no other pair of rising counts with these ends is nearer."""
+    generator = np.random.default_rng(1)
+    rows, many = 50.0, 6
+
+    def ends_add_up(x):
+        return x[many - 1] + x[-1] - rows
+
+    for _ in range(20):
+        positive, negative = np.cumsum(generator.normal(4, 6, (2, many)), axis=1)
+        off = (rows - positive[-1] - negative[-1]) / 2
+        noisy = np.concatenate([np.append(positive[:-1], positive[-1] + off), negative])
+        noisy[-1] = rows - noisy[many - 1]
+        found = np.concatenate(fitted((noisy[:many], noisy[many:]), smooth=True, rows_known=True))
+        steps = np.zeros((2 * many - 2, 2 * many))
+        for i, j in enumerate([*range(many - 1), *range(many, 2 * many - 1)]):
+            steps[i, j], steps[i, j + 1] = -1.0, 1.0
+        solved = minimize(
+            lambda x, noisy=noisy: ((x - noisy) ** 2).sum(),
+            np.linspace(1, rows / 2, 2 * many),
+            bounds=[(0.0, rows)] * (many - 1)
+            + [(1.0, rows - 1)]
+            + [(0.0, rows)] * (many - 1)
+            + [(1.0, rows - 1)],
+            constraints=[
+                {"type": "ineq", "fun": lambda x, steps=steps: steps @ x},
+                {"type": "eq", "fun": ends_add_up},
+            ],
+            method="SLSQP",
+            options={"ftol": 1e-12, "maxiter": 1000},
+        )
+        assert ((found - noisy) ** 2).sum() <= solved.fun * (1 + 1e-6) + 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_numbers_of_a_replacement_curve_add_up(epsilon):
+    scores, positives = some_scores(2000)
+    grid = nolook.LinearGrid(1 / 64, 1, 1 / 64)
+    for seed in range(5):
+        curve = nolook.ROCCurve(epsilon, grid, relation="replace", random_state=seed)
+        curve.fit(scores, positives)
+        assert curve.n_positive_ + curve.n_negative_ == pytest.approx(2000, abs=1e-6)

@@ -95,14 +95,15 @@ def settled(cells: Vector, forest: Forest, total: float) -> Vector:
     return np.append(np.cumsum(cells[: forest.cells - 1]), total)
 
 
-def rising(noisy: Vector, rows: float = math.inf) -> Vector:
+def rising(noisy: Vector, rows: float = math.inf, weights: Vector | None = None) -> Vector:
     """Return the counts nearest to noisy ones that never fall and are from 0 to a number of rows.
 
-    Nearest by the sum of the squared changes: no squared error within these limits becomes larger.
+    Nearest by the sum of the squared changes, times any weights: no squared error within these
+    limits becomes larger.
     """
     from scipy.optimize import isotonic_regression
 
-    fitted: Vector = isotonic_regression(noisy).x
+    fitted: Vector = isotonic_regression(noisy, weights=weights).x
     return np.clip(fitted, 0.0, rows)
 
 

@@ -172,9 +172,13 @@ def class_scores(
         # Both classes together have a public number of rows: they are off by the same.
         off = (known - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
-    found = []
-    for forest, number in zip((positive, negative), numbers, strict=True):
-        noisy = settled(forest.cells, forest.forest, number)
-        noise = ForestNoise(forest.forest, forest.variance, variance)
-        found.append(ClassScores.of(points, noisy, noise, smooth=smoothing is not None))
-    return found[0], found[1]
+    first, second = (
+        (
+            points,
+            settled(forest.cells, forest.forest, number),
+            ForestNoise(forest.forest, forest.variance, variance),
+        )
+        for forest, number in zip((positive, negative), numbers, strict=True)
+    )
+    smooth = smoothing is not None
+    return ClassScores.of_both(first, second, smooth=smooth, rows_known=known is not None)

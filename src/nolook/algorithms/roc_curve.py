@@ -28,6 +28,8 @@ _BAND_POINTS = 201
 Vector = NDArray[np.float64]
 #: Counts of positive and of negative rows up to each threshold.
 Pair: TypeAlias = tuple[Vector, Vector]
+#: Thresholds, noisy counts up to each, and their noise.
+Counted: TypeAlias = tuple[Vector, Vector, ForestNoise]
 
 
 @frozen
@@ -37,10 +39,16 @@ class ClassScores(PrivateDistribution):
     noisy: Vector  # the last one is the number of rows before the counts were fitted
 
     @classmethod
-    def of(cls, points: Vector, noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Self:
-        """Return the distribution that follows from noisy counts up to each threshold."""
-        counts = fitted(noisy, smooth=smooth)
-        return cls(points, counts, float(counts[-1]), noise, noisy)
+    def of_both(
+        cls, positive: Counted, negative: Counted, *, smooth: bool, rows_known: bool
+    ) -> tuple[Self, Self]:
+        """Return the distributions that follow from noisy counts up to each threshold."""
+        both = fitted((positive[1], negative[1]), smooth=smooth, rows_known=rows_known)
+        first, second = (
+            cls(points, counts, float(counts[-1]), noise, noisy)
+            for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
+        )
+        return first, second
 
 
 @frozen
@@ -54,14 +62,32 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Vector, *, smooth: bool) -> Vector:
-    """Return the counts of one class that follow from noisy ones; the last one is at least 1.
+def fitted(noisy: Pair, *, smooth: bool, rows_known: bool) -> Pair:
+    """Return the counts of both classes that follow from noisy ones; the last ones are at least 1.
 
-    The number of all rows is smoothed too: where a class has none of the highest scores, the counts
-    before them tell it as well.
+    The number of a class's rows is smoothed too: where it has none of the highest scores, the
+    counts before them tell it as well. If the number of all rows is public, the noisy numbers add
+    up to it, and so do the fitted ones: counts of positive rows, and then all rows less those of
+    negative ones from the last to the first, are one rising sequence.
     """
-    counts = rising(noisy) if smooth else noisy
-    return np.append(counts[:-1], max(1.0, counts[-1]))
+    positive, negative = noisy
+    if not rows_known:
+        first, second = (rising(each) if smooth else each for each in noisy)
+        return _ending(first, max(1.0, first[-1])), _ending(second, max(1.0, second[-1]))
+    rows = max(2.0, float(positive[-1] + negative[-1]))  # 1 each, of a single row too
+    if smooth:
+        weights = np.ones(2 * len(positive) - 1)
+        weights[len(positive) - 1] = 2.0  # the last count of either class
+        path = rising(np.append(positive, rows - negative[-2::-1]), rows, weights)
+        positive, negative = path[: len(positive)], rows - path[: len(positive) - 2 : -1]
+    number = float(np.clip(positive[-1], 1.0, rows - 1.0))
+    if smooth:
+        positive, negative = np.minimum(positive, number), np.minimum(negative, rows - number)
+    return _ending(positive, number), _ending(negative, rows - number)
+
+
+def _ending(counts: Vector, number: float) -> Vector:
+    return np.append(counts[:-1], number)
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
@@ -144,7 +170,7 @@ class RocCurve:
         )
         precision = simulated_interval(found, exact, repeated)
         smoothed = [
-            (fitted(positive, smooth=self.smooth), fitted(negative, smooth=self.smooth))
+            fitted((positive, negative), smooth=self.smooth, rows_known=self.rows_known)
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
         return RocIntervals(

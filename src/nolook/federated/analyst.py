@@ -45,7 +45,7 @@ class Frozen:
     stored: tuple[int, int]  # at each server, counted or not
 
     def in_words(self) -> str:
-        """Say how many reports count, and how many do not."""
+        """Return the numbers of reports counted and not counted, in a sentence."""
         only = [stored - self.counted - self.rejected for stored in self.stored]
         return (
             f"{self.counted:,} reports count. Not counted: {self.rejected:,} that the servers do "

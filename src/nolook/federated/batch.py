@@ -215,7 +215,7 @@ class Batch:
         return evolve(cost, table=self.name, basis=(honest, assumed))
 
     def in_words(self) -> tuple[str, ...]:
-        """Say what is released, from how many reports, and what an owner is promised."""
+        """Describe the release and its promise to an owner, in sentences."""
         points = self.points()
         released = {"ecdf": "the distribution", "roc": "the ROC curve"}.get(
             self.kind, "the calibration"

@@ -29,6 +29,7 @@ from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.formats.parts import Counted, Finding, guaranteed
 from nolook.formats.strict import Content, Vector, expect
+from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
     "CalibrationFile",
@@ -194,13 +195,13 @@ class Classes(Content, frozen=True):
         positive, negative = (Counts.of(one.points, one.noisy, one.noise) for one in found)
         return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
 
-    def released(self, *, smooth: bool) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
+    def released(
+        self, privacy: PrivacyGuarantee, *, smooth: bool
+    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Return what a curve follows from."""
-        grid = self.grid.grid()
-        positive, negative = (
-            ClassScores.of(*one.on(grid), smooth=smooth) for one in (self.positive, self.negative)
-        )
-        return grid, positive, negative
+        grid, known = self.grid.grid(), privacy.relation == "replace"
+        both = self.positive.on(grid), self.negative.on(grid)
+        return grid, *ClassScores.of_both(*both, smooth=smooth, rows_known=known)
 
 
 class Groups(Content, frozen=True):
@@ -253,7 +254,7 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
     def release(self) -> ROCCurve:
         """Return the fitted curve."""
         privacy = self.guarantee()
-        released = self.classes.released(smooth=self.smoothing is not None)
+        released = self.classes.released(privacy, smooth=self.smoothing is not None)
         given = None if self.grid_found else released[0]
         curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing)
         curve.keep_release(released, **self.about())
@@ -314,7 +315,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     def release(self) -> Evaluation:
         """Return the evaluation."""
         own, privacy, groups = self.model_privacy, self.guarantee(), self.groups
-        released = self.classes.released(smooth=True)
+        released = self.classes.released(privacy, smooth=True)
         table = None if groups is None else groups.table
         asked = Asked(
             privacy.epsilon,
