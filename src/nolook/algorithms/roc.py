@@ -172,12 +172,9 @@ def class_scores(
         # Both classes together have a public number of rows: they are off by the same.
         off = (known - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
+    noise = ForestNoise(positive.forest, positive.variance, variance)
     first, second = (
-        (
-            points,
-            settled(forest.cells, forest.forest, number),
-            ForestNoise(forest.forest, forest.variance, variance),
-        )
+        (points, settled(forest.cells, forest.forest, number), noise)
         for forest, number in zip((positive, negative), numbers, strict=True)
     )
     smooth = smoothing is not None

@@ -70,24 +70,23 @@ def fitted(noisy: Pair, *, smooth: bool, rows_known: bool) -> Pair:
     up to it, and so do the fitted ones: counts of positive rows, and then all rows less those of
     negative ones from the last to the first, are one rising sequence.
     """
-    positive, negative = noisy
     if not rows_known:
-        first, second = (rising(each) if smooth else each for each in noisy)
-        return _ending(first, max(1.0, first[-1])), _ending(second, max(1.0, second[-1]))
-    rows = max(2.0, float(positive[-1] + negative[-1]))  # 1 each, of a single row too
-    if smooth:
-        weights = np.ones(2 * len(positive) - 1)
-        weights[len(positive) - 1] = 2.0  # the last count of either class
-        path = rising(np.append(positive, rows - negative[-2::-1]), rows, weights)
-        positive, negative = path[: len(positive)], rows - path[: len(positive) - 2 : -1]
-    number = float(np.clip(positive[-1], 1.0, rows - 1.0))
-    if smooth:
-        positive, negative = np.minimum(positive, number), np.minimum(negative, rows - number)
-    return _ending(positive, number), _ending(negative, rows - number)
-
-
-def _ending(counts: Vector, number: float) -> Vector:
-    return np.append(counts[:-1], number)
+        counts = [rising(each) if smooth else each for each in noisy]
+        ends = [max(1.0, each[-1]) for each in counts]
+    else:
+        counts, size = list(noisy), len(noisy[0])
+        rows = max(2.0, counts[0][-1] + counts[1][-1])  # 1 each, of a single row too
+        if smooth:
+            path = np.append(counts[0], rows - counts[1][-2::-1])
+            path = rising(path, rows, 1.0 + (np.arange(len(path)) == size - 1))
+            counts = [path[:size], (rows - path[size - 1 :])[::-1]]
+        number = float(np.clip(counts[0][-1], 1.0, rows - 1.0))
+        ends = [number, rows - number]
+    first, second = (
+        np.append(np.minimum(each[:-1], end) if smooth else each[:-1], end)
+        for each, end in zip(counts, ends, strict=True)
+    )
+    return first, second
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
