@@ -80,12 +80,12 @@ def make_app(
         if token.role not in roles:
             wanted = " or ".join(sorted(roles))
             raise RefusedError(f"the token is of another role; expected one of role {wanted}", 403)
-        if request.client is None or not connections.admit(
-            (request.client.host, request.client.port), token.role
-        ):
-            raise RefusedError("the server has too many connections; try again later", 503)
         if not rates.allow(token):
             raise RefusedError("the token sends too many reports a second; try again later", 429)
+        if request.client is None or not connections.admit(
+            (request.client.host, request.client.port), token.role, token.digest
+        ):
+            raise RefusedError("the server has too many connections; try again later", 503)
         if request.path_params["name"] not in known:
             raise RefusedError("there is no such batch here", 404)
         return _Asked(request, token, *known[request.path_params["name"]])

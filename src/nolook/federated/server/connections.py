@@ -2,7 +2,9 @@
 
 A connection is a stranger's until a request with a valid token arrives over it. Strangers have
 seconds, TLS handshake included, and the oldest makes room for the next. Owners, analysts and the
-other server each have places of their own, so that none can crowd out another.
+other server each have places of their own, so that none can crowd out another. Nor can one owner
+crowd out other owners: the connection that asked longest ago makes room, first of all one with the
+same token, then one from the same network.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
@@ -31,6 +34,7 @@ BACKLOG = 128
 
 _STRANGER, _OWNER = "stranger", "owner"
 _PLACES = {_STRANGER: 128, _OWNER: 512, "analyst": 32, "peer": 32}
+_PER_TOKEN = 32  # connections, whatever their addresses
 # Until a connection is closed, from its start or the last request with a token.
 _SECONDS = {_STRANGER: 10.0, _OWNER: 60.0, "analyst": 600.0, "peer": 600.0}
 # Open files, with room to spare: those of the server itself, and of each batch.
@@ -47,6 +51,7 @@ class _Place:
     connection: socket.socket
     host: str | None  # None until the proxy has named it
     role: str = _STRANGER
+    token: bytes = b""  # its digest
     timer: asyncio.TimerHandle | None = None
 
 
@@ -82,17 +87,21 @@ class Connections:
         if address in self._places:
             self._places[address].host = host
 
-    def admit(self, address: Address, role: str) -> bool:
-        """Give a caller with a valid token a place of its role; False if there is none."""
-        place = self._places.get(address)
+    def admit(self, address: Address, role: str, token: bytes) -> bool:
+        """Give a caller with a valid token a place of its role; False if it lost its connection."""
+        place = self._places.pop(address, None)
         if place is None:
             return False
-        if place.role != role:
+        if (place.role, place.token) != (role, token):
             held = self._held(role)
-            near = sum(other.host == place.host for other in held)
-            if len(held) >= _PLACES[role] or (role == _OWNER and near >= self._per_address):
-                return False
-            place.role = role
+            same = [other for other in held if other.token == token]
+            near = [other for other in held if other.host == place.host and role == _OWNER]
+            crowds = ((same, _PER_TOKEN), (near, self._per_address), (held, _PLACES[role]))
+            full = next((crowd for crowd, most in crowds if len(crowd) >= most), None)
+            if full:
+                self._end(full[0])
+            place.role, place.token = role, token
+        self._places[address] = place  # the last one: it asked just now
         self._limit(place)
         return True
 
@@ -104,7 +113,7 @@ class Connections:
         return len(near) >= self._per_address
 
     def _held(self, role: str) -> list[_Place]:
-        """Return the open connections of a role, the oldest first, and forget the closed ones."""
+        """Return the open connections of a role and forget closed ones; last, who asked last."""
         kept = self._places.items()
         self._places = {at: place for at, place in kept if place.connection.fileno() >= 0}
         return [place for place in self._places.values() if place.role == role]
@@ -147,7 +156,10 @@ class _ProxiedSocket(socket.socket):
         if found is None:
             raise ConnectionAbortedError
         self.named = None
-        named(found[1].decode())
+        try:
+            named(_network(found[1].decode()))
+        except ValueError:
+            raise ConnectionAbortedError from None
 
 
 class Listener(socket.socket):
@@ -178,8 +190,16 @@ class Listener(socket.socket):
             )
             connection.named = partial(self._connections.name, address[:2])
             host = None
-        self._connections.take(connection, address[:2], host)
+        self._connections.take(connection, address[:2], host and _network(host))
         return connection, address
+
+
+def _network(host: str) -> str:
+    """Return an IPv4 address, or the /64 network of an IPv6 one, which is one subscriber's."""
+    address = ip_address(host.partition("%")[0])
+    if address.version == 4:
+        return str(address)
+    return str(ip_network((int(address), 64), strict=False))
 
 
 def allow_files(batches: int) -> None:
