@@ -35,14 +35,20 @@ def main(paper: Paper, arguments: Sequence[str] | None = None) -> None:
     folder = given.out or _usual_folder(paper, quick=given.quick)
     for experiment in paper.experiments:
         if not given.page and set(chosen) & set(experiment.figures):
-            run(
-                experiment,
-                data=given.data,
-                folder=folder / "trials",
-                jobs=given.jobs,
-                quick=given.quick,
-                renew=given.renew,
-            )
+            try:
+                run(
+                    experiment,
+                    data=given.data,
+                    folder=folder / "trials",
+                    jobs=given.jobs,
+                    quick=given.quick,
+                    renew=given.renew,
+                )
+            except FileNotFoundError as error:
+                missing = Path(error.filename or str(error)).name
+                parser.exit(
+                    1, f"a table is missing ({missing}); get it: python -m scripts.tables\n"
+                )
     page = write_page(paper, folder, quick=given.quick)
     Console(highlight=False).print(str(page), soft_wrap=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from papers.trials import CODE, SECONDS, Experiment, Kept, source_of
+from papers.trials import CODE, COMMIT, SECONDS, Experiment, Kept, source_of
 
 __all__ = ["Frames", "Paper", "Section", "between", "number", "table", "write_page"]
 
@@ -147,11 +147,15 @@ def _trials(paper: Paper, frames: Frames, planned: Mapping[str, int]) -> Iterato
         minutes = 0.0 if empty else frame[SECONDS].sum() / 60
         same = 0 if empty else int((frame[CODE] == source_of(one.trial)).sum())
         figures = ", ".join(map(str, one.figures))
-        rows.append((one.name, figures, planned[one.name], len(frame), same, f"{minutes:.1f}"))
-    head = ("experiment", "figures", "trials planned", "made", "by this source", "minutes")
-    yield from table(head, rows, words=2)
+        commits = frame[COMMIT].fillna("") if COMMIT in frame else [""]
+        named = ", ".join(sorted({own or "not recorded" for own in commits}))
+        counts = (planned[one.name], len(frame), same, f"{minutes:.1f}")
+        rows.append((one.name, figures, named, *counts))
+    head = ("experiment", "figures", "commits", "planned", "made", "by this source", "minutes")
+    yield from table(head, rows, words=3)
     yield (
-        "`--renew` makes trials again that an earlier source made; minutes are those of one "
+        "`--renew` makes trials again that another source made: another digest of the modules that "
+        "a trial imports. A plus: the files differed from the commit. Minutes are those of one "
         "process."
     )
     yield ""

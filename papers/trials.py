@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import multiprocessing
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,15 +33,19 @@ from threadpoolctl import threadpool_limits
 import nolook
 from nolook import _files
 
-__all__ = ["Experiment", "Kept", "Row", "Settings", "in_processes", "run", "source_of"]
+__all__ = ["Experiment", "Kept", "Row", "Settings", "commit", "in_processes", "run", "source_of"]
 
 #: What a trial is made with: words and numbers.
 Settings: TypeAlias = Mapping[str, Any]
 #: What came of it: words, numbers, lists of numbers.
 Row: TypeAlias = Mapping[str, Any]
 
-#: A row's columns beside those of the trial: which source made it, and in how many seconds.
-CODE, SECONDS = "code", "seconds"
+#: A row's columns next to those of the trial: digest and commit of the source, and seconds.
+CODE, COMMIT, SECONDS = "code", "commit", "seconds"
+_ROOTS = {
+    "papers": Path(__file__).resolve().parent,
+    "nolook": Path(nolook.__file__).resolve().parent,
+}
 
 _COMPACT_EVERY = 400  # rows; more small files would make a folder slow
 _SAY_EVERY = 30.0  # seconds, where nobody watches a bar
@@ -140,35 +145,59 @@ def _write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def source_of(trial: Callable[..., Row]) -> str:
-    """Return a digest of what a trial runs: nolook, and what its module imports of the papers.
+    """Return a digest of the modules that a trial imports, of the papers and of nolook.
 
     Comments and layout do not count.
     """
-    library = Path(nolook.__file__).parent
-    rooms = ("algorithms", "estimators", "kernels", "privacy", "statistics", "tables")
-    files = [file for room in rooms for file in (library / room).rglob("*.py")]
     this = Path(__file__).resolve()  # decides nothing in a trial
-    own = _of_papers(Path(inspect.getfile(inspect.unwrap(trial))), {this}) - {this}
+    found: set[Path] = {this}
+    _imported(Path(inspect.getfile(inspect.unwrap(trial))), found)
     digest = hashlib.sha256()
-    for file in sorted({*files, *own}):
+    for file in sorted(found - {this}):
         digest.update(file.name.encode() + ast.unparse(_parsed(file)).encode())
     return digest.hexdigest()[:12]
 
 
-def _of_papers(file: Path, found: set[Path]) -> set[Path]:
-    """Add a module, and the modules of the papers that it imports, to those found."""
+def _imported(file: Path, found: set[Path]) -> None:
+    """Add a module, and the modules it imports of the papers and of nolook, to those found."""
     if file in found or not file.is_file():
-        return found
+        return
     found.add(file)
-    root = Path(__file__).resolve().parents[1]
-    for node in ast.walk(_parsed(file)):
-        rooms = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else [""]
-        if isinstance(node, ast.ImportFrom) and rooms[0] == "papers":
-            place = root.joinpath(*rooms)
-            names = [place / alias.name for alias in node.names]
-            for module in (place, place / "__init__", *names):
-                _of_papers(module.with_suffix(".py"), found)
-    return found
+    for name in _names_of_modules(_parsed(file)):
+        room, *rest = name.split(".")
+        place = _ROOTS[room].joinpath(*rest)
+        _imported(place.with_suffix(".py"), found)
+        _imported(place / "__init__.py", found)
+
+
+def _names_of_modules(tree: ast.Module) -> Iterator[str]:
+    """Yield what may be a module: where a name comes from, and that name in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _ROOTS:
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        # Public names are found by name when they are used.
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "nolook":
+            yield vars(nolook)["_HOMES"].get(node.attr, "nolook")
+
+
+def commit() -> str:
+    """Return the commit of the source, with a plus if files differ from it; empty without git."""
+    root = _ROOTS["papers"].parent
+    asked = (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--", "src", "*.py"])
+    try:
+        head, changed = (
+            subprocess.run(  # noqa: S603 -- words of this module
+                ["git", "-C", str(root), *words],  # noqa: S607 -- the one on the path
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.strip()
+            for words in asked
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return head + ("+" if changed else "")
 
 
 @cache
@@ -208,6 +237,7 @@ def run(
     """
     planned = experiment.plan(quick)
     kept, code = Kept(folder, experiment.name), source_of(experiment.trial)
+    made_at = commit()
     found = kept.found(planned)
     done = {key for key, row in found.items() if not renew or row[CODE] == code}
     left = [settings for settings in planned if _key(settings) not in done]
@@ -216,7 +246,7 @@ def run(
         with _progress(experiment.name, len(left)) as advance:
             made = in_processes(work, left, 1 if experiment.alone else jobs)
             for count, (settings, row) in enumerate(made, 1):
-                kept.add(settings, {**row, CODE: code})
+                kept.add(settings, {**row, CODE: code, COMMIT: made_at})
                 advance()
                 if count % _COMPACT_EVERY == 0:
                     kept.compact(planned)
