@@ -95,7 +95,7 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
 
 
 def test_the_number_of_rows_has_the_stated_error(monkeypatch):
-    found = range_search.FoundRange(0.0, 1.0, 1000.0)
+    found = range_search.FoundRange(0.0, 1.0, 1000.0, 0.5, 1.0)
     monkeypatch.setattr(roc, "find_range", lambda *_: found)
     rows = scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
     found = [

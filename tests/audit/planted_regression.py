@@ -14,6 +14,7 @@ from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT as MOMENT_UNIT
+from nolook.kernels.weighted_rows import Standard
 from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
 from nolook.statistics import grid_models, residual_products, weighted_rows
@@ -29,7 +30,7 @@ _RADIUS = int((NORM * UNIT) ** 2)
 def as_block(rows):
     """Return a table, whose last column is the target, as weighted rows of centre 0 and scale 1."""
     ones = np.ones(rows.shape[1] - 1)
-    standard = 0 * ones, ones, -20 * ones, 20 * ones
+    standard = Standard(0 * ones, ones, -20 * ones, 20 * ones)
     whitening = Spread.standard(ones.size).whitening
     whole, squares, factors = exact_weighted_rows(
         np.ascontiguousarray(rows.T[:-1]), standard, whitening, _RADIUS, UNIT
@@ -178,7 +179,7 @@ class ExactFault:
 
 def rows_rounded(columns, standard, whitening, squared_radius, unit):
     """Round entries to the nearest, so that the norm is kept to in real numbers only."""
-    center, scale, low, high = (each[:, np.newaxis] for each in standard)
+    center, scale, low, high = (each[:, np.newaxis] for each in standard[:4])
     z = ((columns - center) / scale).clip(low, high) - whitening.center[:, np.newaxis] / MOMENT_UNIT
     x = np.vstack([np.ones(columns.shape[1]), whitening.spacing * whitening.matrix @ z])
     factors = np.minimum(1.0, np.sqrt(squared_radius / (x**2).sum(axis=0)) / unit)
@@ -190,8 +191,9 @@ def a_column_more(columns, standard, whitening, squared_radius, unit):
     """Bound the norm of all columns but the last, and release that one, too."""
     fewer = Spread.standard(len(columns) - 1).whitening
     bound = squared_radius, unit
-    one = exact_weighted_rows(columns[:-1], [each[:-1] for each in standard], fewer, *bound)
-    center, scale, low, high = (each[-1] for each in standard)
+    others = Standard(*(each[:-1] for each in standard[:4]))
+    one = exact_weighted_rows(columns[:-1], others, fewer, *bound)
+    center, scale, low, high = (each[-1] for each in standard[:4])
     last = np.trunc(unit * ((columns[-1] - center) / scale).clip(low, high)).astype(np.int16)
     return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
 

@@ -26,6 +26,7 @@ from nolook.statistics.class_counts import ClassBalance, ScoreCounts
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.grid_models import ClassModel, CountModel, GridModel
 from nolook.statistics.group_sums import GroupSums
+from nolook.statistics.group_totals import GroupCounts, GroupedCells, Grouping, GroupMoments
 from nolook.statistics.held_out import HeldOutErrors
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.kendall import KendallRows
@@ -66,6 +67,8 @@ WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS, FAC
 GRID_MODEL, CLASS_MODEL = GridModel(*MODEL, 2**10), ClassModel(*MODEL, 2**10)
 COUNT_MODEL = CountModel(*MODEL, 2**10, 3.0)
 CLASSES = (*WEIGHTED, WEIGHTS)
+# The first column holds codes of four groups.
+GROUPED, GROUPS = np.vstack([BLOCKS, NUMBERS[1:]]).astype(float), Grouping((0,), (4,))
 EXPOSED = (*WEIGHTED, WEIGHTS, 0.1 + SCORES)
 
 
@@ -176,6 +179,19 @@ STATISTICS = {
         partial(Histograms, in_equal_bins),
         (NUMBERS, WEIGHTS),
         lambda s: plain(s.value(COLUMNS)),
+    ),
+    "GroupCounts": Row(
+        partial(GroupCounts, [GROUPS]), (GROUPED, WEIGHTS), lambda s: plain(s.value)
+    ),
+    "GroupMoments": Row(
+        partial(GroupMoments, [GROUPS], [1, 2], np.zeros(2), np.full(2, 1.5)),
+        (GROUPED, WEIGHTS),
+        lambda s: plain(s.value),
+    ),
+    "GroupedCells": Row(
+        partial(GroupedCells, [GROUPS], [1, 2], 8, [(-1.0, 0.25)] * 2),
+        (GROUPED, WEIGHTS),
+        lambda s: plain(s.value),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
     "ModelErrors": Row(partial(ModelErrors, GRID_MODEL, 0.25), WEIGHTED, lambda s: plain(s.value)),

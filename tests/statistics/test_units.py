@@ -26,7 +26,7 @@ from nolook.algorithms.whitening import Spread
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import weighted_rows
+from nolook.kernels.weighted_rows import Standard, weighted_rows
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import (
     CellCounts,
@@ -120,7 +120,10 @@ def as_rows(table):
     """Return numbers as weighted rows, targets and factors; a class is positive or not."""
     table = np.nan_to_num(table, posinf=1e308, neginf=-1e308)
     ones = np.ones(2)
-    standard, whitening = (0 * ones, ones, -20 * ones, 20 * ones), Spread.standard(2).whitening
+    standard, whitening = (
+        Standard(0 * ones, ones, -20 * ones, 20 * ones),
+        Spread.standard(2).whitening,
+    )
     rows, squares, factors = weighted_rows(
         np.ascontiguousarray(table[:2]), standard, whitening, _RADIUS, _UNIT
     )
@@ -383,8 +386,8 @@ STATISTICS = {
         rounds=True,
     ),
 }
-# Of blocks: tested below.
-OTHERS = {"BlockMoments", "KendallRows"}
+# Those of blocks are tested below, those by group in test_group_totals.py.
+OTHERS = {"BlockMoments", "KendallRows", "GroupCounts", "GroupMoments", "GroupedCells"}
 SUMS = pytest.mark.parametrize(
     "row",
     [row for row in STATISTICS.values() if row.adds],

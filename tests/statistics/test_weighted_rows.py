@@ -17,7 +17,7 @@ from scipy.special import expit, xlogy
 from nolook._unit import WHOLE
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import weighted_rows
+from nolook.kernels.weighted_rows import Standard, weighted_rows
 from nolook.statistics import weighted_rows as module
 from nolook.statistics.grid_models import (
     LARGEST_MEAN,
@@ -76,7 +76,7 @@ def made(table, norm, theta, kind=GridModel, *more):
     """Return a table's weighted rows as a block, its last column the target, and a model."""
     radius = radius_of(norm)
     ones = np.ones(len(table) - 1)
-    standard = 0 * ones, ones, -20 * ones, 20 * ones
+    standard = Standard(0 * ones, ones, -20 * ones, 20 * ones)
     whitening = Spread.standard(len(ones)).whitening
     rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, whitening, radius, GRID)
     block = RowBlock(rows, squares, table[-1] / UNIT, factors)

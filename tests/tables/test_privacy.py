@@ -208,6 +208,8 @@ def test_nothing_public_counts_the_rows():
         "n_columns",
         "others",
         "with_source",
+        "as_codes",
+        "code_labels",
         "charging",
         "read_options",
         "select",

@@ -111,10 +111,9 @@ METHODS = {
     "additive": Entry(
         "nolook.estimators.additive",
         "AdditiveRegression",
-        "Additive regression: the prediction is a level plus a curve for each column. Noisy "
-        "histograms place the knots of the curves, and a noisy first step shows which columns are "
-        "bent; all others have lines. The rest is weighted least squares as for linear, and each "
-        "curve is shrunk towards its line where noise hides the answer.",
+        "Additive regression: weighted least squares as for linear, with a curve for each column "
+        "that a noisy first step shows to be bent. Noisy histograms place the knots of the curves, "
+        "and each is shrunk towards its line where noise hides the answer.",
         (
             Option(
                 "--straight",

@@ -92,7 +92,11 @@ class ECDF(PrivateFinding):
 
     kind = _ledger_label = "distribution"
 
-    questions = ("cdf", "quantile", "interval", "histogram", "pdf", "mean", "trimmed_mean", "rvs")
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the methods that read more from it."""
+        asked = ("cdf", "quantile", "interval", "histogram", "pdf", "trimmed_mean", "rvs")
+        return asked if self.grid is None else (*asked, "mean")
 
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
         """Check the parameters; return what a fit will release and cost."""

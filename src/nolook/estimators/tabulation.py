@@ -392,7 +392,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> import nolook, numpy as np, pandas as pd
     >>> generator = np.random.default_rng(0)
     >>> visits = pd.DataFrame({"ward": generator.choice(["A", "B"], 5000)})
     >>> visits["cost"] = generator.normal(np.where(visits.ward == "A", 100.0, 200.0), 10.0)
@@ -456,7 +456,7 @@ def describe(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import nolook, numpy as np
     >>> found = nolook.describe(np.random.default_rng(0).normal(50.0, 10.0, (5000, 1)), epsilon=2.0)
     >>> frame = found.to_frame().set_index("what")
     >>> bool(abs(frame.value["mean"] - 50.0) < 1.0)

@@ -245,6 +245,11 @@ def description_findings(found: Description) -> Findings:
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),
+        conclusion=(
+            f"Based on about {_cell(rows, whole)} {counted}: "
+            f"{count(len(numbers), 'numeric column')} and "
+            f"{count(len(found.by), 'categorical column')}.",
+        ),
         rows=(found.n_rows, found.n_rows_error),
         question=(": what ", *listed(columns, _MOST_NAMED), " hold"),
         certainty=(_SURE.format(found.privacy.unit.protected),),

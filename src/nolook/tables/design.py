@@ -183,7 +183,11 @@ class Design:
     def _needed(self) -> NDArray[np.bool_]:
         """Which numbers nothing can stand for: those of levels, and the target."""
         all_are = self.missing == "drop-row"
-        needed = [all_are or f.levels is not None for f in self.features for _ in f.names]
+        needed = [
+            all_are or (f.levels is not None and not f.coded)
+            for f in self.features
+            for _ in f.names
+        ]
         return np.array(needed + [self.needs_target] * (self.target is not None))
 
 
