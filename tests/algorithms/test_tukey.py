@@ -386,7 +386,7 @@ def test_columns_that_nearly_follow_from_each_other_are_predicted_from():
 class _Worse(nolook.TukeyRegressor):
     def _store(self, released):
         super()._store(released)
-        self.coef_, self.r2_ = -self.coef_, -0.5
+        self.coef_, self.r2_interval_ = -self.coef_, np.array([-0.8, -0.2])
 
 
 def test_a_model_that_predicts_no_better_than_the_centre_is_the_centre():

@@ -301,7 +301,7 @@ class PrivateModel(PrivateEstimator):
         Centre, scale, low and high of each column, the target last: found privately, unless public
         bounds were given.
     failed_ : bool
-        Whether a private test failed, or the fit's released R2 is not above 0, and the model is a
+        Whether a private test failed, or the released R2 is surely not above 0, and the model is a
         constant instead.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -464,7 +464,8 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        worse = self.r2_ is not None and self.r2_ <= 0.0 and bool(self.coef_.any())
+        known = self.r2_interval_ if self.coef_.any() else None
+        worse = known is not None and bool(known[1] <= 0.0)
         self.failed_ |= worse
         if worse or not self.detected_:
             self._hide()

@@ -245,12 +245,13 @@ def description_findings(found: Description) -> Findings:
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(
-            f"Based on about {_cell(rows, whole)} {counted}: "
-            f"{count(len(numbers), 'numeric column')} and "
-            f"{count(len(found.by), 'categorical column')}.",
-        ),
+        conclusion=(_columns_in_words(_cell(rows, whole), counted, len(numbers), len(found.by)),),
         rows=(found.n_rows, found.n_rows_error),
         question=(": what ", *listed(columns, _MOST_NAMED), " hold"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )
+
+
+def _columns_in_words(rows: str, counted: str, numbers: int, categories: int) -> str:
+    columns = f"{count(numbers, 'numeric column')} and {count(categories, 'categorical column')}"
+    return f"Based on about {rows} {counted}: {columns}."
