@@ -464,7 +464,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        known = self.r2_interval_ if self.coef_.any() else None
+        known = self.r2_interval_ if self.detected_ and self.coef_.any() else None
         worse = known is not None and bool(known[1] <= 0.0)
         self.failed_ |= worse
         if worse or not self.detected_:
