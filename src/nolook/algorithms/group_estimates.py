@@ -224,8 +224,7 @@ def quantiles_of(
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = forest.distribution(own.points, rows, variance, "isotonic")
-        noise = found.noise_alone.share_error(at)
-        total = np.sqrt(noise**2 + at * (1.0 - at) / rows)
+        noise, total = found.noise_alone.share_error(at), found.share_error(at)
         step = own.points[1] - own.points[0]
         ends = [
             found.ppf((at + sign * factor * error).clip(0.0, 1.0)) - step * (sign < 0)
