@@ -211,7 +211,6 @@ DECLARED = {
     "before": {"features": ["y"], "where": [("c", "<", "2020-01-01")]},
     "unit": {"features": ["y"], "unit": "c"},
 }  # fmt: skip
-AT_ALL = set()
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
@@ -242,8 +241,18 @@ def test_no_error_depends_on_bits(tmp_path, kind, words, holder):
         except NolookError:
             continue  # by its type
         opened.count_units() if name == "unit" else list(opened.batches())
-        AT_ALL.add(name)
 
 
-def test_everything_was_read_of_some_type():
-    assert set(DECLARED) == AT_ALL
+def can_be_read(kind, options):
+    table = pa.table({"c": random_bits(kind, np.random.default_rng(5)), "y": np.arange(64.0)})
+    try:
+        read_table(table, **options)
+    except NolookError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("options", DECLARED.values(), ids=DECLARED)
+def test_everything_is_read_of_some_type(options):
+    """So that the test above leaves nothing out."""
+    assert any(can_be_read(kind, options) for kind in FLAT)
