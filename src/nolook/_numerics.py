@@ -8,6 +8,7 @@ has NumPy's own settings, so worker threads run in a copy of the caller's contex
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -17,12 +18,19 @@ from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from nolook.errors import ParameterError
 
 #: How many threads read a table: "auto" for all that the process may use.
 Threads: TypeAlias = int | Literal["auto"]
+
+_Numbers: TypeAlias = NDArray[np.float64]
+
+# Of the series of a logarithm's half, whose terms fall by a factor of 33 or more.
+_LOG_TERMS = 12
+_LOG_2 = math.log(2.0)
 
 _VARIABLE = "NOLOOK_THREADS"
 _MOST_THREADS = 1024
@@ -146,3 +154,42 @@ def undisturbed() -> Iterator[None]:
     """
     with np.errstate(all="ignore"), _one_blas_thread:
         yield
+
+
+def logarithms(values: _Numbers) -> _Numbers:
+    """Return the logarithms of positive finite numbers, the same bits wherever they stand.
+
+    They are within a few units in the last place; a library's may depend on the place.
+    """
+    mantissa, exponent = np.frexp(values)
+    small = mantissa < math.sqrt(0.5)
+    mantissa, exponent = np.where(small, 2.0 * mantissa, mantissa), exponent - small
+    return _half_logarithms((mantissa - 1.0) / (mantissa + 1.0)) + exponent * _LOG_2
+
+
+def logarithms_1p(values: _Numbers) -> _Numbers:
+    """Return log(1 + x) of finite numbers x above -1, as `logarithms` does."""
+    near = (values > -0.25) & (values < 0.25)
+    inside = np.where(near, values, 0.0)
+    series = _half_logarithms(inside / (2.0 + inside))
+    return np.where(near, series, logarithms(np.where(near, 1.0, 1.0 + values)))
+
+
+def inverse_sinhs(values: _Numbers) -> _Numbers:
+    """Return the inverse hyperbolic sines of finite numbers, as `logarithms` does."""
+    size = np.abs(values)
+    large = size > 2.0**30
+    inside = np.where(large, 0.0, size)
+    square = inside * inside
+    near = logarithms_1p(inside + square / (1.0 + np.sqrt(1.0 + square)))
+    far = logarithms(np.where(large, size, 1.0)) + _LOG_2
+    return np.copysign(np.where(large, far, near), values)
+
+
+def _half_logarithms(ratio: _Numbers) -> _Numbers:
+    """Return log((1 + r) / (1 - r)) of numbers r up to 0.18."""
+    square, series = ratio * ratio, np.zeros_like(ratio)
+    for term in range(_LOG_TERMS, -1, -1):
+        series = series * square + 1.0 / (2 * term + 1)
+    found: _Numbers = 2.0 * ratio * series
+    return found

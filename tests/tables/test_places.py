@@ -28,10 +28,13 @@ SCHEMA = nolook.Schema.from_dict(
         "columns": {
             "city": {"type": "category", "levels": ["Bern", "Basel"]},
             "n": {"type": "number"},
+            "log n": {"log1p_of": "n"},
+            "n in Bern": {"product_of": ["n", "city=Bern"]},
+            "band": {"bins_of": "log n", "borders": [1, 2]},
         }
     }
 )
-USED = {"features": ["x", "n", "city"], "schema": SCHEMA}
+USED = {"features": ["x", "n", "city", "log n", "n in Bern", "band"], "schema": SCHEMA}
 
 
 def rows() -> pa.Table:

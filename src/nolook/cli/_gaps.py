@@ -59,7 +59,7 @@ def find_gaps(
     is_text = getattr(opened.original, "kind", None) == "CSV"
     for batch in opened.original.batches(opened.needed(names)):
         for each in found:
-            raw = batch.column(opened.made_of(each.column.name))
+            raw = batch.column(opened.made_of(each.column.name)[0])
             each.add(raw, opened.column(batch, each.column.name), is_text=is_text)
     return found
 

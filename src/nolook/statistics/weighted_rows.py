@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._numerics import logarithms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.row_models import clipped_products, residual_products
 from nolook.kernels.weights import weight_parts, weighted_sums
@@ -76,8 +77,6 @@ _WEIGHT_BITS = 10
 # weights in parts of 5 bits each row's are larger by so many.
 _PART_ROWS = 4096
 _CURVATURE_BITS, _WEIGHTED_ROWS = 5, 256
-# Terms of the series of a logarithm.
-_LOG_TERMS = 12
 
 
 class ProductSizes(Statistic):
@@ -344,7 +343,7 @@ class ModelDeviances(WeightedTotal, Statistic):
             constant *= exposures
         means = np.stack([constant, self._model.means(rows, factors, exposures)])
         means = np.maximum(means, 2.0**-60)
-        found = 2.0 * (counts * _logarithms(np.maximum(counts, 2.0**-60) / means) - counts + means)
+        found = 2.0 * (counts * logarithms(np.maximum(counts, 2.0**-60) / means) - counts + means)
         whole = np.trunc(found.clip(0.0, LARGEST_DEVIANCE) * ERROR_UNIT**2).astype(np.int64)
         self._total = self._total + _sums(whole, weights)
         return self
@@ -357,14 +356,3 @@ def _sums(whole: NDArray[np.int64], weights: Weights) -> NDArray[np.object_]:
         own = whole if isinstance(part, float) else whole * part.astype(np.int64)
         total = total + factor * own.sum(axis=1).astype(object)
     return total
-
-
-def _logarithms(values: Array) -> Array:
-    """Return the logarithms of positive numbers, the same bits wherever they stand."""
-    mantissa, exponent = np.frexp(values)
-    ratio = (mantissa - math.sqrt(0.5)) / (mantissa + math.sqrt(0.5))
-    square, series = ratio * ratio, np.zeros_like(ratio)
-    for term in range(_LOG_TERMS, -1, -1):
-        series = series * square + 1.0 / (2 * term + 1)
-    found: Array = 2.0 * ratio * series + (exponent - 0.5) * math.log(2.0)
-    return found

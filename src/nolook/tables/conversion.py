@@ -21,13 +21,16 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables.design import Columns
+from nolook.tables.derived import Derivation, derive, in_order
+from nolook.tables.design import Columns, codes_of, numbers_of
 from nolook.tables.filter import Condition, tests
+from nolook.tables.levels import OTHERS, Levels
 from nolook.tables.schema import PARTS, ColumnSchema, FileFormat, Schema
 from nolook.tables.source import Column, Source, in_words, movable
 from nolook.tables.words import (
     by_word,
     fits,
+    is_number,
     number_of,
     places,
     plain_numbers,
@@ -98,12 +101,22 @@ class DeclaredSource:
                 made.append(column)
                 self._made[column.name] = column.name, None
                 continue
+            if declared.derived is not None:
+                raise TableError(
+                    f"{original.name} has a column {column.name!r}, which the schema derives from "
+                    "others (choose another name there)"
+                )
             full = declared.within(form)
             for name, part in zip(full.features(column.name), full.parts or (None,), strict=True):
                 kind, convert = conversion(column, full, part)
                 made.append(Column(name, kind, part or full.type))
                 self._made[name] = column.name, convert
         self.columns = tuple(made)
+        # By name: which declared columns a column is derived from, and how.
+        self._derived: dict[str, tuple[tuple[str, ...], Conversion]] = {}
+        derived = {name: each.derived for name, each in columns.items() if each.derived}
+        for name in in_order(derived):
+            self._derive(name, derived[name], columns)
         self.where: str | None = None
         self._tests: Sequence[tuple[str, Conversion]] = ()
 
@@ -116,14 +129,39 @@ class DeclaredSource:
         chosen._tests = tests(conditions, Columns(self), schema)
         return chosen
 
+    def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
+        """Add a derived column; raises an error if a column it needs is unknown or not a number."""
+        categories = {
+            n: levels for c, own in declared.items() for n, levels in own.features(c).items()
+        }
+        known, of, read, marks = Columns(self), [], [], derived.function == "product_of"
+        for each in derived.of:
+            base, _, level = each.rpartition("=")
+            levels = categories.get(base) or ()
+            is_level = each not in self._made and (None if level == OTHERS else level) in levels
+            column = known.find(base if is_level else each, derived.function)
+            if not (is_level or is_number(column.type) or pt.is_boolean(column.type)):
+                raise ParameterError(
+                    f"{derived.function} of {name!r} names {each!r}, which is of type "
+                    f"{column.declared}; expected a number, a boolean or a level such as 'sex=F'"
+                )
+            of.append(column.name)
+            marks &= is_level or pt.is_boolean(column.type)
+            read.append(partial(_level, levels=levels, level=level) if is_level else numbers_of)
+        kind = _TEXT if derived.function == "bins_of" else pa.bool_() if marks else pa.float64()
+        self._derived[name] = tuple(of), partial(_derived, derived=derived, read=read, kind=kind)
+        self.columns += (Column(name, kind, in_words(kind)),)
+
     def needed(self, names: Iterable[str]) -> list[str]:
         """Return the columns of the original that some columns, and the choice of rows, need."""
         tested = (name for name, _ in self._tests)
-        return list(dict.fromkeys(self._made[name][0] for name in (*names, *tested)))
+        return list(dict.fromkeys(of for name in (*names, *tested) for of in self.made_of(name)))
 
-    def made_of(self, name: str) -> str:
-        """Return the column of the original that a column is converted from."""
-        return self._made[name][0]
+    def made_of(self, name: str) -> tuple[str, ...]:
+        """Return the columns of the original that a column is converted or derived from."""
+        if name in self._derived:
+            return tuple(of for each in self._derived[name][0] for of in self.made_of(each))
+        return (self._made[name][0],)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
@@ -133,6 +171,9 @@ class DeclaredSource:
 
     def column(self, batch: Any, name: str) -> Any:  # noqa: ANN401 -- pyarrow has no types
         """Return a column as declared, all rows of a batch of the original."""
+        if name in self._derived:
+            bases, combine = self._derived[name]
+            return combine(*(self.column(batch, each) for each in bases))
         of, convert = self._made[name]
         return batch.column(of) if convert is None else convert(batch.column(of))
 
@@ -180,6 +221,26 @@ def conversion(
     if part is not None:
         return _TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
+
+
+def _derived(
+    *cells: Any,  # noqa: ANN401
+    derived: Derivation,
+    read: Sequence[Callable[[Any], Vector]],
+    kind: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    numbers = (np.asarray(one(each), np.float64) for one, each in zip(read, cells, strict=True))
+    return derive(derived, *numbers).cast(kind)
+
+
+def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
+    """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
+    known = [each for each in levels if each is not None]
+    codes = codes_of(cells, known)
+    if None not in levels:
+        codes[codes == len(known)] = np.nan
+    place = len(known) if level == OTHERS else known.index(level)
+    return np.where(np.isnan(codes), np.nan, codes == place)
 
 
 def _check_words(column: Column, declared: ColumnSchema) -> None:

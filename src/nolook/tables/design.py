@@ -32,8 +32,10 @@ __all__ = [
     "Feature",
     "Missing",
     "Subject",
+    "codes_of",
     "delimiter_hint",
     "labels_of",
+    "numbers_of",
     "plan",
     "unknown_column",
     "usual_missing",
@@ -156,18 +158,18 @@ class Design:
             for feature in self.features:
                 column = batch.column(feature.name)
                 if feature.levels is None:
-                    out[row] = _numbers(column)
+                    out[row] = numbers_of(column)
                     row += 1
                     if feature.indicated:
                         out[row] = ~np.isfinite(out[row - 1])
                         row += 1
                 elif feature.coded:
-                    out[row] = _codes(column, _known(feature.levels))
+                    out[row] = codes_of(column, _known(feature.levels))
                     row += 1
                 else:
                     row += _contrasts(column, feature.levels, self.missing, out[row:])
             if self.target is not None:
-                out[row] = _numbers(batch.column(self.target))
+                out[row] = numbers_of(batch.column(self.target))
         if self.keeps_infinite:
             np.clip(out, -_LARGEST, _LARGEST, out=out)
         finite = np.isfinite(out)
@@ -388,7 +390,7 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     return is_number(kind) or (kind is not None and pt.is_boolean(kind))
 
 
-def _numbers(column: Any) -> Any:  # noqa: ANN401
+def numbers_of(column: Any) -> Any:  # noqa: ANN401
     """Return a column's numbers as an array, nan where there is none."""
     if pt.is_boolean(column.type):
         column = column.cast(pa.uint8())
@@ -405,7 +407,7 @@ def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float6
     they count as undeclared.
     """
     known = _known(levels)
-    codes = _codes(column, known)
+    codes = codes_of(column, known)
     null = np.isnan(codes)
     found = np.where(null, len(known), codes)
     for row, level in enumerate(levels[1:]):
@@ -428,7 +430,7 @@ def _known(levels: Levels) -> list[str]:
     return [level for level in levels if level is not None]
 
 
-def _codes(column: Any, known: list[str]) -> NDArray[np.float64]:  # noqa: ANN401
+def codes_of(column: Any, known: list[str]) -> NDArray[np.float64]:  # noqa: ANN401
     """Return the place of each cell among levels, after the last for others.
 
     NaN for null, and for an empty text that is not a level.

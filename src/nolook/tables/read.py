@@ -252,7 +252,7 @@ def _usual_features(
     """
     there = [column.name for column in opened.original.columns]
     for name in schema.columns:
-        if name not in there:
+        if name not in there and name not in schema.derived:
             raise unknown_column("schema", name, opened.name, there)
     if not is_text(source):
         return None
@@ -282,7 +282,7 @@ def open_declared(
     columns = dict(schema.columns)
     optional = [name for name, column in columns.items() if column.optional]
     if is_text(source):
-        names = [name for name in columns if name not in source.keys]
+        names = [n for n in columns if n not in source.keys and n not in schema.derived]
         how = partial(open_place, form=schema.file, names=names)
         opened: Source = Folder(source, how, optional)
         for name in {column.name for column in opened.columns}.difference(source.keys):
@@ -300,14 +300,20 @@ def open_declared(
         columns[name] = evolve(_CATEGORY, missing=own.missing, levels=each)
     target, *words = outcome
     if target is not None and any(word is not None for word in words):
+        if target in schema.derived:
+            raise ParameterError(
+                f"{parameter_name('positive')} is given, but the schema derives {target!r}, which "
+                "has no words; leave it out"
+            )
         column = Columns(opened).find(target, "target")
         columns[target] = two_classes(column, schema.columns.get(target), *words)
     return DeclaredSource(opened, columns, schema.file)
 
 
 def column_names(source: object, schema: Schema) -> tuple[str, ...]:
-    """Return the columns of whatever holds a table, before anything is declared of them."""
-    return tuple(column.name for column in open_declared(located(source), schema).original.columns)
+    """Return the columns of whatever holds a table as it is, and those that a schema derives."""
+    opened = open_declared(located(source), schema).original.columns
+    return (*(column.name for column in opened), *schema.derived)
 
 
 def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:

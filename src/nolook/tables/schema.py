@@ -24,6 +24,7 @@ from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
 from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
+from nolook.tables.derived import Derivation, in_order
 from nolook.tables.levels import OTHERS, Levels, column_levels, is_list, recipe_levels
 
 __all__ = ["Schema"]
@@ -217,6 +218,7 @@ class ColumnSchema:
     missing: tuple[str, ...] = _setting("missing", _words, ())
     indicator: bool = _setting("indicator", _flag, False)
     optional: bool = _setting("optional", _flag, False)
+    derived: Derivation | None = None
 
     def __attrs_post_init__(self) -> None:
         use = self.use
@@ -305,6 +307,10 @@ class Schema:
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
           "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") to make
           categories of them, with "years", the list of them.
+        * Derived columns have one of these settings instead of a type: "log_of", "log1p_of",
+          "asinh_of" or "square_of" a column (with "around", a public number, the square of the
+          distance from it), "product_of" a list of columns or levels such as "sex=F", "bins_of" a
+          column with "borders", the list of them. A logarithm of what has none is missing.
         * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
           "indicator" (true: a feature "NAME=missing" tells where a value is missing).
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
@@ -344,6 +350,7 @@ class Schema:
         form = _located("file", lambda given: FileFormat(**_settings(given, known)), file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
+        in_order({name: each.derived for name, each in read.items() if each.derived})
         self.__attrs_init__(read, form)
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
@@ -451,6 +458,12 @@ class Schema:
         return declared if given is None else given
 
     @property
+    def derived(self) -> dict[str, Derivation]:
+        """The derived columns, each after those it is derived from."""
+        made = {name: c.derived for name, c in self.columns.items() if c.derived is not None}
+        return {name: made[name] for name in in_order(made)}
+
+    @property
     def closed(self) -> set[str]:
         """The categories without a level for values that are not declared."""
         columns = self.columns.items()
@@ -485,13 +498,19 @@ class Schema:
         A unit among them stays one. Without a header the others keep their places, as texts of no
         use.
         """
-        kept = set(names)
+        kept, needed = set(names), set[str]()
+        for name, derived in reversed(self.derived.items()):
+            if name in kept | needed:
+                needed |= {*derived.of, *(each.rpartition("=")[0] for each in derived.of)}
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
-            if {name, *column.features(name)} & kept:
+            made = {name, *column.features(name)}
+            if made & kept:
                 usual = _usual_use(column.type, column.levels)
                 columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
-            elif not self.file.header:
+            elif made & needed:
+                columns[name] = evolve(column, use="nothing", indicator=False)
+            elif not self.file.header and column.derived is None:
                 columns[name] = ColumnSchema("text")
         return Schema(columns, **asdict(self.file))
 
@@ -519,6 +538,12 @@ def _column(settings: object) -> ColumnSchema:
         settings = {"type": settings}
     own: tuple[str, ...] = ()
     if isinstance(settings, Mapping):
+        derived = Derivation.from_settings(settings)
+        if derived is not None:
+            shared = _settings(settings, (*derived.settings, "use", "indicator"))
+            for name in derived.settings:
+                shared.pop(name, None)
+            return ColumnSchema(**derived.declared, **shared, derived=derived)
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
@@ -550,6 +575,9 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         for name, value in asdict(declared).items()
         if name == "type" or value != getattr(usual, name)
     }
+    if isinstance(declared, ColumnSchema) and declared.derived is not None:
+        shared = {name: settings[name] for name in ("use", "indicator") if name in settings}
+        return declared.derived.to_settings() | shared
     if settings.get("false", ()) is None:
         settings["false"] = [OTHERS]
     if "levels" in settings:
