@@ -100,6 +100,23 @@ class PrivateDistribution:
         error: Vector = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
         return error
 
+    def ppf_interval(self, p: float, deviations: float) -> tuple[float, float]:
+        """Return the thresholds that a test at each one leaves for the quantile at p.
+
+        Less than p of the rows lie up to a threshold below the quantile. So thresholds whose share
+        is `deviations` standard errors below p are too low, and all from the first one whose share
+        is as many above p on are too high. Where no threshold is, the interval ends as the grid
+        does.
+        """
+        first = np.unique(self._runs[0])[1:-1]  # each stands for its run
+        variance = self.noise.between(np.zeros_like(first), first, p)
+        sampling = self.sampled * self.rows * p * (1.0 - p)
+        error = deviations * np.sqrt(variance + sampling) / self.rows
+        shares = self._rising[first - 1]
+        below, above = first[shares < p - error], first[shares >= p + error] - 1
+        low, high = (*below[-1:], 0)[0], (*above[:1], len(self.points) - 1)[0]
+        return float(self.points[low]), float(self.points[max(low, high)])
+
     def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
         """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""
         last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")

@@ -65,6 +65,10 @@ class Estimates:
         _, *ends = self
         return Estimates(self.value, *(each.clip(low, high) for each in ends))
 
+    def roots(self, unit: float) -> Estimates:
+        """Return the roots of squares in units."""
+        return Estimates(*(unit * np.sqrt(np.maximum(each, 0.0)) for each in self))
+
 
 @frozen(eq=False)
 class Groups:
@@ -118,42 +122,54 @@ def _flat(groups: Groups, margins: dict[Dimensions, Margin]) -> tuple[Vector, Ve
 
 
 def count_of(groups: Groups, released: Released) -> Estimates:
-    """Return the number of rows of each group; it is of this table, so noise is all its error."""
+    """Return the number of rows of each group.
+
+    The total interval is that of the number to be expected in a sample of as many rows.
+    """
     count, variance = _flat(groups, released.counts)
-    noise = np.sqrt(variance)
-    return _around(count, noise, None, _factor(released)).within(0.0, np.inf)
+    return _counted(count, variance, released)
 
 
-def share_of(
-    groups: Groups, released: Released, column: int, values: Sequence[int], known: int
-) -> Estimates:
-    """Return the share of rows with some of the values of a column, of which `known` are levels.
+def _counted(count: Vector, variance: Vector, released: Released) -> Estimates:
+    """Return numbers of rows out of all, from the variance of their noise."""
+    rows = max(1.0, float(released.counts[()].values))
+    near = count.clip(0.0, rows)
+    noise, total = np.sqrt(variance), np.sqrt(variance + near * (1.0 - near / rows))
+    return _around(count, noise, total, _factor(released)).within(0.0, np.inf)
+
+
+def share_of(groups: Groups, released: Released, column: int, value: int, known: int) -> Estimates:
+    """Return the share of rows with a value of a column, of which `known` are levels.
 
     Only rows with a known value count. Groups of one level have no share.
     """
-    counts, variances = [], []
-    for own, place in groups.of_each():
+    found = []
+    for own in groups.margins:
+        margin = released.counts[own]
         if column in own:
-            counts.append(np.full(known + 1, np.nan))
-            variances.append(np.nan)
+            found.append(np.full((margin.values.size, 4), np.nan))
             continue
         whole = tuple(sorted((*own, column)))
-        margin = released.counts[whole]  # all codes but the last are known
-        index: list[int | slice] = list(place)
-        index.insert(whole.index(column), slice(None))
-        counts.append(margin.values[tuple(index)])
-        variances.append(margin.variance)
-    rows = np.array(counts)
-    chosen = np.isin(np.arange(rows.shape[1]), values)
-    each, count, own = np.array(variances), rows[:, :known].sum(axis=1), rows[:, chosen].sum(axis=1)
+        split = released.counts[whole]
+        rows = np.moveaxis(split.values, whole.index(column), -1).reshape(margin.values.size, -1)
+        # The variance of all levels together, for each of them, and of one about their mean.
+        size = rows.shape[1]
+        together = margin.variance / size**2
+        apart = (split.variance - together) * size / (size - 1.0)
+        parts = rows[:, value], rows[:, :known].sum(axis=1), together - apart / size, apart
+        found.append(np.column_stack(np.broadcast_arrays(*parts)))
+    own, count, together, apart = np.concatenate(found).T
     with np.errstate(all="ignore"):
         share = own / count
-        noise = each * (chosen.sum() * (1 - 2 * share) + known * share**2) / count**2
+        # Of the rows that have it less the share of those known: weights of levels, added up.
+        noise = together * (1.0 - known * share) ** 2
+        noise += apart * (1.0 - 2.0 * share + known * share**2)
+        noise = np.sqrt(noise) / count
         # As if two more rows had it and two had not (Agresti and Coull 1998).
         near = ((own + 2.0) / (count + 4.0)).clip(0.0, 1.0)
-        total = np.sqrt(noise + near * (1.0 - near) / (count + 4.0))
-        found = _around(share, np.sqrt(noise), total, _factor(released)).within(0.0, 1.0)
-    return found.where(count > _ENOUGH * np.sqrt(known * each))
+        total = np.sqrt(noise**2 + near * (1.0 - near) / (count + 4.0))
+        shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
+        return _around(share, noise, total, _factor(released)).within(0.0, 1.0).where(shown)
 
 
 def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimates, ...]:
@@ -162,32 +178,37 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     sums, variance = _flat(groups, own.moments)
     rows, first, second = sums.T
     factor, center, clip = _factor(released), own.center, own.clip
-    rows_error = 4.0 * np.sqrt(variance)
-    shown = rows > _ENOUGH * rows_error
-    count = _around(rows, rows_error, None, factor).within(0.0, np.inf)
+    shown = rows > _ENOUGH * 4.0 * np.sqrt(variance)
+    count = _counted(rows, 16.0 * variance, released)
     counted, counts_variance = _flat(groups, released.counts)
-    lacked = np.sqrt(counts_variance + rows_error**2)
-    missing = _around(counted - rows, lacked, None, factor).within(0.0, np.inf)
+    missing = _counted(counted - rows, counts_variance + 16.0 * variance, released)
     size = np.where(shown, rows, np.nan)
     place = first / size
     inside = place.clip(-1.0, 1.0)
     noise = variance * (1.0 + 16.0 * inside**2) / size**2
-    spread = _spread(size, second / size + 0.5 - inside**2, variance, inside)
+    squares = second / size + 0.5 - inside**2  # the variance of the values, in squares of the clip
+    error = 16.0 * (1.0 + (squares + inside**2 - 0.5) ** 2) + 4.0 * inside**2
+    error *= variance / size**2
+    spread = _likely(squares, error, size)
     clipped = own.clipped if math.isfinite(own.clipped) else 0.0
     total = clip * np.sqrt(noise + spread / size + (clipped / clip) ** 2)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
-    error = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
-    total_sum = _around(summed, error, None, factor).where(shown)
-    return count, missing, mean, total_sum, _deviation(spread, size, variance, clip, factor)
+    noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
+    # Of the values of a group, and 0 for every other row.
+    share = (size / max(1.0, float(released.counts[()].values))).clip(0.0, 1.0)
+    sampled = size * (clip**2 * spread + (1.0 - share) * (center + clip * inside) ** 2)
+    total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
+    sampled = (own.kurtosis - 1.0) * spread**2 / size
+    deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
+    return count, missing, mean, total_sum, deviation.where(squares > 0.0).roots(clip)
 
 
-def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vector:
-    """Return the variance of the values in each group, in squares of the clip.
+def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
+    """Return the variances of the groups' values, from noisy ones with these squared errors.
 
     Where noise hides a group's own it is near that of all groups (empirical Bayes).
     """
-    error = variance * (16.0 + 16.0 * (own + place**2 - 0.5) ** 2 + 4.0 * place**2) / size**2
     known = np.isfinite(own)
     if not known.any():
         return own
@@ -199,23 +220,13 @@ def _spread(size: Vector, own: Vector, variance: Vector, place: Vector) -> Vecto
     return found
 
 
-def _deviation(
-    spread: Vector, size: Vector, variance: Vector, clip: float, factor: float
-) -> Estimates:
-    """Return standard deviations from variances in squares of the clip."""
-    root = np.sqrt(spread)
-    noise = 4.0 * np.sqrt(variance) / size / (2.0 * root)
-    # The second part is that of normal values; heavier tails have more.
-    total = np.sqrt(noise**2 + spread / (2.0 * size))
-    return _around(clip * root, clip * noise, clip * total, factor).within(0.0, np.inf)
-
-
 def quantiles_of(
     groups: Groups, released: Released, column: int, shares: Sequence[float]
 ) -> list[Estimates]:
     """Return quantiles of a column: thresholds of its grid."""
     own: ColumnValues = released.values[column]
     factor, at = _factor(released), np.asarray(shares, dtype=np.float64)
+    step = own.points[1] - own.points[0]
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.of(dimensions, place)
@@ -224,13 +235,13 @@ def quantiles_of(
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = forest.distribution(own.points, rows, variance, "isotonic")
-        noise, total = found.noise_alone.share_error(at), found.share_error(at)
-        step = own.points[1] - own.points[0]
-        ends = [
-            found.ppf((at + sign * factor * error).clip(0.0, 1.0)) - step * (sign < 0)
-            for error in (total, noise)
-            for sign in (-1.0, 1.0)
-        ]
-        numbers.append(np.array([found.ppf(at), *ends]))
+        value = found.ppf(at)
+        value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
+        ends = [one.ppf_interval(each, factor) for one in (found, found.noise_alone) for each in at]
+        low, high = np.where(
+            np.isnan(value), np.nan, np.reshape(ends, (2, -1, 2)).transpose(2, 0, 1)
+        )
+        total, noise = np.stack([low - step, high], axis=1)
+        numbers.append(np.array([value, *total, *noise]))
     columns = np.array(numbers)
     return [Estimates(*columns[:, :, which].T) for which in range(at.size)]

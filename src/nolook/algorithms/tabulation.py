@@ -81,6 +81,7 @@ _SMALLEST_SHARE = 2.0**-20
 # nothing stands out is 4 scales, and that of any column at least 2.
 _HALVES = np.arange(-10.0, 30.0, 0.5)
 _USUAL, _LEAST, _LARGEST = 24, 22, 2.0**1000
+_NORMAL_KURTOSIS = 3.0
 _LONGEST = 6  # bins that are looked at together: three octaves
 _LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
@@ -99,6 +100,7 @@ class ColumnSums:
     #: The last axis holds the sums of 1, t and t^2 - 1/2, in rows; the variance is that of t.
     moments: Margins
     clipped: float  # how far clipping moves the mean of all rows, at most; infinite if unknown
+    kurtosis: float  # of the clipped values of all rows, about the center
 
 
 @frozen(eq=False)
@@ -244,7 +246,7 @@ class _Run:
 
     def cells(
         self, ranges: dict[int, FoundRange]
-    ) -> tuple[list[tuple[float, float]], dict[int, ColumnValues]]:
+    ) -> tuple[list[tuple[float, float, float]], dict[int, ColumnValues]]:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
         release = self._release
         grids = [_grid(ranges[column]) for column in release.spread]
@@ -256,7 +258,7 @@ class _Run:
         around = [ranges[column].center for column in release.summed]
         far = Histograms(partial(_by_distance, release.summed, around, edges))
         self._table.fold(Together(cells, *((far,) * bool(release.summed))))
-        clips: list[tuple[float, float]] = []
+        clips: list[tuple[float, float, float]] = []
         if release.summed:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
             error = _sums_deviation(release, self._cost[SUMS])
@@ -284,12 +286,12 @@ class _Run:
         }
 
     def sums(
-        self, ranges: dict[int, FoundRange], clips: Sequence[tuple[float, float]]
+        self, ranges: dict[int, FoundRange], clips: Sequence[tuple[float, float, float]]
     ) -> dict[int, ColumnSums]:
         """Release the moments."""
         release = self._release
         centers = np.array([ranges[column].center for column in release.summed])
-        widths = np.array([clip for clip, _ in clips])
+        widths = np.array([clip for clip, _, _ in clips])
         exact = GroupMoments(self._grouped, release.summed, centers, widths)
         noisy, variance = noisy_counts(
             self._table.fold(exact).value,
@@ -301,9 +303,9 @@ class _Run:
         found = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3))
         return {
             column: ColumnSums(
-                float(centers[place]), clip, _of_column(found, place, [4.0, 1.0, 4.0]), clipped
+                float(centers[place]), clip, _of_column(found, place, [4.0, 1.0, 4.0]), *others
             )
-            for place, (column, (clip, clipped)) in enumerate(
+            for place, (column, (clip, *others)) in enumerate(
                 zip(release.summed, clips, strict=True)
             )
         }
@@ -384,7 +386,7 @@ def _by_distance(
 
 def chosen_clip(
     counts: Vector, edges: Vector, noise: BinNoise, error: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Choose the clip at which noise and what is clipped balance.
 
     Parameters
@@ -398,9 +400,10 @@ def chosen_clip(
 
     Returns
     -------
-    clip, clipped : float
+    clip, clipped, kurtosis : float
         `clipped` is how far clipping moves the mean of all rows, as far as the counts tell;
-        infinite if values stand out beyond the last edge.
+        infinite if values stand out beyond the last edge. The kurtosis is that of clipped values,
+        3 (as of normal ones) where the counts tell nothing.
     """
     # Every short run of bins may stand out where none of them does.
     first, end = np.triu_indices(counts.size)
@@ -409,11 +412,11 @@ def chosen_clip(
     surely = noise.surely(np.arange(counts.size) + 1, _SURE)
     shown = sums[end + 1] - sums[first] > surely[end - first]
     if not shown.any():
-        return float(edges[_USUAL]), 0.0
+        return float(edges[_USUAL]), 0.0, _NORMAL_KURTOSIS
     farthest = first[shown].max()
     last = int(end[shown & (first == farthest)].min())
     if last == edges.size:
-        return float(edges[-1]), math.inf
+        return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
     held = counts[:-1].clip(0.0)
     held[last + 1 :] = _hidden(held[: last + 1], counts[last + 1 : -1], noise.deviation)
     # Of what lies in the bins beyond each edge: how much, and how far beyond it.
@@ -421,7 +424,9 @@ def chosen_clip(
     mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
     excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
     best = _LEAST + int(np.argmin(np.hypot(error * edges, excess)[_LEAST:]))
-    return float(edges[best]), float(excess[best] / held.sum())
+    far = np.minimum(middles / edges[best], 1.0)
+    squares, fourths = (float(held @ far**power) / held.sum() for power in (2, 4))
+    return float(edges[best]), float(excess[best] / held.sum()), fourths / squares**2
 
 
 def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:

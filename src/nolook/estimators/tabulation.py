@@ -284,7 +284,7 @@ class _Asked:
             place = self.names.index(name)
             known = cast("tuple[str, ...]", labels[place])[:-1]
             code = known.index("true" if value is None else value)
-            share = share_of(groups, released, place, [code], len(known))
+            share = share_of(groups, released, place, code, len(known))
             found.append(Measured("share", name, value, share))
 
         def whole(each: Estimates) -> Estimates:
@@ -384,9 +384,10 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 
     Notes
     -----
-    Intervals hold 95 %. Those of counts and sums cover the noise only: they are of this table. All
-    others are given twice: of the noise, and in total, of the noise and because the rows are a
-    sample; not in total where several rows of a unit count in full. A mean's denominator is the
+    Intervals hold 95 %, and are given twice: of the noise, and in total, of the noise and because
+    the rows are a sample; not in total where several rows of a unit count in full. The total
+    interval of a count or sum is of a sample of as many rows. A quantile's ends at the range that
+    was found where nothing else ends it, and is not shown beyond. A mean's denominator is the
     number of values present. A mean is one of values clipped at a distance from the centre; what
     that moves it by is in its total interval, as far as the released counts show it.
 

@@ -29,14 +29,14 @@ __all__ = ["description_findings", "tabulation_findings"]
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
 _HIDDEN = "not shown"
-_WHY_HIDDEN = f'"{_HIDDEN}" stands where a group has too few values to be distinguished from noise.'
+_WHY_HIDDEN = f'"{_HIDDEN}" stands for a number that cannot be distinguished from noise.'
 _UNSEEN = (
     f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where they '
     "do not stand out from the noise."
 )
 _SURE = (
-    f"Intervals hold {CONFIDENCE}. Those of counts and sums cover the noise, all others also that "
-    "the {}s may be a sample."
+    f"Intervals hold {CONFIDENCE}: they cover the noise, and that the {{}}s may be a sample (for "
+    "counts and sums one of this size)."
 )
 _MISSING = "counted as a group of their own"
 _NAMES = {"count": "{}s", "values": "Values of {}", "deviation": "Standard deviation of {}"}
@@ -235,7 +235,7 @@ def description_findings(found: Description) -> Findings:
     columns = [*numbers, *found.names]
     section = Section(
         "found", "Results", tables=tuple(tables), printed=tuple(tables),
-        notes=(_UNSEEN,),
+        notes=(_UNSEEN, *((_WHY_HIDDEN,) * any(_HIDDEN in row for row in listed_numbers))),
     )  # fmt: skip
     return Findings(
         kind="description",
