@@ -50,7 +50,7 @@ def test_the_commands_exist(readme, project_root, cli):
     commands = shell_commands(readme)
     targets = {words[1] for words in commands if words[0] == "make"}
     makefile = (project_root / "Makefile").read_text(encoding="utf-8")
-    assert targets == {"demo", "docs"}
+    assert targets == {"demo", "test"}
     for target in targets:
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
     for words in (words for words in commands if words[0] == "nolook"):
