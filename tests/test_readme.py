@@ -85,7 +85,7 @@ def test_a_draft_is_refused_until_it_is_corrected(project_root, tmp_path, cli):
     draft, fit = (
         shlex.split(line)[1:]
         for line in page.splitlines()
-        if line.startswith(("nolook schema ", "nolook fit people.csv --schema"))
+        if line.startswith(("nolook schema ", "nolook fit people.csv --schema people.toml"))
     )
     rows = (f"{20 + i % 40};{150 + i % 60};{1000 + i % 40 * 25},5;{i}\n" for i in range(4000))
     (tmp_path / "people.csv").write_text("age;height;income;patient_id\n" + "".join(rows))
