@@ -1,4 +1,4 @@
-"""Differentially private linear models of tables nobody may look at.
+"""Differentially private models and statistics of confidential tables.
 
 Public names are loaded when they are first used, so that ``import nolook`` and
 ``nolook --help`` import nothing numeric. ``__init__.pyi`` lists them, here and for type checkers.

@@ -23,7 +23,7 @@ def flush(path: Path) -> None:
 def replace(draft: Path, path: Path, *, certain: bool = True) -> None:
     """Give a flushed file the name of an older one, if there is one, in the same folder.
 
-    Without `certain`, it is no error if the folder cannot be flushed, as on Windows.
+    Without `certain`, a folder that cannot be flushed, as on Windows, is not an error.
     """
     draft.replace(path)
     with contextlib.nullcontext() if certain else contextlib.suppress(OSError):

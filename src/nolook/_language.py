@@ -1,4 +1,4 @@
-"""How messages name parameters: as in Python, or as the options of the command that runs."""
+"""Names of parameters in messages: as in Python, or as the options of the command that runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def option_names(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def parameter_name(parameter: str) -> str:
-    """Return what a parameter is called where the caller is."""
+    """Return the name of a parameter in the caller's language."""
     return (_OPTIONS.get() or {}).get(parameter, parameter)
 
 
@@ -37,7 +37,7 @@ def is_settable(parameter: str) -> bool:
 
 
 def usage_hint(parameter: str, value: object, python: str | None = None) -> str:
-    """Return how to give a parameter a value where the caller is.
+    """Return the instruction to set a parameter in the caller's language.
 
     `python` is how in Python, if it is not as a keyword argument.
     """

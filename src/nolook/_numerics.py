@@ -55,7 +55,7 @@ def check_threads(threads: object) -> Threads:
 
 
 def worker_threads(threads: Threads = "auto") -> int:
-    """Return how many threads to use; ``NOLOOK_THREADS`` says what "auto" is.
+    """Return the number of threads to use; ``NOLOOK_THREADS`` sets "auto".
 
     Otherwise that is what the operating system, a container's limit too, lets the process use.
     """
@@ -86,7 +86,7 @@ def _processors() -> int:
 class _OneBlasThread:
     """Holds BLAS at one thread while any thread of the process is inside.
 
-    BLAS threads wait in a busy loop: beside a busy process that takes many times as long as a
+    BLAS threads wait in a busy loop: next to a busy process they take many times as long as a
     single thread. The limits are the process's, so the first thread in saves what was set, and the
     last one out restores it.
     """

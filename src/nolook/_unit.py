@@ -1,4 +1,4 @@
-"""What a guarantee protects: a row, or all rows that share a value of a public column."""
+"""The unit that a guarantee protects: a row, or all rows that share a value of a public column."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def check_rows_per_unit(rows: object) -> RowsPerUnit:
 
 @frozen
 class Unit:
-    """What neighbouring tables differ by: a row, or a unit with all its rows.
+    """The difference between neighbouring tables: a row, or a unit with all its rows.
 
     Parameters
     ----------
     column : str or None
         The column whose values name units; None if every row is one.
     rows : "weights" or int
-        Whether each of a unit's rows weighs one over their number, or so many of them, drawn at
-        random, count in full.
+        Whether each of a unit's rows weighs one over their number, or the number of rows, drawn at
+        random, that count in full.
     """
 
     column: str | None = None
@@ -46,22 +46,22 @@ class Unit:
 
     @property
     def weight_scale(self) -> int:
-        """What a unit weighs in exact sums, at most: their values are divided by it after noise."""
+        """The weight of a unit in exact sums, at most; values are divided by it after noise."""
         return WHOLE if self.column is not None and self.rows == "weights" else 1
 
     @property
     def max_rows(self) -> int:
-        """How many of a unit's rows count in full, at most; 1 where they have weights."""
+        """The largest number of a unit's rows that count in full; 1 where they have weights."""
         return 1 if self.column is None or self.rows == "weights" else int(self.rows)
 
     @property
     def counted(self) -> str:
-        """What numbers of a result count: units, each once, where their rows have weights."""
+        """The thing that numbers count: units, each once, where their rows have weights."""
         return "row" if self.weight_scale == 1 else "unit"
 
     @property
     def protected(self) -> str:
-        """What a result protects, in a word."""
+        """The thing that a result protects, in a word."""
         return "row" if self.column is None else "unit"
 
     def in_words(self) -> str:
@@ -77,7 +77,7 @@ class Unit:
 
     @classmethod
     def from_plain(cls, data: object) -> Self:
-        """Read what :meth:`to_plain` wrote; anything else is a ParameterError."""
+        """Read the output of :meth:`to_plain`; anything else is a ParameterError."""
         if isinstance(data, dict) and data.keys() == {"column", "rows"}:
             column = data["column"]
             if isinstance(column, str) and column:

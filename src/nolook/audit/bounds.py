@@ -2,7 +2,7 @@
 
 An event that is likelier on one table than on the other bounds the loss. It is chosen on one half
 of the draws and counted on the other, where exact binomial limits (Clopper and Pearson 1934) hold.
-So a bound above the claim is a fault, but for chance with the stated probability.
+So a bound above the claim is a fault, except by chance with the stated probability.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def exact_mu(first: Vector, second: Vector) -> float:
 
 
 def _normal_places(law: Vector) -> Vector:
-    """Return where a normal number is below with the chance of the first outcomes, for each."""
+    """Return the normal quantiles at the cumulative chances of the first outcomes."""
     below, above = np.cumsum(law)[:-1], np.cumsum(law[::-1])[::-1][1:]
     places: Vector = np.where(below < 0.5, ndtri(below), -ndtri(above))
     return places

@@ -1,4 +1,4 @@
-"""What an audit found: bounds next to claims, and a verdict."""
+"""The findings of an audit: bounds next to claims, and a verdict."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNFIT = 1e-6
 
 @frozen
 class Finding:
-    """What the draws of one case showed."""
+    """The bounds from the draws of one case."""
 
     case: Case
     runs: int  # on each table
@@ -48,7 +48,7 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """What follows from it; only a full audit can be too weak."""
+        """The verdict; only a full audit can be too weak."""
         if self.bound > self.case.claim or (self.exact or 0.0) > self.case.claim * (1 + _ROOM):
             return "broken"
         if self.fit is not None and self.fit < _UNFIT:
@@ -76,7 +76,7 @@ def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
 
 
 def _log_ratios(first: Vector, second: Vector) -> Vector:
-    """Return how much likelier each outcome is on the first table, the best possible score."""
+    """Return the log-likelihood ratio of each outcome, the best possible score."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios: Vector = np.log(first) - np.log(second)
     return np.nan_to_num(ratios, nan=0.0)

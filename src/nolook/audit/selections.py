@@ -165,7 +165,7 @@ def _case(
 
 
 def _lead(epsilon: float) -> int:
-    """Return how far, in sensitivities, the best is ahead: then the other is chosen rarely."""
+    """Return the lead of the best, in sensitivities, at which the other is chosen rarely."""
     return round(2 + 4 / epsilon)
 
 
@@ -246,7 +246,7 @@ def _with_row(table: int, X: Vector, y: Vector, row: list[float], target: float)
 
 
 def _ordered(epsilon: float, chance: float) -> int:
-    """Return how many rows agree; the row that does not was not counted."""
+    """Return the number of rows that agree; the one that differs was not counted."""
     return round((20 if chance == 1.0 else 30) / epsilon)
 
 

@@ -1,4 +1,4 @@
-"""Which cell of a public grid each value falls into.
+"""The cell of a public grid that each value falls into.
 
 A value's cell is found in two steps. A nondecreasing function maps it to one of about as many slots
 as there are borders; borders in earlier slots are below it and those in later slots above it,
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
 
     Slots have equal width, ``1 / slots_per_unit`` from `low` on, on the line or, if `by_order`, in
     the order of doubles; `first` says how many borders are in slots before each. A slot has fewer
-    than 2**`steps`, and after the last of the `borders` come infinities for a search of so many.
+    than 2**`steps`, and after the last of the `borders` come infinities for the search.
     """
 
     borders: Floats

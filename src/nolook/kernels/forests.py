@@ -16,7 +16,7 @@ __all__ = ["block_counts", "cells_of_blocks", "level_starts"]
 
 
 def level_starts(padded: int, lengths: Sequence[int]) -> list[int]:
-    """Return where each level starts among the blocks over `padded` cells, and where they end."""
+    """Return the first block of each level over `padded` cells, and the end of the last level."""
     return [0, *np.cumsum([padded // length for length in lengths]).tolist()]
 
 

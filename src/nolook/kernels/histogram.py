@@ -1,4 +1,4 @@
-"""Histograms of columns whose range nobody knows.
+"""Histograms of columns of unknown range.
 
 Columns have shape ``(columns, rows)``, and each row is counted into exactly one bin of each column,
 whatever its value. The bin of a value depends on that value alone. A row counts as often as its

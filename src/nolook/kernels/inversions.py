@@ -298,7 +298,7 @@ def _inversions(ranks: Ranks, other: Ranks) -> np.int64:
 
 @njit(nogil=True, cache=True)
 def _part_ties(ranks: Ranks, used: Ranks) -> None:
-    """Give equal ranks different ones, rising in their order, so that they are no inversions."""
+    """Make equal ranks different, rising in their order, so that they are not inversions."""
     used[:] = 0
     for i in range(ranks.size):
         rank = ranks[i]

@@ -72,7 +72,7 @@ def shrink_rows(rows: Array, squared_radius: int) -> None:
 
 
 def exact_block_rows(largest: int) -> int:
-    """Return how many rows' products may be added in float64 with every partial sum at most 2^53.
+    """Return the number of rows whose products add up in float64 with partial sums at most 2^53.
 
     Each product, times a row's weight if it has one, is at most `largest` in size. Without weights
     that is ``max(UNIT**2, squared_radius)`` (Cauchy-Schwarz).

@@ -1,4 +1,4 @@
-"""What happens between two encryptions in the trees of a verifiable point function.
+"""The steps between two encryptions in the trees of a verifiable point function.
 
 A node's block is two 64-bit words, its lowest bit the control bit. Nodes are kept as the cipher's
 input, which a public linear map makes of the block. Encrypted inputs come as the cipher wrote them:
@@ -111,7 +111,7 @@ def correct_proofs(inputs: Words, blocks: Words, corrections: Words) -> None:
 
 @njit(nogil=True, cache=True)
 def level_steps(level: int, corrections: Words, bits: Bits, steps: Words) -> None:
-    """Write what a level's corrections add to the inputs of left and of right children."""
+    """Write the terms that a level's corrections add to the inputs of left and right children."""
     for k in range(len(corrections)):
         first, second = corrections[k, level, 0], corrections[k, level, 1]
         bit = np.uint64(bits[k, level >> 3] >> (level & 7)) & _ONE

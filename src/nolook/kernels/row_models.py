@@ -227,6 +227,6 @@ def clipped_products(
 
 
 def _block_size(rows: Rows, weights: Weights) -> int:
-    """Return how many rows to work on at a time."""
+    """Return the number of rows to work on at a time."""
     cached = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
     return cached if weights is None else min(cached, WEIGHTED_ROWS)

@@ -1,7 +1,7 @@
 """Rows (1, x) and their targets, shrunk together to a norm: the rows of weighted least squares.
 
-Everything depends on its own row alone, to the last bit: operations are element by element, but for
-sums of whole numbers below 2^53, which are exact in any order.
+Everything depends on its own row alone, to the last bit: operations are element by element, except
+for sums of whole numbers below 2^53, which are exact in any order.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Standard(NamedTuple):
 class Whitening(NamedTuple):
     """A linear map of standard rows: ``spacing matrix (x - center)``, each entry cut to +-`most`.
 
-    All of it whole numbers but for `spacing`, a power of two; in units of 1/UNIT. With entries of x
+    All are whole numbers except `spacing`, a power of two; in units of 1/UNIT. With entries of x
     and `center` of at most 2^19 and rows of `matrix` whose sizes add up to at most
     :data:`LARGEST_ROW`, products are exact, whatever adds them up.
     """

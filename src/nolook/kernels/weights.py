@@ -34,7 +34,7 @@ Product: TypeAlias = Callable[[slice, NDArray[np.float64] | float], NDArray[np.i
 
 
 def part_bits(largest: int) -> int:
-    """Return how many bits a part may have: times a whole number up to `largest` it is exact."""
+    """Return the number of bits of a part that is exact times a whole number up to `largest`."""
     return max(1, min(_MOST_BITS, 53 - largest.bit_length()))
 
 
@@ -63,9 +63,9 @@ def weighted_sums(
     weights: NDArray[np.int64] | None = None,
     bits: int = 0,
 ) -> NDArray[np.object_]:
-    """Return what `product` gives for all rows and their weights, of a shape, as Python ints.
+    """Return the `product` of all rows and their weights, of a shape, as Python ints.
 
-    Sums of `block_rows` rows, times parts of weights of so many bits, must stay within 2^53.
+    Sums of `block_rows` rows, times parts of weights of `bits` bits, must stay within 2^53.
     """
     total = np.zeros(size, dtype=object)
     for factor, part in weight_parts(weights, bits):

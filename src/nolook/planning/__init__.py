@@ -1,4 +1,4 @@
-"""What a release can be expected to tell, worked out before anything is spent."""
+"""The accuracy to expect of a release, estimated before any budget is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases told on simulated tables, read from a file made without any data.
+"""The accuracy of releases on simulated tables, read from a file made without any data.
 
 The file, `curves.json`, is the result of `scripts/planning_curves.py`. Between its points the
 logarithms of places are interpolated, and of values where these are widths or errors.

@@ -1,4 +1,4 @@
-"""What a release can be expected to tell, and the smallest budget that tells enough."""
+"""The accuracy to expect of a release, and the smallest budget that reaches a goal."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Epsilons: TypeAlias = float | Sequence[float] | None
 
 @frozen
 class Expected:
-    """What one budget can be expected to tell; None where nothing is known.
+    """The accuracy to expect of one budget; None where nothing is known.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Expected:
 
 @frozen
 class Wanted:
-    """What an ordinary table should tell, and the smallest epsilon for it; None if unknown."""
+    """The goal on an ordinary table, and the smallest epsilon for it; None if unknown."""
 
     measure: str
     most: float
@@ -195,7 +195,7 @@ def plan(
 
 @frozen
 class _Shape:
-    """What a plan depends on besides epsilon."""
+    """The settings of a plan other than epsilon."""
 
     method: str
     rows: int
@@ -224,7 +224,7 @@ class _Shape:
 
 
 def _smallest(shape: _Shape, name: str, most: float) -> float | None:
-    """Return the smallest epsilon from which on the measure is at most so much, rounded up."""
+    """Return the smallest epsilon from which on the measure is at most `most`, rounded up."""
     enough = None
     for step in range(_DECADES * _STEPS, -1, -1):
         epsilon = _FROM * 10.0 ** (step / _STEPS)

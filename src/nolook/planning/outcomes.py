@@ -1,4 +1,4 @@
-"""What a release turned out to tell, measured against the rows themselves: never for real data.
+"""The accuracy of a release, measured against the rows themselves: never for real data.
 
 Plans and their benchmark measure with the same functions.
 """
@@ -41,7 +41,7 @@ _QUARTILES = np.array([0.25, 0.5, 0.75])
 
 @frozen
 class Outcome:
-    """What one fit told.
+    """The accuracy of one fit.
 
     `interval` is half the width of the narrowest interval of a column, `median` the half width that
     half of the columns do not exceed: the effect of a standard deviation of the column, in standard
@@ -67,12 +67,12 @@ def plain_area(X: Vector, y: Vector) -> float:
 
 
 def of_regression(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
-    """Say what a fitted regression told; `plain` is :func:`plain_r2` of the same rows."""
+    """Measure a fitted regression; `plain` is :func:`plain_r2` of the same rows."""
     return _outcome(model, X.std(axis=0) / y.std(), plain - _r2(y, model.predict(X)))
 
 
 def of_classifier(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
-    """Say what a fitted classifier told; `plain` is :func:`plain_area` of the same rows."""
+    """Measure a fitted classifier; `plain` is :func:`plain_area` of the same rows."""
     found = float(roc_auc_score(y, model.decision_function(X)))
     return _outcome(model, X.std(axis=0), plain - found)
 

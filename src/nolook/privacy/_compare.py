@@ -80,7 +80,7 @@ def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def clear_words(words: Words) -> NDArray[np.bool_]:
-    """Return which words tell enough of U for :func:`log_exponentials`."""
+    """Return the words that suffice to determine U for :func:`log_exponentials`."""
     clear: NDArray[np.bool_] = np.minimum(words, ~words) >= _SMALLEST_CLEAR_WORD
     return clear
 
@@ -133,7 +133,7 @@ def gap_flips(
 
 
 def _gaps(scores: NDArray[Any]) -> Floats:
-    """Return how far each score lies below the best one, to a relative 2**-52."""
+    """Return the distance of each score from the best one, to a relative 2**-52."""
     best = scores.max()
     if scores.dtype == np.int64:
         # The difference of two int64 fits into uint64 and is exact there, modulo 2**64.

@@ -67,7 +67,7 @@ _RELEASES = """SELECT id, time, description, epsilon, delta, relation, state, re
 
 
 class Contents(NamedTuple):
-    """What one transaction saw; it agrees with its seal. A release's details are its last five."""
+    """The entries that one transaction saw, as sealed; a release's details are its last five."""
 
     terms: tuple[Any, ...]
     releases: list[tuple[Any, ...]]
@@ -105,7 +105,7 @@ class LedgerFile:
 
     @contextmanager
     def reading(self) -> Iterator[Contents]:
-        """Give what the file says at one moment."""
+        """Yield the file's content at one moment."""
         self._check_owner()
         with one_line_errors(self._place), _transaction(self.database, "DEFERRED"):
             self._seen = self._contents()
@@ -113,7 +113,7 @@ class LedgerFile:
 
     @contextmanager
     def writing(self) -> Iterator[Contents]:
-        """Give what the file says and hold the only write lock; keep all changes or none.
+        """Yield the file's content under the only write lock; keep all changes or none.
 
         When this ends without an error, the changes are on disk in the file of this name.
         """
@@ -152,7 +152,7 @@ class LedgerFile:
         return contents
 
     def _check_in_place(self) -> None:
-        """Refuse a file that its name no longer leads to: nobody would see a charge there."""
+        """Refuse a file that its name no longer leads to: a charge there would be lost."""
         if _identity(self._place) != self._identity:
             raise LedgerError(
                 f"{str(self._place)!r} was moved or replaced while it was open (open it again)"
@@ -253,7 +253,7 @@ def _digest(terms: list[Any], changes: int, releases: list[tuple[Any, ...]]) -> 
 
 
 def _identity(place: Path) -> tuple[int, int]:
-    """Return what tells a file from every other that has or had its name."""
+    """Return the identity of a file, which no other file of its name has or had."""
     status = place.stat()
     return status.st_dev, status.st_ino
 

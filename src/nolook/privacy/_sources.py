@@ -19,15 +19,15 @@ _KEYED_WORDS = 1024  # of a :class:`KeyedSource`, for each value of its counter
 
 
 class ByteSource(Protocol):
-    """Where random bits come from.
+    """A source of random bits.
 
     An implementer owes: words are independent and uniform, and never returned twice; `private` is
-    True only if nobody can know them.
+    True only if they cannot be known.
     """
 
     @property
     def private(self) -> bool:
-        """Whether nobody can know the bits."""
+        """Whether the bits are unknown to everyone."""
 
     def words(self, n: int) -> Words:
         """Return `n` independent uniform 64-bit words."""

@@ -183,7 +183,7 @@ def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGua
 
 @lru_cache(maxsize=64)
 def choices_epsilon(k: int, others: tuple[Event, ...], budget: Budget, least: float) -> float:
-    """Return the largest epsilon of k bounded-range choices that keep a budget beside others.
+    """Return the largest epsilon of k bounded-range choices that fit into a budget with others.
 
     It is rounded down, by less than half a percent, and 0 if not even `least` keeps the budget.
     """
@@ -263,7 +263,7 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
 
 
 def _sum_of_choices(event: BoundedRangeEvent) -> float:
-    """Return what choices cost by basic composition, rounded up."""
+    """Return the cost of choices by basic composition, rounded up."""
     if event.choices == 1:
         return event.epsilon
     return math.nextafter(event.epsilon * event.choices, math.inf)

@@ -1,4 +1,4 @@
-"""How a budget is split, and refused where a part is too small for any noise.
+"""Splitting a budget, and refusing parts that are too small for any noise.
 
 Standard library only. `budgets.md` proves that parts add up to no more than the whole, also where
 they are chosen on the way.
@@ -82,7 +82,7 @@ class Allowance:
     left: int = PARTS
 
     def of(self, parts: int) -> float:
-        """Return the mu that so many parts are."""
+        """Return the mu that n parts are."""
         return self.mu * math.sqrt(parts / self.PARTS)
 
     def spend(self, parts: int) -> float:

@@ -1,4 +1,4 @@
-"""What a release costs and what it promises, as frozen data. No numeric library."""
+"""Cost and guarantee of a release, as frozen data. No numeric library."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Budget:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
+        """Read the output of :meth:`to_dict`; other names or values are a ParameterError."""
         return cls(**_exact_fields(data, set(fields_dict(cls)), "budget"))
 
 
@@ -150,7 +150,7 @@ _KINDS: dict[str, type[Event]] = {
 
 @frozen
 class PrivacyGuarantee:
-    """What is promised for a result, and the releases that cost it.
+    """The guarantee of a result, and the releases that it covers.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class PrivacyGuarantee:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
+        """Read the output of :meth:`to_dict`; other names or values are a ParameterError."""
         given = {"basis": [], **data} if isinstance(data, Mapping) else data
         plain = _exact_fields(given, set(fields_dict(cls)), "guarantee")
         if not isinstance(plain["mechanisms"], list):
@@ -247,7 +247,7 @@ class PrivacyGuarantee:
         return cls(**plain)
 
     def in_words(self) -> str:
-        """Say what the guarantee means in a few plain sentences on one line."""
+        """Explain the guarantee in a few plain sentences on one line."""
         if not self.private:
             return (
                 "NOT PRIVATE: nothing is promised. The noise came from a known seed, so anyone can "

@@ -193,13 +193,13 @@ class Ledger:
 
     @property
     def remaining(self) -> Amount:
-        """What the charges leave of the budget, rounded down."""
+        """The rest of the budget after all charges, rounded down."""
         with self._file.reading() as contents:
             return left(contents, self.budget)
 
     @property
     def unit(self) -> str | None:
-        """What its releases protect, in words; None before the first one."""
+        """The unit that its releases protect, in words; None before the first one."""
         with self._file.reading() as contents:
             return unit_of(contents)
 
@@ -209,7 +209,7 @@ class Ledger:
             return tuple(map(entry_of, contents.releases))
 
     def charged(self) -> tuple[LedgerEntry, ...]:
-        """List what this object has charged and the file holds, also after an interruption."""
+        """List the charges of this object that the file holds, also after an interruption."""
         with self._file.reading() as contents:
             own = [row for row in contents.releases if row[:6] in self._own]
         return tuple(entry_of(row) for row in own if row[6] != "refunded")

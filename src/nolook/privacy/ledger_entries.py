@@ -1,4 +1,4 @@
-"""What is read off a ledger: its entries, and their sum."""
+"""The entries of a ledger, and their sum."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Amount:
 
 @frozen
 class ReleaseDetails:
-    """What a ledger keeps of a release beside its cost, for its reader; None is not known.
+    """The details of a release that a ledger keeps in addition to its cost; None is unknown.
 
     Names of the `table` and of the `output` file, without folders; a digest of the declared
     `schema`; the columns the release is `about`; the `unit` that the guarantee protects. Whatever
@@ -91,7 +91,7 @@ def entry_of(row: tuple[Any, ...]) -> LedgerEntry:
 
 
 def unit_of(contents: Contents) -> str | None:
-    """Return what the charges protect, None if there are none.
+    """Return the unit that the charges protect, None if there are none.
 
     One that names no unit protects a row.
     """
@@ -132,7 +132,7 @@ def check_unit(contents: Contents, details: ReleaseDetails | None, path: Path) -
 
 
 def converted(cost: Budget, relation: Relation, wanted: Relation, path: Path) -> Budget:
-    """Return what a release proved for a relation costs a ledger for the one that is wanted."""
+    """Return the cost to a ledger of a release that was proved for another relation."""
     check_choice("relation", relation, get_args(Relation))
     check_budget(cost, "cost")
     if relation == wanted:
@@ -165,7 +165,7 @@ def total(contents: Contents) -> Amount:
 
 
 def left(contents: Contents, budget: Budget) -> Amount:
-    """Return what the charges leave of a budget, rounded down."""
+    """Return the rest of a budget after the charges, rounded down."""
     epsilon, delta = spent(contents)
     return Amount(
         rounded(decimal(budget.epsilon) - epsilon, -math.inf),
@@ -180,7 +180,7 @@ def detail_texts(details: ReleaseDetails | None, output: str | None) -> tuple[st
 
 
 def under_replacement(cost: Budget) -> Budget | None:
-    """Return what a release proved under add-remove costs under replacement, None if no use.
+    """Return the cost under replacement of a release proved under add-remove, None if useless.
 
     Replacing a row removes one and adds one; the proof is in ``ledger.md``.
     """

@@ -27,7 +27,7 @@ _Released_co = TypeVar("_Released_co", covariant=True)
 
 
 class Release(Protocol[_Released_co]):
-    """What is released of a table: its cost and the code that makes it, which cannot drift apart.
+    """A release: its cost and the code that runs it in one object, so that they cannot differ.
 
     An implementer owes: `events` states every draw of `run`, with the very numbers `run` draws
     with, and neither it nor `progress_steps` depends on a table. No table makes `run` raise. What
@@ -41,7 +41,7 @@ class Release(Protocol[_Released_co]):
 
     @property
     def progress_steps(self) -> int:
-        """How many progress steps of `run`."""
+        """The number of progress steps of `run`."""
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -63,7 +63,7 @@ class GaussianRelease:
     mu: float
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs a unit of `most` rows what this one costs a row."""
         return evolve(self, mu=row_share(self.mu, most))
 
 
@@ -87,7 +87,7 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
 
 @frozen
 class Plan(Generic[_Released_co]):
-    """What a fit will release, made without data from checked parameters.
+    """The planned release of a fit, built from checked parameters without data.
 
     The guarantee is computed from the release's events; a `random_state` other than None, a seed of
     the noise, makes it not private.

@@ -1,4 +1,4 @@
-"""What a random sample of the rows adds to privacy; the proof is ``sampling.md``."""
+"""Privacy amplification by a random sample of the rows; the proof is ``sampling.md``."""
 
 from __future__ import annotations
 

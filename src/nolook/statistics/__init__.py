@@ -30,7 +30,7 @@ class Statistic(Protocol):
 
 
 class WeightedTotal:
-    """What sums of weighted integers share: a total in units of 1/whole, read in units of a row."""
+    """Shared parts of sums of weighted integers: totals in units of 1/whole, read in rows."""
 
     def __init__(self, shape: int | tuple[int, ...], whole: int) -> None:
         self._total: NDArray[np.object_] = np.zeros(shape, dtype=object)
@@ -57,7 +57,7 @@ def in_full(total: NDArray[np.object_], whole: int) -> NDArray[np.object_]:
 
 
 def rounding_sensitivity(entries: int, whole: int) -> int:
-    """Return what rounding down adds to the L2 sensitivity of so many sums: below 1 for each."""
+    """Return the L2 sensitivity that rounding down adds to n sums: below 1 for each."""
     if whole == 1:
         return 0
     root = math.isqrt(entries)

@@ -1,4 +1,4 @@
-"""How many values fall into each cell of a public grid, and what one row can change in that."""
+"""Counts of the values in each cell of a public grid, and their sensitivity."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def node_counts_sensitivity(levels: int, relation: Literal["add-remove", "replac
 
 
 def node_counts_l2_sensitivity(changes: int) -> float:
-    """L2 sensitivity, rounded up, of counts of which so many change, by one each."""
+    """L2 sensitivity, rounded up, of counts of which n change, by one each."""
     root = math.sqrt(changes)
     return root if Fraction(root) ** 2 >= changes else math.nextafter(root, math.inf)
 
 
 class CellCounts(Statistic):
-    """How many values lie between increasing public edges, N of them, or what they weigh.
+    """Numbers, or weights, of the values between increasing public edges, N of them.
 
     The last edge stands for plus infinity, whatever it is; cumulative sums are the numbers up to an
     edge.

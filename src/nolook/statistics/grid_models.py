@@ -39,7 +39,7 @@ class RowBlock(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """What the block takes in memory."""
+        """The block's size in memory."""
         return sum(part.nbytes for part in self if part is not None)
 
     def part(self, place: slice) -> RowBlock:
@@ -52,7 +52,7 @@ class RowBlock(NamedTuple):
 
     @staticmethod
     def bytes_of_a_row(size: int) -> int:
-        """Return what a row of `size` numbers takes without a weight."""
+        """Return the memory of a row of `size` numbers without a weight."""
         return 2 * size + 4 + 8 + 8 + 8
 
 
@@ -132,5 +132,5 @@ class CountModel(GridModel):
         return (targets - self.means(rows, factors, exposures)) * factors
 
     def slopes(self, rows: Rows, factors: Array, exposures: Array | None = None) -> Array:
-        """Return what the mean grows by with ``theta'x``: itself, as far as it is cut at."""
+        """Return the derivative of the mean by ``theta'x``: the mean itself, up to its cut."""
         return np.minimum(self.means(rows, factors, exposures), self.steepest)

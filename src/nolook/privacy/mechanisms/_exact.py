@@ -1,4 +1,4 @@
-"""What the additive mechanisms share: scales rounded towards privacy, sums that never wrap."""
+"""Shared parts of the additive mechanisms: scales rounded up, sums that never wrap."""
 
 from __future__ import annotations
 

@@ -158,9 +158,9 @@ def canonical_lipschitz(
 
 
 def class_size(head: int, last: int, k: int) -> int:
-    """Return how many sets of k hold the `head` best, miss the next and end with the `last`-th.
+    """Count the sets of k with the `head` best, without the next, that end with the `last`-th.
 
-    `head` is below k and `last` above it; but for the best k themselves `last` is k, `head` k - 1.
+    `head` is below k and `last` above it; for the best k themselves `last` is k, `head` k - 1.
     """
     return 1 if last == k else math.comb(last - head - 2, k - head - 1)
 

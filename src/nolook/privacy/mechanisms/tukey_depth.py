@@ -85,11 +85,11 @@ def compute_volumes(columns: NDArray[np.int64]) -> list[int]:
 
 
 def distance_to_unsafety(volumes: list[int], rule: TukeyRule) -> int:
-    """Return how many points may surely be replaced with a release still safe; -1 if it is not.
+    """Return the number of points that may be replaced with a release still safe; -1 if none is.
 
     It is the largest k of 0, ..., t - 2 with ``C(k)``: the points of depth at least t - k - 1 are
-    few beside the weight of those of depth at least t + k + 1. It changes by at most 1 when one
-    point is replaced.
+    few compared with the weight of those of depth at least t + k + 1. It changes by at most 1
+    when one point is replaced.
     """
     unit = 2**_BITS
     low, high = exponential_bounds(rule.rate, _BITS)
