@@ -74,7 +74,6 @@ PLACES = {
     "one Parquet file": (one_file, "fit(f'{at}/one.parquet')"),
     f"hive folder, {FILES} files": (hive, "fit(f'{at}/hive')"),
     "pattern": (nothing, "fit(f'{at}/hive/*/*.parquet')"),
-    "pyarrow Dataset": (nothing, "import pyarrow.dataset as ds\nfit(ds.dataset(f'{at}/hive'))"),
     "Polars LazyFrame": (nothing, "import polars\nfit(polars.scan_parquet(f'{at}/one.parquet'))"),
     "DuckDB relation": (
         nothing,

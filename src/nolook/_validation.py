@@ -10,13 +10,26 @@ import math
 import operator
 import os
 from collections.abc import Iterable
+from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 
 _LONGEST_SHOWN = 60
+
+
+def require(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 -- an optional package
+    """Import what an optional feature needs; `extra` installs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise ParameterError(
+            f"{what} need {package}, which is not installed: pip install 'nolook[{extra}]'"
+        ) from None
 
 
 def check_epsilon(epsilon: object, name: str = "epsilon") -> float:

@@ -12,7 +12,7 @@ import pytest
 
 import nolook
 from nolook.errors import ParameterError, TableError
-from nolook.tables.draft import draft_schema
+from nolook.owner.draft import draft_schema
 
 RNG = np.random.default_rng(44)
 X, Z = RNG.normal(50, 10, 60).round(1), RNG.normal(size=60).round(2)

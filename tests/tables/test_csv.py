@@ -358,6 +358,6 @@ def test_targets_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
     path = write(tmp_path, content, header=b"label,score,note\n")
     for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):
         schema = Schema(multiline=multiline)
-        read = read_scores(path, "score", "label", positive, "...", "drop-row", schema=schema)
+        read = read_scores(path, "score", "label", positive, "...", schema=schema)
         assert numbers_of(read).tolist() == expected
         assert ("multiline" in str(read.read_options())) == multiline

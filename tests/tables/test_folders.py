@@ -14,15 +14,14 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import csv, feather, fs
+from pyarrow import csv, feather
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
+from nolook.owner.draft import draft_schema
 from nolook.tables import files, folders, spool
-from nolook.tables.draft import draft_schema
 from nolook.tables.folders import label_of, would_read
 from nolook.tables.read import read_scores
 from tests.tables.buckets import SECRET, Bucket
@@ -152,9 +151,6 @@ def test_values_of_folders_are_in_no_message(tmp_path):
     first.unlink()
     os.mkfifo(first)
     assert "not a regular file" in refusal(tmp_path / "t")
-    dataset = ds.dataset(stored(tmp_path / "u" / f"name={PERSON}" / "a.parquet"))
-    (tmp_path / "u" / f"name={PERSON}" / "a.parquet").write_bytes(b"PAR1")
-    refusal(dataset)
 
 
 @pytest.mark.parametrize(
@@ -220,9 +216,7 @@ def test_no_file_counts_twice(folder, tmp_path):
     a, *others = [folder / "a.parquet", *names]
     for other in others:
         assert "is there twice" in refusal([a, other])
-        assert "is there twice" in refusal(ds.dataset([str(a), str(other)]))
     assert "is there twice" in refusal(folder)
-    assert "is there twice" in refusal(ds.dataset([ds.dataset(str(a)), ds.dataset(str(a))]))
 
 
 @pytest.mark.parametrize("log", ["_delta_log", ".hoodie", "metadata", "_spark_metadata"])
@@ -233,7 +227,7 @@ def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path)
     (tmp_path / "link.parquet").symlink_to(file)
     for place in ("t", "t/data", "t/data/*/*.parquet", "t/**/*.parquet", file, "link.parquet"):
         assert "Delta Lake" in refusal(tmp_path / place)
-    for chosen in ([file], [tmp_path / "link.parquet"], ds.dataset(str(file.parent))):
+    for chosen in ([file], [tmp_path / "link.parquet"]):
         assert "Delta Lake" in refusal(chosen)
     bucket = Bucket()
     bucket.put_folder(tmp_path / "t", "t")
@@ -246,12 +240,11 @@ def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path)
 def test_paths_need_not_be_absolute(folder, monkeypatch):
     folder.rename(folder.parent / "t[1]")
     monkeypatch.chdir(folder.parent / "t[1]")
-    dataset = ds.dataset(["b.parquet"], filesystem=fs.LocalFileSystem(use_mmap=True))
-    sources = (".", "*.parquet", "b.parquet", ["a.parquet"], dataset)
+    sources = (".", "*.parquet", "b.parquet", ["a.parquet"])
     tables = [read_table(source, "y") for source in sources]
     monkeypatch.chdir("/")
     rows = [sum(batch.shape[1] for batch in table.batches()) for table in tables]
-    assert rows == [8, 8, 4, 4, 4]
+    assert rows == [8, 8, 4, 4]
 
 
 def test_a_relative_path_shows_the_log_above(tmp_path, monkeypatch):
@@ -439,7 +432,6 @@ def test_subjects_name_no_folder_above(folder):
     assert read_table(folder / "*.parquet", "y").subject().table == "t"
     both = sorted(folder.iterdir())
     assert read_table(both, "y").subject().table == "a.parquet and 1 more"
-    assert read_table(ds.dataset(folder), "y").subject().table is None
 
 
 def test_drafts_and_scores_of_folders(tmp_path):
@@ -453,45 +445,11 @@ def test_drafts_and_scores_of_folders(tmp_path):
     assert sorted({*np.concatenate(list(found.batches()), axis=1)[1]}) == [0.0, 1.0]
 
 
-def test_a_dataset_is_read_as_the_folder_it_is_of(folder):
-    assert xs(ds.dataset(folder)) == WHOLE
-
-
-def test_what_partitioning_tells_is_text(tmp_path):
+def test_what_the_names_of_folders_say_is_text(tmp_path):
     for day in ("01", "2"):
         stored(tmp_path / f"day={day}" / "a.parquet", numbers(1))
-    opened = read_table(
-        ds.dataset(tmp_path, partitioning="hive"),
-        "y",
-        features=["day"],
-        categories={"day": ["2", "01"]},
-    )
+    opened = read_table(tmp_path, "y", features=["day"], categories={"day": ["2", "01"]})
     assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [1.0, 0.0]
-    by_place = ds.dataset(tmp_path, partitioning=["place"])
-    assert "place" in [column.name for column in read_table(by_place, "y")._source.columns]
-
-
-def rearranged(folder, turn) -> ds.FileSystemDataset:
-    """A dataset of what a function makes of each file."""
-    whole = ds.dataset(folder)
-    parts = [part for file in whole.get_fragments() for part in turn(file)]
-    return ds.FileSystemDataset(parts, whole.schema, whole.format, whole.filesystem)
-
-
-def test_what_is_no_plain_dataset_of_files(folder, tmp_path):
-    (tmp_path / "csv").mkdir()
-    (tmp_path / "csv" / "a.csv").write_text("x,y\n1,2\n")
-    whole = ds.dataset(folder)
-    assert "is filtered" in refusal(whole.filter(ds.field("x") > 1))
-    assert "no Parquet or Arrow file" in refusal(ds.dataset(tmp_path / "csv", format="csv"))
-    assert "no Parquet or Arrow file" in refusal(ds.dataset(numbers()))
-    assert "is there twice" in refusal(rearranged(folder, lambda f: [f, f]))
-    pq.write_table(numbers(9), folder / "a.parquet", row_group_size=3)
-    some = rearranged(folder, lambda f: [f.subset(row_group_ids=[f.row_groups[-1].id])])
-    assert "has some row groups of a file only" in refusal(some)
-    assert "is there twice" in refusal(rearranged(folder, lambda f: f.split_by_row_group()))
-    narrow = ds.dataset(folder, schema=pa.schema([("x", pa.float64())]))
-    assert "has a schema that" in refusal(narrow)
 
 
 def test_a_stream_is_read_once_and_kept():

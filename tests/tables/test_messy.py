@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nolook
-from nolook.tables.draft import draft_schema
+from nolook.owner.draft import draft_schema
 from tests.hostile.harness import run
 from tests.tables.messy import FILE, SCHEMA, clean, compressed, declared, messy
 

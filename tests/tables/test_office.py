@@ -13,8 +13,8 @@ import pyreadstat
 import pytest
 
 import nolook
-from nolook.errors import TableError
-from nolook.tables.draft import draft_schema
+from nolook.errors import ParameterError, TableError
+from nolook.owner.draft import draft_schema
 
 COLUMNS = {
     "x": [0.1 + 0.2, 1 / 3, None, 1e-12],
@@ -157,5 +157,5 @@ def test_a_damaged_file_is_refused_in_one_line(name, tmp_path):
 def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkeypatch):
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(TableError, match=r"pip install 'nolook\[files\]'"):
+    with pytest.raises(ParameterError, match=r"pip install 'nolook\[files\]'"):
         nolook.read_table(tmp_path / name, features=["x"])

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.errors import NolookError, ParameterError, TableError
+from nolook.owner.draft import draft_schema
 from nolook.tables import read_table, table_from_arrays
-from nolook.tables.draft import draft_schema
 
 SECRET = "SECRET-1234"
 STORED = pa.table({"a": ["1", SECRET, "2"], "b": [1.0, None, 2.0], "y": [1.0, 2.0, 3.0]})

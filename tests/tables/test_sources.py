@@ -257,7 +257,7 @@ def test_what_is_not_a_source(thing):
 
 
 def test_a_lazy_frame_of_features_is_to_be_collected_first():
-    with pytest.raises(TableError, match=r"call collect\(\) first"):
+    with pytest.raises(TableError, match=r"call collect\(\)"):
         table_from_arrays(pl.LazyFrame({"a": [1]}))
 
 

@@ -88,8 +88,8 @@ def schema(
     check_apart(source, [("--output", place)])
     if not levels:
         check_outputs([("--output", place)], files_of(source), replace=force)
+    from nolook.owner.draft import draft_schema
     from nolook.report._console import say
-    from nolook.tables.draft import draft_schema
 
     draft = draft_schema(table, target)
     if levels:
@@ -113,7 +113,7 @@ def schema(
 
 def _show_gaps(table: str, schema: Schema | None) -> None:
     """Show the columns that lack values, exactly."""
-    from nolook.cli._gaps import MALFORMED, find_gaps
+    from nolook.owner.gaps import MALFORMED, find_gaps
     from nolook.report._console import say
 
     say(console(), "Not private, for the data owner only: exact shares, from all rows.")

@@ -15,8 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook._validation import check_choice
-from nolook.errors import ParameterError
+from nolook._validation import check_choice, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,11 +241,5 @@ class Result(Drawn):
 
 def frame(columns: dict[str, Any], *, indexed: int = 1) -> pd.DataFrame:
     """Return columns as a frame, the first ones as its index."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ParameterError(
-            "pandas, which to_frame needs, is not installed: pip install 'nolook[pandas]'"
-        ) from error
-    made = pd.DataFrame(columns)
+    made: pd.DataFrame = require("pandas", "frames", "pandas").DataFrame(columns)
     return made.set_index([*made.columns[:indexed]]) if indexed else made

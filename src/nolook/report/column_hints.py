@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from nolook._language import usage_hint
 from nolook.tables.csv import CsvFile
-from nolook.tables.draft import is_identifier
-from nolook.tables.first_rows import listed
 from nolook.tables.table import Table
+from nolook.tables.words import is_identifier, listed
 
 __all__ = ["column_hints"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from nolook.errors import ParameterError
+from nolook._validation import require
 from nolook.formats.files import one_line
 from nolook.report.picture import LONGEST_NAME, Axis, Band, Picture, Point, shortened
 
@@ -74,13 +74,9 @@ def _limits(axis: Axis) -> tuple[float, float]:
 
 
 def _new_axes(height: float) -> Axes:
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ParameterError(
-            "matplotlib, which plot needs, is not installed: pip install 'nolook[plot]'"
-        ) from error
-    return plt.subplots(figsize=(6.4, min(height, 40.0)), layout="constrained")[1]
+    plt = require("matplotlib.pyplot", "plots", "plot")
+    axes: Axes = plt.subplots(figsize=(6.4, min(height, 40.0)), layout="constrained")[1]
+    return axes
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 import pyarrow as pa
 
 from nolook._language import parameter_name
+from nolook._validation import require
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
 from nolook.spark.cluster import Engine, PartResult, next_pieces, packed, state_of, unpacked
@@ -80,15 +81,10 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
 
     It shows no progress, and of its log errors alone.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise ParameterError(
-            "Spark support is not installed: pip install 'nolook[spark]'"
-        ) from None
+    session = require("pyspark.sql", "tables of Spark", "spark").SparkSession
     # Spark's own choice is the system's Python, which has no nolook.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("nolook")
+    builder = session.builder.appName("nolook")
     for key, value in (("spark.log.level", "ERROR"), ("spark.ui.showConsoleProgress", "false")):
         builder = builder.config(key, value)
     if master is not None:

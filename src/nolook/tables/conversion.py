@@ -91,7 +91,6 @@ class DeclaredSource:
         form: FileFormat = _USUAL,
     ) -> None:
         self.name, self.original = original.name, original
-        self.declares = bool(columns)
         # By name: which column of the source a column is made of, and how if not as it is.
         self._made: dict[str, tuple[str, Conversion | None]] = {}
         made: list[Column] = []

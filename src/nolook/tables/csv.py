@@ -88,23 +88,24 @@ class CsvFile(File):
     def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
         usual = "\t" if ".tsv" in Path(place.label.lower()).suffixes else ","
         self._form, self._names = evolve(form, delimiter=form.delimiter or usual), names
-        self._wrong = ""  # with its header
         super().__init__(place)
-        if self._wrong:
-            where = f"in a schema ({usage_hint('schema', 'FILE.toml')})"
-            raise TableError(f"{self.name} has {self._wrong} {where}")
 
     def _declared(self) -> tuple[Column, ...]:
         with self._rows() as rows:
             header = rows.header
+        where = f"in a schema ({usage_hint('schema', 'FILE.toml')})"
         if not header:
-            self._wrong = "a quote in its header that is not closed; set multiline = true"
+            raise TableError(
+                f"{self.name} has a quote in its header that is not closed; set multiline = true "
+                f"{where}"
+            )
         try:
             names = [cell.decode("utf-8").strip() for cell in header]
         except UnicodeDecodeError:
-            encoding = self._form.encoding
-            self._wrong = f"a header that is not in the encoding {encoding}; try 'latin-1',"
-            return ()
+            raise TableError(
+                f"{self.name} has a header that is not in the encoding {self._form.encoding}; try "
+                f"'latin-1', {where}"
+            ) from None
         return tuple(Column(name, pa.string(), "text") for name in names)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:

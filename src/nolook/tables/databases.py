@@ -12,7 +12,6 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
@@ -21,6 +20,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from nolook._language import parameter_name, usage_hint
+from nolook._validation import require
 from nolook.errors import ParameterError, TableError
 from nolook.tables.source import LONGEST_CELL, Column, attempt, in_words
 from nolook.tables.spool import Spooled
@@ -106,11 +106,8 @@ class Database:
             "the database cannot be opened, or refuses access (check its "
             "address and how you sign in; its own words are not shown, as they may quote cells)"
         )
-        try:
-            found = attempt(refused, reader.find, self.table)
-        except TableError:
-            _check_installed(self.kind, reader.package)
-            raise
+        require(reader.package, f"databases of kind {self.kind}", "databases")
+        found = attempt(refused, reader.find, self.table)
         if found is None:
             raise TableError(
                 f"the database has no table or view {self.table!r} that can be read; expected the "
@@ -127,16 +124,6 @@ def is_address(source: object) -> TypeGuard[str]:
     Such a text may hold a password, so no message may show it.
     """
     return isinstance(source, str) and _ADDRESS.match(source) is not None
-
-
-def _check_installed(kind: str, package: str) -> None:
-    try:
-        import_module(package)
-    except ImportError:
-        raise ParameterError(
-            f"databases of kind {kind} need packages that are not installed: "
-            "pip install 'nolook[databases]'"
-        ) from None
 
 
 def _quoted(name: str) -> str:

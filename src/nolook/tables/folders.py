@@ -1,4 +1,4 @@
-"""Many files that are one table: a folder, a pattern, a list, or a dataset of pyarrow.
+"""Many files that are one table: a folder, a pattern or a list.
 
 They are found without opening any, and read one after the other; columns are compared beforehand.
 What a folder is called may be data, as in ``city=Bern``: messages name the file, and not that.
@@ -55,7 +55,6 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Folders next to files that also hold rows deleted or replaced since, and what Iceberg has there.
 _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
-_DATASET = "the dataset"
 _TEXT = pa.large_string()
 # What reads files, by the ends of their names.
 _ENDINGS: dict[str, Any] = {
@@ -80,13 +79,10 @@ class Listing:
 
 
 def located(source: object) -> object:
-    """Return the files of a path, a pattern, an address in storage, a list or a dataset.
+    """Return the files of a path, a pattern, an address in storage or a list.
 
     Anything else stays what it is. Raises TableError if they are not one table's.
     """
-    # Without importing pyarrow's datasets.
-    if type(source).__module__ == "pyarrow._dataset" and hasattr(source, "get_fragments"):
-        return _from_dataset(source)
     if isinstance(source, list | tuple):
         is_paths = source and all(isinstance(each, str | os.PathLike) for each in source)
         return _from_list(source) if is_paths else source
@@ -171,55 +167,6 @@ def _from_list(sources: Sequence[str | os.PathLike[str]]) -> Listing:
     name = f"{places[0].name}{more}"
     _check_no_logs(name, places)
     return _listing(name, f"{places[0].label}{more}", [({}, place) for place in places])
-
-
-def _from_dataset(dataset: Any) -> Listing:  # noqa: ANN401 -- pyarrow has no types
-    """List the files of a dataset of pyarrow, which are read as those of a folder are.
-
-    Raises TableError for a dataset that is filtered, in memory, of a schema of its own, or of files
-    whose cells decide their columns' types.
-    """
-    name = "the dataset"
-    expected = "; expected whole Parquet or Arrow files as they are (give the folder or the table)"
-    unreadable = f"{name} has a file that cannot be read (damaged, or no answer?)"
-    fragments = attempt(f"{name} is filtered{expected}", lambda: list(dataset.get_fragments()))
-    formats = (getattr(fragment, "format", None) for fragment in fragments)
-    if {getattr(each, "default_extname", None) for each in formats} - {"parquet", "ipc"}:
-        raise TableError(f"{name} has a part that is no Parquet or Arrow file{expected}")
-    files = [_of_fragment(fragment) for fragment in fragments]
-    _check_no_logs(name, [place for _, place in files])
-    listing = _listing(name, None, files)
-    schemas = [dataset.schema, attempt(unreadable, lambda: fragments[0].physical_schema)]
-    own, found = ({f.name: f.type for f in each if f.name not in listing.keys} for each in schemas)
-    if own != found:
-        raise TableError(f"{name} has a schema that its first file has not{expected}")
-    if not attempt(unreadable, lambda: all(map(_is_whole, fragments))):
-        raise TableError(f"{name} has some row groups of a file only{expected}")
-    return listing
-
-
-def _of_fragment(fragment: Any) -> tuple[_Values, Place]:  # noqa: ANN401
-    """Return what a dataset's partitioning gives for a file, as it is written, and its place."""
-    from pyarrow.dataset import get_partition_keys
-
-    system, path = fragment.filesystem, fragment.path
-    written = _told(path.split("/")[:-1])  # pyarrow makes up its type
-    while isinstance(system, fs.SubTreeFileSystem):
-        system, path = system.base_fs, system.base_path + path
-    told = {
-        key: written.get(key, None if value is None else str(value))
-        for key, value in get_partition_keys(fragment.partition_expression).items()
-    }
-    place = Place(system, path, "")
-    if isinstance(system, fs.LocalFileSystem):  # perhaps of relative paths, or mapped
-        place = place_of(path)
-    return told, evolve(place, name=_shown("", tuple(path.split("/"))))
-
-
-def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
-    """Tell whether a fragment is all row groups of its file, which is read as a whole."""
-    is_parquet = hasattr(fragment, "row_groups")
-    return not is_parquet or fragment.num_row_groups == fragment.metadata.num_row_groups
 
 
 def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]]) -> Listing:

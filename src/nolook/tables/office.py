@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nolook.errors import ParameterError, TableError
+from nolook._validation import require
+from nolook.errors import ParameterError
 from nolook.tables.csv import decoded
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
@@ -57,13 +58,7 @@ class _OnceFile(File):
     _kept: Spooled | None = None
 
     def __init__(self, place: Place) -> None:
-        try:
-            import_module(self.library.replace("-", "_"))
-        except ImportError:
-            raise TableError(
-                f"{place.name} needs a package that is not installed; expected {self.library} "
-                "(pip install 'nolook[files]')"
-            ) from None
+        require(self.library, f"files such as {place.name}", "files")
         super().__init__(place)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -91,7 +86,7 @@ class SheetFile(_OnceFile):
         The columns' names if there is none.
     """
 
-    kind, library = "Excel", "python-calamine"
+    kind, library = "Excel", "python_calamine"
 
     def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
         self._form, self._names = form, names
@@ -107,7 +102,7 @@ class SheetFile(_OnceFile):
 
     def cells(self) -> Iterator[list[str | None]]:
         """Yield rows that are not empty."""
-        calamine = import_module("python_calamine")
+        calamine = import_module(self.library)
         with self.place.open() as file:
             sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
             for row in sheet.iter_rows():
@@ -179,7 +174,7 @@ class StatisticsFile(_OnceFile):
         return Path(self.place.label).suffix.lower().replace(".z", ".")
 
     def _read(self, **options: Any) -> Any:  # noqa: ANN401
-        read = getattr(import_module("pyreadstat"), f"read_{self._ending[1:]}")
+        read = getattr(import_module(self.library), f"read_{self._ending[1:]}")
         with self.place.open() as file:
             return read(file, output_format="dict", disable_datetime_conversion=True, **options)
 

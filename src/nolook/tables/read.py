@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from attrs import evolve
 from numpy.typing import NDArray
 
@@ -37,6 +38,7 @@ from nolook.tables.source import (
     MemorySource,
     Source,
     as_array,
+    attempt,
     from_array,
     from_frame,
     from_target,
@@ -81,12 +83,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     source : path, paths, frame, query, stream or array
         Read in bounded memory however long it is: a Parquet, CSV or Arrow file (``.parquet``,
         ``.csv``, ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as
-        ``"visits/*.csv"``, a list of files, an address such as ``"s3://bucket/folder"`` or a
-        pyarrow Dataset; a database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation
-        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
-        temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
-        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
-        columns are named x0, x1, ...
+        ``"visits/*.csv"``, a list of files, or an address such as ``"s3://bucket/folder"``; a
+        database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation or an Arrow stream
+        (any object with ``__arrow_c_stream__``), read once and kept in a temporary file; a table of
+        Spark, whose workers read it. In memory already: a pandas or Polars frame, an Arrow table or
+        record batch, or a two-dimensional NumPy array, whose columns are named x0, x1, ...
     target : str or False, optional
         The column to predict: numbers or booleans. Default: the schema's column of use "target".
         False: none, whatever the schema says.
@@ -327,7 +328,7 @@ def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:
     # Those of Spark are streams too, which would hand all rows over.
     if is_of_spark(source, "DataFrame"):
         return import_module(_SPARK).SparkFrame(source)  # type: ignore[no-any-return]
-    found: Source | None = from_stream(source) or from_frame(source)
+    found: Source | None = from_frame(source) or from_stream(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:
@@ -342,9 +343,10 @@ def _features(X: object) -> MemorySource:
     if hasattr(X, "tocsr"):
         raise TableError("X is sparse; expected a dense array or a frame (use X.toarray())")
     frame = from_frame(X)
-    if frame is not None:
-        return frame
-    return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")
+    if frame is None and hasattr(X, "__arrow_c_stream__"):
+        frame = from_frame(attempt("X gives no readable Arrow stream of rows", pa.table, X))
+    expected = "X is not an array of numbers; expected 2D data (call collect() on a lazy frame)"
+    return frame or from_array(as_array(X, expected), "X")
 
 
 #: A target, and its positive and negative words.
@@ -355,24 +357,20 @@ _SPARK = "nolook.spark.frames"
 _CATEGORY = ColumnSchema("category")
 
 
-def read_scores(  # noqa: PLR0913 -- as read_table
+def read_scores(
     source: object,
     score: str,
     target: str,
     positive: str | None = None,
     negative: str | None = None,
-    missing: str = DEFAULT_MISSING,
     *,
     schema: Schema | None = None,
-    where: Where | None = None,
-    unit: str | None = None,
-    rows_per_unit: RowsPerUnit = "weights",
-    engine: object = None,
+    **how: Any,  # noqa: ANN401
 ) -> Table:
     """Open a table of one column of numbers and, as its target, 1 for positives, 0 for negatives.
 
     Without words a target that is not declared to have two values has the numbers 1 and 0. The
-    schema's own target may be another column.
+    schema's own target may be another column; `how` is the rest of what `read_table` takes.
     """
     check_names([score, target], "columns")
     declared = as_schema(schema)
@@ -381,13 +379,9 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         located(source),
         target,
         features=[score],
-        missing=missing,
         negative=negative,
         schema=declared.without({*declared.used_as("target")} - {target}),
-        where=where,
-        unit=unit,
-        rows_per_unit=rows_per_unit,
-        engine=engine,
+        **how,
     )
     table = read(positive=positive)
     table = table if table.binary[-1] else read(positive="1")

@@ -18,7 +18,7 @@ import pyarrow.types as pt
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.errors import TableError
+from nolook.errors import NolookError, TableError
 
 __all__ = [
     "LONGEST_CELL",
@@ -184,10 +184,13 @@ def _only(array: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
 def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a library; if it refuses, raise `TableError` with our message alone.
 
-    A library's own message may quote a cell, so it is neither repeated nor chained.
+    A library's own message may quote a cell, so it is neither repeated nor chained. An error of
+    ours never does.
     """
     try:
         return action(*args, **kwargs)
+    except NolookError:
+        raise
     except BaseException as error:
         # Polars panics over some types; a panic is not an Exception, nor is an interruption.
         if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":
@@ -220,24 +223,17 @@ _EXPECTED = "expected one number a row (shape (rows,))"
 
 
 def from_frame(source: object) -> MemorySource | None:
-    """Take over a pandas, Polars or Arrow table or an Arrow stream; return None for anything else.
-
-    A stream is read once and kept. Raises TableError for a lazy frame or an unreadable stream.
-    """
+    """Take over a pandas, Polars or Arrow table; return None for anything else."""
     if _is_pandas(source, "DataFrame"):
         return _from_pandas(source)
-    if _is_polars(source, "LazyFrame"):
-        raise TableError("source is a lazy frame (call collect() first)")
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         return _from_arrow(source)
-    message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
-    if _is_polars(source, "DataFrame"):
+    if type(source).__module__.startswith("polars.dataframe"):
         # A null character in a name makes its stream abort the process; this raises.
+        message = "source of type DataFrame gives no readable Arrow stream of rows"
         return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
-    if hasattr(source, "__arrow_c_stream__"):
-        return _from_arrow(attempt(message, pa.table, source))
     return None
 
 
@@ -309,10 +305,6 @@ def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
     renamed = evolve(target.columns[0], name=name)
     columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
     return MemorySource(left.name, columns, left.rows)
-
-
-def _is_polars(source: object, kind: str) -> bool:
-    return type(source).__module__.startswith("polars") and type(source).__name__ == kind
 
 
 def _is_pandas(source: object, kind: str) -> bool:
@@ -460,9 +452,11 @@ def _whole(column: Any) -> Any:  # noqa: ANN401
 class MemorySource:
     """Columns of equal length that are in memory already."""
 
-    def __init__(self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int) -> None:
+    def __init__(
+        self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int, first: int = 0
+    ) -> None:
         pairs = tuple(columns)
-        self.name = name
+        self.name, self._first = name, first
         self.columns = tuple(column for column, _ in pairs)
         self.slicers = tuple(slicer for _, slicer in pairs)
         self.rows = rows
@@ -473,8 +467,9 @@ class MemorySource:
         wanted = {column.name: slicer for column, slicer in pairs}
         rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
         refused = f"of {self.name} cannot be read as its declared type"
-        for start in range(0, self.rows, rows):
-            stop = min(start + rows, self.rows)
+        end = self._first + self.rows
+        for start in range(self._first, end, rows):
+            stop = min(start + rows, end)
             arrays = [
                 attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
             ]
@@ -485,12 +480,8 @@ class MemorySource:
         size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
         if self.rows <= size:
             return (self,)
-        starts = range(0, self.rows, size)
-        return [self._run(start, min(start + size, self.rows)) for start in starts]
-
-    def _run(self, first: int, last: int) -> MemorySource:
-        def shifted(slicer: Slicer, start: int, stop: int) -> Any:  # noqa: ANN401
-            return slicer(first + start, first + stop)
-
-        slicers = (partial(shifted, slicer) for slicer in self.slicers)
-        return MemorySource(self.name, zip(self.columns, slicers, strict=True), last - first)
+        columns = [*zip(self.columns, self.slicers, strict=True)]
+        return [
+            MemorySource(self.name, columns, min(size, self.rows - start), start)
+            for start in range(0, self.rows, size)
+        ]

@@ -8,7 +8,6 @@ could stay behind.
 
 from __future__ import annotations
 
-import io
 import shutil
 import sys
 import tempfile
@@ -16,14 +15,14 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import IO, Any, TypeAlias
+from copy import copy
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from nolook.errors import TableError
-from nolook.tables.files import MOST_PARTS
+from nolook.tables.files import MOST_PARTS, in_runs
 from nolook.tables.source import Column, attempt, guarded, sound
 
 __all__ = ["Spooled", "from_stream"]
@@ -58,17 +57,10 @@ def from_stream(source: object) -> Spooled | None:
             map(Column.from_field, empty.schema),
             lambda _: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
         )
-    if not hasattr(source, "__arrow_c_stream__") or _is_in_memory(source):
+    if not hasattr(source, "__arrow_c_stream__"):
         return None
     reader = attempt(message, pa.RecordBatchReader.from_stream, source)
     return Spooled("the stream", map(Column.from_field, reader.schema), lambda _: reader)
-
-
-def _is_in_memory(source: object) -> bool:
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        return True
-    libraries = (sys.modules.get(name) for name in ("pandas", "polars"))
-    return any(library and isinstance(source, library.DataFrame) for library in libraries)
 
 
 def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is needed
@@ -130,13 +122,10 @@ class Spooled:
         pieces = self._keep().pieces
         if self._run_of is not None or pieces < 2:
             return (self,)
-        count = min(pieces, MOST_PARTS)
-        ends = [pieces * i // count for i in range(count + 1)]
-        return [self._run(range(*between)) for between in pairwise(ends)]
+        return [self._run(run) for run in in_runs(pieces, MOST_PARTS)]
 
     def _run(self, pieces: range) -> Spooled:
-        part = Spooled.__new__(Spooled)
-        part.__dict__.update(self.__dict__)
+        part = copy(self)
         part._run_of = pieces
         return part
 
@@ -172,8 +161,8 @@ class _Kept:
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
             for batch in guarded(_started(start, schema.names), stopped):
                 self._write(writer, batch, stopped)
-        with self._opened() as reader:
-            self.pieces: int = reader.num_record_batches
+        reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"))
+        self.pieces: int = reader.num_record_batches
 
     def _write(self, writer: Any, batch: Any, stopped: str) -> None:  # noqa: ANN401
         folder = tempfile.gettempdir()
@@ -192,53 +181,16 @@ class _Kept:
         """Yield record batches of the named columns, of some pieces if not of all."""
         wanted = sorted(map(self._schema.names.index, names))
         options = pa.ipc.IpcReadOptions(included_fields=wanted)
-        with self._opened(options) as reader:
-            for piece in range(reader.num_record_batches) if run is None else run:
-                yield reader.get_batch(piece).select(list(names))
-
-    def _opened(self, options: Any = None) -> Any:  # noqa: ANN401
-        window = pa.PythonFile(_Window(self._file, self._lock), "r")
-        return pa.ipc.open_file(window, options=options)
+        with self._lock:
+            reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
+        for piece in range(self.pieces) if run is None else run:
+            with self._lock:  # one place is read at a time
+                batch = reader.get_batch(piece)
+            yield batch.select(list(names))
 
 
 def _started(start: Start, names: Sequence[str]) -> Iterator[Any]:
     yield from start(names)
-
-
-class _Window(io.RawIOBase):
-    """A file read at a place of its own, while others read it elsewhere."""
-
-    def __init__(self, file: IO[bytes], lock: threading.Lock) -> None:
-        super().__init__()
-        self._file, self._lock, self._place = file, lock, 0
-        with lock:
-            self._size = file.seek(0, io.SEEK_END)
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Tell that it can be read anywhere."""
-        return True
-
-    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """Go to another place."""
-        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}
-        self._place = starts[whence] + place
-        return self._place
-
-    def tell(self) -> int:
-        """Return the place."""
-        return self._place
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        with self._lock:
-            self._file.seek(self._place)
-            found = self._file.read(size)
-        self._place += len(found)
-        return found
 
 
 def _stored(kind: Any) -> Any:  # noqa: ANN401

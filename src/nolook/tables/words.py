@@ -8,6 +8,7 @@ letter case only, or for the one number of the same value. Cells never decide wh
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,7 +22,9 @@ __all__ = [
     "TRUTHS",
     "by_word",
     "fits",
+    "is_identifier",
     "is_number",
+    "listed",
     "number_of",
     "places",
     "plain_numbers",
@@ -40,6 +43,14 @@ _BRACKETS = r"^\(([^()+-][^()]*)\)$"
 _NOTHING = ("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", ".")
 #: The words of a column of booleans; letter case does not matter.
 TRUTHS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+
+_MOST_LISTED = 8
+#: Last words of names that numbers are given to tell things apart, not to count or measure.
+_IDENTIFIERS = (
+    "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
+    "tel", "telephone", "uuid", "zip",
+)  # fmt: skip
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 
 def places(
@@ -156,3 +167,15 @@ def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
 def signed(cells: Any) -> Any:  # noqa: ANN401
     """Return texts as bytes, with a minus sign where a number is in brackets."""
     return pc.replace_substring_regex(cells.view(_BYTES), pattern=_BRACKETS, replacement=r"-\1")
+
+
+def is_identifier(name: str) -> bool:
+    """Tell by its name whether a column's numbers tell things apart."""
+    words = _WORD.findall(name)
+    return bool(words) and words[-1].lower() in _IDENTIFIERS
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in one line, the first few if they are many."""
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -15,9 +15,9 @@ from nolook.errors import ParameterError
 from nolook.tables.conversion import Vector, conversion
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
-from nolook.tables.words import trimmed
+from nolook.tables.words import listed, trimmed
 
-__all__ = ["DATES", "TIMES", "is_nothing", "listed", "look", "share", "texts"]
+__all__ = ["DATES", "TIMES", "is_nothing", "look", "share", "texts"]
 
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 TIMES = (
@@ -37,7 +37,7 @@ _MISSING = pa.array(
     {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
     pa.large_string(),
 )
-_MOST_NAMES, _LEAST_ROWS, _MOST_CLASSES = 8, 20, 10
+_LEAST_ROWS, _MOST_CLASSES = 20, 10
 
 
 def look(
@@ -189,9 +189,3 @@ def texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
 def is_nothing(cells: Any) -> Any:  # noqa: ANN401
     """Mark the public words for a missing value."""
     return pc.is_in(cells, value_set=_MISSING)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in one line, the first few if they are many."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -20,6 +20,8 @@ from nolook.tables.schema import Schema, as_schema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import trimmed
 
+__all__ = ["MALFORMED", "Gaps", "find_gaps"]
+
 _EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
 _FIRST = 3  # rows that are named
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import TableError
-from nolook.tables import draft
-from nolook.tables.draft import draft_schema
+from nolook.owner import draft
+from nolook.owner.draft import draft_schema
 from tests.hostile.harness import CANARY, attempt
 
 ENCODINGS = ["utf-8", "cp1252", "utf-16-le", "utf-16-be"]

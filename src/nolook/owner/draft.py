@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_path
 from nolook.errors import TableError
+from nolook.owner.first_rows import DATES, TIMES, is_nothing, look, share, texts
 from nolook.tables.conversion import conversion
-from nolook.tables.csv import Rows, uncompressed
+from nolook.tables.csv import uncompressed
 from nolook.tables.files import Place, in_storage
-from nolook.tables.first_rows import DATES, TIMES, is_nothing, listed, look, share, texts
-from nolook.tables.folders import Folder, Listing, is_text, located
+from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
-from nolook.tables.words import plain_numbers, trimmed
+from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
-__all__ = ["Draft", "draft_schema", "is_identifier"]
+__all__ = ["Draft", "draft_schema"]
 
 Vector = NDArray[np.float64]
 
@@ -66,13 +66,6 @@ _CODES = np.array([-9, *(sign * int(n * digit) for sign in (-1, 1) for digit in 
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
 _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
-
-#: Last words of names that numbers are given to tell things apart, not to count or measure.
-_IDENTIFIERS = (
-    "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
-    "tel", "telephone", "uuid", "zip",
-)  # fmt: skip
-_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 _HEAD = """\
 draft = true
@@ -159,12 +152,13 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
 
 def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the first rows of a file of text, and from what names of folders tell."""
-    if place.label.lower().endswith(SHEETS):
-        sheet = SheetFile(place, FileFormat(header=False))
-        file, names, rows = attempt(sheet.unreadable, _first_cells, sheet)
-    else:
-        refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
-        file, names, rows = attempt(refused, first_rows, place)
+    is_sheet = place.label.lower().endswith(SHEETS)
+    guess = _sheet_form if is_sheet else _text_form
+    what = "Excel" if is_sheet else "CSV"
+    refused = f"{place.name} is not a readable {what} file (damaged, or not text?)"
+    form = attempt(refused, guess, place)
+    opened = open_place(place, form=form)
+    names = [column.name for column in opened.columns]
     named = [name for name in names if name]
     # A first line that may be one of cells: a draft must not have these.
     if not named or not _are_names(names):
@@ -173,45 +167,41 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             "expected the columns' names (write a schema by hand, with header = false if the "
             "first line is a row)"
         )
-    columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True) if name}
+    first = next(iter(opened.batches(named)), pa.record_batch({name: texts([]) for name in named}))
+    columns = {name: trimmed(first[name][:MOST_ROWS]) for name in named}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
-    form = max(_NUMBERS, key=lambda form: _numbers_in(few, form))
+    signs = max(_NUMBERS, key=lambda signs: _numbers_in(few, signs))
     settings = {
-        name: _identifier(name) or _settings(cells, form) for name, cells in columns.items()
+        name: _identifier(name) or _settings(cells, signs) for name, cells in columns.items()
     }
     settings |= {key: {"type": "category", "levels": []} for key in told}
     found = []
-    if skip := file.get("skip"):
-        found += [f"A title stands above the header: skip = {skip}."]
-    if file.get("multiline"):
+    if form.skip:
+        found += [f"A title stands above the header: skip = {form.skip}."]
+    if form.multiline:
         found += ["Cells hold line breaks: multiline = true."]
     if not names[0]:
         found += ["The first column has no name, as a row number has none: it is left out."]
-    return _draft(file | form, settings, columns | told, found, target)
+    how = ("delimiter", "quote", "comment", "skip", "multiline", "encoding")
+    file = {} if is_sheet else {name: getattr(form, name) or None for name in how}
+    file |= {"skip": form.skip or None} | signs
+    return _draft(file, settings, columns | told, found, target)
 
 
-def first_rows(place: Place) -> tuple[dict[str, Any], list[str], list[Any]]:
-    """Guess how a file is written; return that, its header and the columns of texts below."""
+def _text_form(place: Place) -> FileFormat:
+    """Guess how a file of text is written."""
     with uncompressed(place) as stream:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
-    lines = raw.decode(encoding, "replace").removeprefix("\ufeff").encode().splitlines()
-    lines = [line for line in (lines[:-1] if len(raw) == _MOST_BYTES else lines) if line]
-    form = _signs(lines[:_FEW_LINES])
-    names, columns = _read(lines[: MOST_ROWS + 1 + form.skip], form)
-    kept = {name: getattr(form, name) or None for name in ("delimiter", "quote", "comment", "skip")}
-    return {**kept, "multiline": form.multiline or None, "encoding": encoding}, names, columns
+    text = raw.decode(encoding, "replace").removeprefix("\ufeff")
+    lines = [line for line in text.splitlines() if line][: _FEW_LINES + 1]
+    return evolve(_signs("\n".join(lines[:-1] or lines)), encoding=encoding)
 
 
-def _first_cells(sheet: SheetFile) -> tuple[dict[str, Any], list[str], list[Any]]:
-    """Return the rows to skip in a sheet, its header and the columns of texts below."""
-    rows = list(islice(sheet.cells(), MOST_ROWS + _MOST_TITLES))
-    skip = _titles(rows)
-    names = [(cell or "").strip() for cell in rows[skip]]
-    while names and not names[-1]:
-        names.pop()
-    columns = list(zip(*rows[skip + 1 :], strict=True)) or [()] * len(names)
-    return {"skip": skip or None}, names, [texts(cells) for cells in columns[: len(names)]]
+def _sheet_form(place: Place) -> FileFormat:
+    """Guess how many rows of a sheet stand above its header."""
+    sheet = SheetFile(place, FileFormat(header=False))
+    return FileFormat(skip=_titles([*islice(sheet.cells(), 2 * _MOST_TITLES)]))
 
 
 def _titles(rows: Sequence[Sequence[str | None]]) -> int:
@@ -249,9 +239,8 @@ def _encoding(raw: bytes) -> str:
     return "utf-8"
 
 
-def _signs(lines: Sequence[bytes]) -> FileFormat:
+def _signs(text: str) -> FileFormat:
     """Return the signs with which most lines have one number of cells, and the titles above."""
-    text = b"\n".join(lines).decode()
     quote = "'" if '"' not in text and _APOSTROPHES.search(text) else '"'
     comments = [None, *(sign for sign in COMMENTS if text.startswith(sign))]
 
@@ -274,15 +263,6 @@ def _split(text: str, form: FileFormat) -> list[list[str]]:
     how: dict[str, Any] = {"delimiter": form.delimiter, "quotechar": form.quote}
     parts = [lines] if form.multiline else [[line] for line in lines]
     return [row for part in parts for row in csv.reader(part, skipinitialspace=True, **how)]
-
-
-def _read(lines: Sequence[bytes], form: FileFormat) -> tuple[list[str], list[Any]]:
-    """Return the header and the columns below it."""
-    rows = Rows(iter([b"\n".join(lines)]), form)
-    names = [cell.decode().strip() for cell in rows.header]
-    blocks = list(rows.columns(range(len(names)))) if names else []
-    columns = [pa.concat_arrays(parts) for parts in zip(*blocks, strict=True)]
-    return names, columns or [pa.array([], pa.string()) for _ in names]
 
 
 def _identifier(name: str) -> dict[str, Any] | None:
@@ -420,9 +400,3 @@ def _lines(settings: Mapping[str, Any]) -> list[str]:
 def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of texts
     """Return a value as TOML, which takes JSON's texts but for one sign."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def is_identifier(name: str) -> bool:
-    """Tell by its name whether a column's numbers tell things apart."""
-    words = _WORD.findall(name)
-    return bool(words) and words[-1].lower() in _IDENTIFIERS
