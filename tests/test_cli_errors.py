@@ -67,6 +67,12 @@ REFUSED = {
         ("--on-failure constant", "--on-failure is 'constant'", "--method tukey"),
         ("--on-failure weep", "--on-failure is 'weep'", "'raise', 'constant'"),
         ("--unknown 1", "--unknown"),
+        ("--formula income~age", "--target is given next to --formula"),
+    ],
+    "fit workers.parquet --epsilon 1 --delta 1e-6": [
+        ("--formula income~age^2", "--formula has the term 'age^2'", "I(age**2)"),
+        ("--formula income~age --features age", "--features is given next to --formula"),
+        ("--formula '~ age'", "--formula has no target"),
     ],
     "fit workers.parquet --target income --epsilon 1 --delta 1e-6": [
         ("--features ''", "--features", "at least one name"),

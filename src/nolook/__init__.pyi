@@ -55,4 +55,5 @@ from nolook.spark.predictions import predict_on_spark as predict_on_spark
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table
 from nolook.tables.databases import Database as Database
+from nolook.tables.formula import from_formula as from_formula
 from nolook.tables.schema import Schema as Schema

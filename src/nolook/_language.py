@@ -44,12 +44,13 @@ def usage_hint(parameter: str, value: object, python: str | None = None) -> str:
     name = parameter_name(parameter)
     if not name.startswith("-"):
         return f"{name}={value!r}" if python is None else python
-    return name if value is True else f"{name} {shlex.quote(_as_option(value))}"
+    return name if value is True else f"{name} {shlex.quote(as_option(value))}"
 
 
-def _as_option(value: object) -> str:
+def as_option(value: object) -> str:
+    """Return a value as the text of an option: names with a comma in double quotes."""
     if isinstance(value, Mapping):
-        return ";".join(f"{name}={_as_option(of)}" for name, of in value.items())
+        return ";".join(f"{name}={as_option(of)}" for name, of in value.items())
     if isinstance(value, str) or not isinstance(value, Iterable):
         return str(value)
     line = io.StringIO()

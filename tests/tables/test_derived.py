@@ -55,6 +55,12 @@ def test_each_cell_is_the_function_of_its_row_or_missing(settings, expected):
     assert column(**settings) == pytest.approx(wanted, rel=1e-15, nan_ok=True)
 
 
+def test_nothing_missing_is_no_special_case():
+    for each, expected in (("sex=F", [2.0, 0.0]), ("sex=...", [0.0, 0.0]), ("b", [0.0, 3.0])):
+        rows = pa.table({"x": [2.0, 3.0], "sex": ["F", "M"], "b": [False, True]})
+        assert column(rows, product_of=["x", each]) == expected
+
+
 def test_bins_contain_their_lower_border():
     schema = {"columns": {"band": {"bins_of": "x", "borders": [0, 1.5]}}}
     table = read_table(ROWS, features=["band"], schema=schema)

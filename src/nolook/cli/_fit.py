@@ -59,6 +59,14 @@ def fit(
     release: Release,
     *,
     target: TargetOption = "",
+    formula: Annotated[  # noqa: ARG001 -- read before: see `release_command`
+        str | None,
+        typer.Option(
+            metavar="'Y ~ A + B'",
+            help="Target and features as a formula, such as 'log(cost) ~ age + I(age**2) + "
+            "sex*ward', instead of --target and --features.",
+        ),
+    ] = None,
     delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,

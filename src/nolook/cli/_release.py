@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 from attrs import field, frozen
 
-from nolook._language import parameter_name
+from nolook._language import as_option, parameter_name
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
 from nolook.cli._declared import SchemaOption, reads_table, target_of
@@ -357,6 +357,8 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options.get("missing"))
+            if given.get("formula") is not None:
+                _read_formula(given, options)
             if "target" in given:
                 given["target"] = find_target(given, options["schema"])
             if options["output"] is None:
@@ -380,6 +382,24 @@ def release_command(
         return reads_table(names)(run)
 
     return decorate
+
+
+def _read_formula(given: dict[str, Any], options: dict[str, Any]) -> None:
+    """Replace a formula by its target, its features and a schema that derives them."""
+    from nolook.tables.formula import schema_of
+    from nolook.tables.schema import as_schema
+
+    for name in ("target", "features"):
+        if given[name]:
+            raise ParameterError(
+                f"{parameter_name(name)} is given next to --formula, which names it (leave one out)"
+            )
+    categories = column_options(None, given["categories"]).get("categories")
+    made = schema_of(given["formula"], as_schema(options["schema"]), categories)
+    options["schema"], given["target"], features = made
+    given["features"] = as_option(features)
+    if given["target"] is None:
+        raise ParameterError("--formula has no target (for example --formula 'cost ~ age')")
 
 
 def _columns(option: str, given: Any) -> tuple[str, ...]:  # noqa: ANN401

@@ -21,6 +21,7 @@ from nolook.report.selection_findings import (
 )
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import number, span
+from nolook.tables.formula import formula_of
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
@@ -47,6 +48,7 @@ def model_findings(model: PrivateModel) -> Findings:
         by, offered = "selector", selector.n_features_in_
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
     words = explanation_of(part)
+    formula = formula_of(target, model.read_options)
     after = (Section("method", "The method", words),) if words else ()
     return Findings(
         kind="model",
@@ -56,6 +58,7 @@ def model_findings(model: PrivateModel) -> Findings:
         cards=words_of(part).cards() if part.detected_ else (),
         sections=(*before, *_regression(part), *_scales(part), *after),
         settings=(
+            *([("Model", formula)] if formula else []),
             ("Target", target),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),

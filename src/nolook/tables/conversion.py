@@ -113,9 +113,14 @@ class DeclaredSource:
         self.columns = tuple(made)
         # By name: which declared columns a column is derived from, and how.
         self._derived: dict[str, tuple[tuple[str, ...], Conversion]] = {}
+        #: Why derived columns are not there: an error when they are used.
+        self.lacking: dict[str, TableError] = {}
         derived = {name: each.derived for name, each in columns.items() if each.derived}
         for name in in_order(derived):
-            self._derive(name, derived[name], columns)
+            try:
+                self._derive(name, derived[name], columns)
+            except TableError as error:
+                self.lacking[name] = error
         self.where: str | None = None
         self._tests: Sequence[tuple[str, Conversion]] = ()
 
@@ -236,10 +241,9 @@ def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
     known = [each for each in levels if each is not None]
     codes = codes_of(cells, known)
-    if None not in levels:
-        codes[codes == len(known)] = np.nan
+    missing = np.isnan(codes) | ((codes == len(known)) & (None not in levels))
     place = len(known) if level == OTHERS else known.index(level)
-    return np.where(np.isnan(codes), np.nan, codes == place)
+    return np.where(missing, np.nan, codes == place)
 
 
 def _check_words(column: Column, declared: ColumnSchema) -> None:

@@ -315,6 +315,7 @@ class Columns:
 
     def __init__(self, source: Source) -> None:
         self.name = source.name
+        self._lacking: Mapping[str, TableError] = getattr(source, "lacking", {})
         self._columns: dict[str, list[Column]] = {}
         for column in source.columns:
             self._columns.setdefault(column.name, []).append(column)
@@ -323,7 +324,9 @@ class Columns:
         """Return the one column of this name."""
         found = self._columns.get(name, [])
         if not found:
-            raise unknown_column(parameter, name, self.name, self._columns)
+            raise self._lacking.get(name) or unknown_column(
+                parameter, name, self.name, self._columns
+            )
         if len(found) > 1:
             raise TableError(f"{self.name} has {len(found)} columns {name!r} (rename them)")
         return found[0]

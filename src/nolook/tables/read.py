@@ -50,6 +50,7 @@ from nolook.tables.table import Table
 
 __all__ = [
     "column_names",
+    "levels_given",
     "open_declared",
     "open_typed",
     "read_scores",
@@ -168,10 +169,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     [[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]]
     """
     declared = as_schema(schema)
-    levels = {
-        name: each if None in each or name in declared.closed else (*each, None)
-        for name, each in check_categories(categories).items()
-    }
+    levels = levels_given(categories, declared)
     aim: str | None = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
@@ -197,6 +195,14 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     if isinstance(opened.original, Spooled):
         opened.original.use(opened.needed(design.source_names))
     return Table(opened, design, check_threads(threads))
+
+
+def levels_given(categories: object, schema: Schema) -> dict[str, Levels]:
+    """Return checked levels; None stands for values that a schema does not declare missing."""
+    return {
+        name: each if None in each or name in schema.closed else (*each, None)
+        for name, each in check_categories(categories).items()
+    }
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MISSING) -> Table:
@@ -255,6 +261,8 @@ def _usual_features(
     for name in schema.columns:
         if name not in there and name not in schema.derived:
             raise unknown_column("schema", name, opened.name, there)
+    for name in schema.derived:
+        Columns(opened).find(name, "schema")
     if not is_text(source):
         return None
     if not declared:
