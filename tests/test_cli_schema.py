@@ -55,7 +55,7 @@ def test_levels_are_shown_in_the_terminal_alone(folder):
     for more in ([], ["--force"]):
         done = run(folder, "schema", "people.csv", "--levels", *more)
         assert done.status == 0
-        assert "for the holder's eyes only" in done.out
+        assert "for the data owner only" in done.out
         assert "city: ward0, ward1" in done.out
         assert (folder / "people.toml").read_text("utf-8") == "corrected"
 

@@ -49,7 +49,7 @@ _SPOKEN = {"epsilon": "--epsilon", "delta": "--delta", "relation": "--relation"}
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 
 app = typer.Typer(
-    help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
+    help="Fit, select and evaluate models on confidential tables under differential privacy.",
     cls=WithPlugIns,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -103,7 +103,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
-    """Say what is wrong with the words given, and where to read what was expected."""
+    """Show the error of a command's arguments, and where to read about them."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "nolook"
     message = error.format_message().rstrip(".")

@@ -1,4 +1,4 @@
-"""What is declared of a table: the option of every command that reads one."""
+"""The declarations of a table: the option of every command that reads one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:
             "--schema",
             "-s",
             metavar="FILE.toml",
-            help="What the table's holder declared of its columns, and how it is written.",
+            help="Schema of the table: the data owner's declarations of its format and columns.",
         ),
     ]
 

@@ -42,7 +42,7 @@ def ecdf(
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "isotonic",
 ) -> None:
-    """Release the distribution of a column; every question asked of it afterwards is free."""
+    """Release a column's distribution, for quantiles, shares and means at no further cost."""
     smoother = check_smoothing(smoothing)
     thresholds = grid(linear_grid, log_grid)
     points = 0 if smoother or thresholds is None else len(thresholds.points())

@@ -1,4 +1,4 @@
-"""Who reads a table's files, where that is not this process."""
+"""The engine that reads a table's files, if not this process."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _MissingOption = Annotated[
     str | None,
     typer.Option(
         metavar="drop-row|zero",
-        help="What to do with missing and infinite values; by default what the model's fit did.",
+        help="Policy for missing and infinite values; by default that of the model's fit.",
     ),
 ]
 

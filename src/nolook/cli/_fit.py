@@ -40,7 +40,7 @@ _OTHER_SEED = 2**32
 
 
 def _own(option: Option) -> Parameter:
-    """Return what only one method has as an option of the command."""
+    """Return the options of the command that only one method has."""
     form = typer.Option(option.flag, metavar=option.metavar, help=option.help)
     kind = Annotated[option.kind | None, form]  # type: ignore[name-defined]
     return Parameter(option.word, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
@@ -74,7 +74,7 @@ def fit(
     positive: ValueOption = None,
     negative: NegativeOption = None,
     method: Annotated[
-        str, typer.Option(metavar="|".join(("auto", *MODELS)), help="How to fit.")
+        str, typer.Option(metavar="|".join(("auto", *MODELS)), help="Method of the fit.")
     ] = "auto",
     select: Annotated[
         str | None,
@@ -84,7 +84,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="|".join(SELECTORS),
-            help=f"How to choose them; {DEFAULT_SELECTOR} if not given.",
+            help=f"Method of the choice; default: {DEFAULT_SELECTOR}.",
         ),
     ] = None,
     split: Annotated[

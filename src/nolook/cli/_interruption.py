@@ -1,4 +1,4 @@
-"""What the terminal says after Ctrl-C or a lost table: what was spent, and what is there for it."""
+"""Messages after Ctrl-C or a lost table: the budget spent, and the outputs written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def explained(explanation: Callable[[], str]) -> Iterator[None]:
 
 
 class Outcome:
-    """What a release has charged and written since this was made."""
+    """The charges and outputs of a release since this was created."""
 
     def __init__(self, ledger: Path | None, output: Path, report: Path | None) -> None:
         self._ledger = ledger
@@ -58,7 +58,7 @@ class Outcome:
             raise TableError(f"{error}; {self}") from None
 
     def __str__(self) -> str:
-        """Say what was charged and what was written."""
+        """Report the charges and the outputs written."""
         new = {path: _stamp(path) != stamp for path, stamp in self._before.items()}
         again, files = "; start again", f"{one_line(self._output)} was not written"
         if new[self._output]:
@@ -90,7 +90,7 @@ def _cost(entries: tuple[LedgerEntry, ...]) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from the one that replaces it, None if there is none."""
+    """Return the identity of a file, which a replacement does not share; None if there is none."""
     with suppress(OSError, ValueError):
         found = path.stat()
         return found.st_ino, found.st_mtime_ns

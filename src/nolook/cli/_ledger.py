@@ -37,7 +37,7 @@ def create(
     epsilon: EpsilonOption,
     delta: DeltaOption,
     name: Annotated[
-        str | None, typer.Option(help="Of the data set; by default the file's name.")
+        str | None, typer.Option(help="Name of the data set; by default the file's name.")
     ] = None,
     relation: RelationOption = "add-remove",
 ) -> None:
@@ -64,15 +64,13 @@ def show(file: LedgerArgument) -> None:
 def charge(
     file: LedgerArgument,
     epsilon: EpsilonOption,
-    what: Annotated[
-        str, typer.Option(metavar="TEXT", help="What was released: one line for readers.")
-    ],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="One line that describes the release.")],
     delta: DeltaOption = 0.0,
     relation: Annotated[
         str | None,
         typer.Option(
             metavar="add-remove|replace",
-            help="How neighbouring tables differ in its guarantee; by default as for the ledger.",
+            help="Relation of neighbouring tables in its guarantee; by default that of the ledger.",
         ),
     ] = None,
     unit: Annotated[

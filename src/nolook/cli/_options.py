@@ -55,7 +55,7 @@ FeaturesOption = Annotated[
 ExcludeOption = Annotated[
     str | None,
     typer.Option(
-        "--exclude", "-x", metavar="A,B,C", help="Columns that are no features by default."
+        "--exclude", "-x", metavar="A,B,C", help="Columns that are not used as features by default."
     ),
 ]
 ValueOption = Annotated[
@@ -93,8 +93,7 @@ MissingNumbersOption = Annotated[
     str | None,
     typer.Option(
         metavar="|".join(_MISSING),
-        help="What to do with missing values. Default: drop-row. Infinite values count in the end "
-        "cells.",
+        help="Policy for missing values. Default: drop-row. Infinite values fall in the end cells.",
     ),
 ]
 GridOption = Annotated[
@@ -113,11 +112,11 @@ LogGridOption = Annotated[
     ),
 ]
 RelationOption = Annotated[
-    str, typer.Option(metavar="|".join(_RELATIONS), help="How neighbouring tables differ.")
+    str, typer.Option(metavar="|".join(_RELATIONS), help="Relation of neighbouring tables.")
 ]
 SmoothingOption = Annotated[
     str,
-    typer.Option(metavar="|".join(_SMOOTHINGS), help="Whether counts are changed so as to rise."),
+    typer.Option(metavar="|".join(_SMOOTHINGS), help="Whether counts are made to rise."),
 ]
 ClassesOption = Annotated[
     str,
@@ -127,14 +126,14 @@ ClassesOption = Annotated[
     ),
 ]
 GroupsOption = Annotated[
-    int, typer.Option(metavar="N", help="How many groups of rows a calibration compares.")
+    int, typer.Option(metavar="N", help="Number of groups of rows that a calibration compares.")
 ]
 ThresholdOption = Annotated[
     list[float] | None,
     typer.Option(
         metavar="NUMBER",
-        help="Say how rows are classified if a score above it is called positive: confusion "
-        "matrix, sensitivity, predictive values. Costs nothing more. May be repeated.",
+        help="Classify a score above this as positive, and show the confusion matrix, sensitivity "
+        "and predictive values. Costs nothing more. May be repeated.",
     ),
 ]
 UnitOption = Annotated[
@@ -149,8 +148,7 @@ RowsPerUnitOption = Annotated[
     str,
     typer.Option(
         metavar="weights|C",
-        help="How the rows of a unit count: by weights, so that each unit counts once, or C of "
-        "them, drawn at random, in full.",
+        help="weights: each unit counts once. C: at most C random rows of each unit, each in full.",
     ),
 ]
 ReportOption = Annotated[
@@ -177,7 +175,7 @@ RandomStateOption = Annotated[
 DryRunOption = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Show what would be released and charged; read no row, charge nothing."
+        "--dry-run", help="Show the planned release and its cost. Reads no row, charges nothing."
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
@@ -217,14 +215,14 @@ def column_names(text: str, option: str) -> tuple[str, ...]:
 
 @frozen
 class Missing:
-    """What to do with missing values, if that is given, and which columns tell where some are."""
+    """The policy on missing values, if given, and the columns that indicate them."""
 
     policy: str | None = None
     indicated: tuple[str, ...] = ()
 
 
 def check_missing(given: str | Sequence[str] | None) -> Missing:
-    """Return what to do with missing values, if there is such a policy."""
+    """Return the policy on missing values, if there is one."""
     if given is None or isinstance(given, str):
         return Missing() if given is None else Missing(check_choice("--missing", given, _MISSING))
     names = [text.removeprefix(_INDICATOR) for text in given if text.startswith(_INDICATOR)]

@@ -29,7 +29,7 @@ TableArgument = Annotated[
 FromTableOption = Annotated[
     str | None,
     typer.Option(
-        "--table", metavar="NAME", help="Of a database: the table or view, perhaps SCHEMA.NAME."
+        "--table", metavar="NAME", help="Table or view of a database, optionally SCHEMA.NAME."
     ),
 ]
 WhereOption = Annotated[
@@ -37,14 +37,14 @@ WhereOption = Annotated[
     typer.Option(
         "--where",
         metavar="CONDITION",
-        help="Which rows are used: 'age >= 18', 'region in North,South'. May be repeated: all must "
-        "hold. Must not be chosen by looking at the rows.",
+        help="Use only the rows that meet a condition, such as 'age >= 18' or 'region in "
+        "North,South'. May be repeated: all must hold. Choose it without looking at the rows.",
     ),
 ]
 
 
 def place_of(table: str, name: str | None = None) -> Path | str | Database:
-    """Return where a table is: files, an address of storage, or a table of a database."""
+    """Return a table's location: files, an address of storage, or a table of a database."""
     from nolook.tables.databases import Database, is_address
     from nolook.tables.files import in_storage
 
@@ -59,7 +59,7 @@ def place_of(table: str, name: str | None = None) -> Path | str | Database:
 
 
 def conditions_of(where: Sequence[str] | None) -> Where:
-    """Return what `nolook.read_table` takes for the conditions that a command was given."""
+    """Return the conditions of a command as arguments of `nolook.read_table`."""
     from nolook.tables.filter import read_condition
 
     return [read_condition(text) for text in where or ()]
@@ -84,7 +84,7 @@ def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path 
 
 
 def called(place: Path | str | Database) -> Path:
-    """Return what to call a table in names of files and on pages."""
+    """Return a table's name for files and pages."""
     from nolook.tables.folders import label_of
 
     if isinstance(place, str | Path):

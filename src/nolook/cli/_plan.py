@@ -1,4 +1,4 @@
-"""``nolook plan``: what a release can be expected to tell, before anything is spent."""
+"""``nolook plan``: a release's expected accuracy, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def plan(
     *,
     rows: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many rows there are; of units, if each counts once."),
+        typer.Option(metavar="N", help="Number of rows, or of units if each counts once."),
     ] = None,
     columns: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many features, or columns that share the budget."),
+        typer.Option(metavar="N", help="Number of features, or of columns that share the budget."),
     ] = None,
     method: Annotated[
         str,
@@ -107,7 +107,7 @@ def plan(
     dry_run: DryRunOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say what a release can be expected to tell, before anything is spent.
+    """Estimate a release's accuracy before spending any budget.
 
     The mechanisms were run on simulated tables; no real one is read. The number of rows is stated
     (--rows), or counted privately (--count-epsilon), which is a release of its own.

@@ -42,17 +42,17 @@ def predict(
         str | None,
         typer.Option(
             metavar="A,B,C",
-            help="Columns of the table to copy beside the prediction, as they are there.",
+            help="Columns of the table to copy next to the prediction, unchanged.",
         ),
     ] = None,
     from_table: FromTableOption = None,
     where: WhereOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Predict the target of each row of a table; writes the column `prediction`.
+    """Predict the target of each row of a table, in the column `prediction`.
 
-    Of a model of two classes it is the probability that the target is the positive one.
-    Predictions and copied columns are as confidential as the table: they are no private release.
+    For a yes/no model this is the probability of the positive class. Predictions and copied columns
+    are as confidential as the table: they are not a private release.
     """
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say

@@ -28,7 +28,7 @@ def quantiles(
     ],
     delta: DeltaOption = 0.0,
     at: Annotated[
-        str, typer.Option(metavar="P,Q", help="Which quantiles: shares from 0 to 1.")
+        str, typer.Option(metavar="P,Q", help="Quantiles to release: shares from 0 to 1.")
     ] = "0.25,0.5,0.75",
     grid: Annotated[
         list[str] | None,

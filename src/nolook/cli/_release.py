@@ -65,14 +65,14 @@ if TYPE_CHECKING:
 FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema | None], str]"
 
 _UNCHARGED = (
-    "not charged to any ledger; releases of the same table add up, and nobody counts this one "
+    "not charged to any ledger; releases of the same table add up, and this one is not counted "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
 
 
 @frozen
 class Columns:
-    """Which columns a model is of, in the words of the command line."""
+    """The columns of a model, as options of the command line."""
 
     target: str
     features: str | None
@@ -89,7 +89,7 @@ class Columns:
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Columns that are no features by default."""
+        """Columns that are not used as features by default."""
         return () if self.exclude is None else column_names(self.exclude, "--exclude")
 
 
@@ -134,19 +134,19 @@ class Release:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What it has charged and written since this was first asked for."""
+        """Its charges and outputs since this was first asked for."""
         return Outcome(self.ledger, self.output, self.report)
 
     @property
     def declared(self) -> Schema:
-        """What is declared of the table."""
+        """The declarations of the table."""
         from nolook.tables.schema import as_schema
 
         return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
     def _rows(self) -> dict[str, Any]:
-        """Which rows, what is protected and who reads, as `nolook.read_table` needs it."""
+        """The rows, the unit and the engine, as arguments of `nolook.read_table`."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
         where = conditions_of(self.where)
@@ -269,7 +269,7 @@ class Release:
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, *, by_default: bool) -> None:
-        """Say which columns are left out, and which may say whose a row is, before spending."""
+        """List the columns left out, and those that may identify persons, before spending."""
         from nolook.report._console import say
         from nolook.report.column_hints import column_hints
 
@@ -304,7 +304,7 @@ class Release:
             yield ledger
 
     def keep(self, found: Result) -> None:
-        """Write what was found, and a report of it if one is wanted, and print it."""
+        """Write the findings, and a report if one is wanted, and print them."""
         from nolook.formats.model_file import save
 
         save(found, self.output)
@@ -454,7 +454,7 @@ def show(
 
 
 def console() -> Console:
-    """Return where results are printed: as plain text, whatever columns are called."""
+    """Return the console for results: plain text, whatever the columns' names."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)

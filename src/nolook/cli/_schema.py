@@ -71,7 +71,7 @@ def schema(
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Draft a schema from a table's first rows, for the holder to correct; not private."""
+    """Draft a schema from the first rows for the data owner to review. Not private."""
     from nolook.tables.databases import is_address
 
     if check:
@@ -93,7 +93,7 @@ def schema(
 
     draft = draft_schema(table, target)
     if levels:
-        say(console(), "Found in the first rows, and for the holder's eyes only:")
+        say(console(), "Found in the first rows, for the data owner only:")
         for name, words in draft.levels.items():
             listed = ", ".join(map(one_line, words)) or "(too many)"
             say(console(), f"  {one_line(name)}: {listed}")

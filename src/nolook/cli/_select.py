@@ -24,10 +24,10 @@ from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 def select(
     release: Release,
     *,
-    k: Annotated[str, typer.Option("-k", metavar="K|auto", help="How many columns to choose.")],
+    k: Annotated[str, typer.Option("-k", metavar="K|auto", help="Number of columns to choose.")],
     target: TargetOption = "",
     selector: Annotated[
-        str, typer.Option(metavar="|".join(SELECTORS), help="How to choose them.")
+        str, typer.Option(metavar="|".join(SELECTORS), help="Method of the choice.")
     ] = DEFAULT_SELECTOR,
     delta: Annotated[
         float | None,

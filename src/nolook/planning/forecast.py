@@ -128,7 +128,7 @@ def plan(
     rows_per_unit: RowsPerUnit = "weights",
     want: str | None = None,
 ) -> Forecast:
-    """Say what a release can be expected to tell, before anything is spent.
+    """Estimate a release's accuracy before spending any budget.
 
     The real mechanisms were run on simulated tables from easy to hard; what they told there is
     interpolated. No table is read: what a real one tells depends on how its columns go together,
