@@ -135,6 +135,7 @@ PLACES: dict[str, Place] = {
     "hive folder": Place(hive, remove),
     "hive folder of CSV": Place(hive_csv, remove),
     "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
+    "dataset": Place(lambda *kept: ds.dataset(hive(*kept), partitioning="hive")),
     "lazy frame": Place(lambda *kept: pl.scan_parquet(parquet(*kept))),
     "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(parquet(*kept)))),
     "stream": Place(lambda table, _: table.to_reader(max_chunksize=70)),

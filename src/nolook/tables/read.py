@@ -85,10 +85,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         Read in bounded memory however long it is: a Parquet, CSV or Arrow file (``.parquet``,
         ``.csv``, ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as
         ``"visits/*.csv"``, a list of files, or an address such as ``"s3://bucket/folder"``; a
-        database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation or an Arrow stream
-        (any object with ``__arrow_c_stream__``), read once and kept in a temporary file; a table of
-        Spark, whose workers read it. In memory already: a pandas or Polars frame, an Arrow table or
-        record batch, or a two-dimensional NumPy array, whose columns are named x0, x1, ...
+        database (see :class:`Database`); a pyarrow Dataset, a Polars LazyFrame, a DuckDB relation
+        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
+        temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
+        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
+        columns are named x0, x1, ...
     target : str or False, optional
         The column to predict: numbers or booleans. Default: the schema's column of use "target".
         False: none, whatever the schema says.

@@ -36,7 +36,9 @@ Start: TypeAlias = Callable[[Sequence[str]], Iterable[Any]]
 
 
 def from_stream(source: object) -> Spooled | None:
-    """Take over a lazy frame of Polars, a relation of DuckDB or an Arrow stream, or return None.
+    """Take over a lazy frame of Polars, a relation of DuckDB, a dataset of pyarrow or a stream.
+
+    Return None for anything else.
 
     Raises TableError if it does not tell its columns.
     """
@@ -57,6 +59,9 @@ def from_stream(source: object) -> Spooled | None:
             map(Column.from_field, empty.schema),
             lambda _: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
         )
+    if kind.__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
+        fields = map(Column.from_field, source.schema)  # type: ignore[attr-defined]
+        return Spooled("the dataset", fields, lambda _: source.scanner().to_reader())  # type: ignore[attr-defined]
     if not hasattr(source, "__arrow_c_stream__"):
         return None
     reader = attempt(message, pa.RecordBatchReader.from_stream, source)
