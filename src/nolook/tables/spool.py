@@ -61,7 +61,7 @@ def from_stream(source: object) -> Spooled | None:
         )
     if kind.__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
         fields = map(Column.from_field, source.schema)  # type: ignore[attr-defined]
-        return Spooled("the dataset", fields, lambda _: source.scanner().to_reader())  # type: ignore[attr-defined]
+        return Spooled("the dataset", fields, lambda _: source.scanner().to_reader())
     if not hasattr(source, "__arrow_c_stream__"):
         return None
     reader = attempt(message, pa.RecordBatchReader.from_stream, source)
