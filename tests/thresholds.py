@@ -83,6 +83,7 @@ COMMITTED = [
     ("distribution_columns_together", r"^\| 100 \| (\S+)", "most", 0.0072),
     ("distribution_errors", r"^- histogram: at most (\S+) times", "most", 1.05),
     ("distribution_errors", r"^- fullest cells: at most (\S+) times", "most", 1.05),
+    ("error_sizes", r"^- held, of all intervals of sizes given: (\S+)$", "least", 0.95),
     ("evaluation", r"^- share 0.35: (\S+) \(", "most", 1.25),
     ("evaluation", r"^200 runs each; at most (\S+)$", "most", 0.1),
     ("federated", r"counts of both classes.*\| (\S+) ±", "most", 1.42),

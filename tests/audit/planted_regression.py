@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms.glm import clips, designs, frame, linear
+from nolook.algorithms.glm import clips, designs, error_sizes, frame, linear
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.algorithms.whitening import Spread
@@ -288,6 +288,16 @@ EXACT_FAULTS = (
         _BEYOND,
     ),
     ExactFault("sensitivity of errors halved", halved(linear, "errors_sensitivity"), _BEYOND),
+    ExactFault(
+        "sensitivity of counts of errors halved",
+        halved(error_sizes, "node_counts_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
+        "sensitivity of large errors on either side halved",
+        halved(error_sizes, "histograms_sensitivity"),
+        _BEYOND,
+    ),
     ExactFault("clips from exact counts", clips_from_exact_counts, ASTRAY),
     ExactFault(
         "norms of rows not enforced in integers",
@@ -325,7 +335,9 @@ UNSTATED = [
         "moments",
         "sizes",
         "rounds",
-        "errors",
+        "squared errors",
+        "errors by",
+        "either side",
         "rows' gradients",
     )
 ]

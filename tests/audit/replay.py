@@ -25,6 +25,7 @@ from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.glm.linear import Clips, LinearRelease, NoisyRegression
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import Family, Metric, Steps
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -34,7 +35,18 @@ from nolook.tables import Table
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyFrame | Clips | Gradients | Steps | Family | Metric | Scaling | Spread | Curve
+ATTRS = (
+    NoisyFrame
+    | NoisyForest
+    | Clips
+    | Gradients
+    | Steps
+    | Family
+    | Metric
+    | Scaling
+    | Spread
+    | Curve
+)
 Kind = Callable[[float], Frame]
 
 

@@ -27,10 +27,12 @@ from nolook._unit import Unit
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.glm.counts import CountRelease
+from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._scores import Scored
+from nolook.estimators.base import ESTIMATES
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.formats.files import one_line
@@ -117,7 +119,14 @@ def clipped():
 
 
 def hidden_fit():
-    return without(withheld(five(), 0, 1, -1), "r2_", "r2_interval_", "rmse_", "rmse_interval_")
+    return without(withheld(five(), 0, 1, -1), *ESTIMATES[2:])
+
+
+def skewed(*, positive):
+    """Large errors on one side, and half of the errors hidden."""
+    model = five() if positive else without(five(), *ESTIMATES[6:])
+    model.cut_errors_ = CutErrors(0.001, 0.0311, 12.25, positive)
+    return model
 
 
 def guesses():
@@ -411,6 +420,8 @@ PAGES = {
     "withheld": lambda: model_findings(withheld(dropping(five(), 1), 0, 2)),
     "withheld-all": lambda: model_findings(withheld(five(), *range(-1, 5))),
     "hidden-fit": lambda: model_findings(hidden_fit()),
+    "skewed": lambda: model_findings(skewed(positive=True)),
+    "skewed-explained": lambda: model_findings(skewed(positive=False)),
     "chosen-levels": lambda: model_findings(current_levels(4, 1)),
     "not-detected-current": lambda: model_findings(not_detected(dropping(clipped(), 1))),
     "units": lambda: model_findings(some_units("weights")),

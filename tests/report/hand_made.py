@@ -71,6 +71,8 @@ def fitted(
     model.intercept_interval_ = np.array([11.0, 14.0])
     model.r2_, model.r2_interval_ = 0.8125, np.array([0.75, 0.875])
     model.rmse_, model.rmse_interval_ = 2.25, np.array([2.0, 2.5])
+    model.median_error_, model.median_error_interval_ = 1.5, np.array([1.25, 1.75])
+    model.p90_error_, model.p90_error_interval_ = 3.75, np.array([3.5, 4.0])
     center = generator.normal(size=features + 1)
     detected = np.ones(features + 1, dtype=bool)
     model.scaling_ = Scaling(tuple(names), center, scale, detected)

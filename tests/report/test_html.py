@@ -92,6 +92,9 @@ def test_what_a_method_does_not_estimate_is_not_there_and_said_to_be_missing():
         ("intercept_interval_", "11.0 to 14.0"),
         ("r2_", "0.812"),
         ("r2_interval_", "0.750 to 0.875"),
+        ("median_error_", "at most 1.50"),
+        ("p90_error_interval_", "3.50 to 4.00"),
+        ("p90_error_", "at most 3.75"),
         ("rmse_", "RMSE 2.25"),
         ("rmse_interval_", "2.00 to 2.50"),
     ],
@@ -100,7 +103,8 @@ def test_any_one_estimate_may_be_missing(attribute, gone):
     assert gone in render(fitted(), table="t")
     text = render(without(fitted(), attribute), table="t")
     assert gone not in text
-    assert "not estimated by this method" in text
+    # Of what only some fits have nothing is said.
+    assert ("not estimated by this method" in text) == (attribute not in {"p90_error_", "rmse_"})
     assert Page(text).unbalanced == []
     assert "None" not in Page(text).text
 

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from nolook.algorithms.glm.error_inference import CutErrors
+from nolook.estimators.base import ESTIMATES
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
@@ -30,7 +32,9 @@ from tests.report.hand_made import (
 from tests.report.pages import Page, render
 
 NAMES = ("age", "height", "rooms", "income")
-FIT = ("r2_", "r2_interval_", "rmse_", "rmse_interval_")
+FIT = tuple(
+    name for name in ESTIMATES if not name.endswith(("coef_interval_", "intercept_interval_"))
+)
 CHANGES = {
     "as it is": lambda model: model,
     "some withheld": lambda model: withheld(model, 0, 2),
@@ -184,7 +188,7 @@ def test_a_fit_that_noise_hides_is_said_to_be_hidden():
         ("unknown", "not distinguishable from noise")
     ] * 2
     for text in (shown(model), printed(model)):
-        assert "R² and the typical error are not distinguishable from noise" in text
+        assert "R² and the sizes of errors are not distinguishable from noise" in text
         assert "scales of the target) counts as" not in text
 
 
@@ -192,9 +196,31 @@ def test_a_fit_is_of_the_data_as_clipped():
     model = a_model()
     model.scaling_ = evolve(model.scaling_, scale=np.array([1.0, 1.0, 1.0, 2.5]))
     for text in (shown(model), printed(model)):
-        assert "training data as clipped" in text
+        assert "R² and RMSE describe the data as clipped" in text
         assert "above 10 (4 scales of the target) counts as 10." in text
         assert "no further cost" not in text.split("What it cost")[0]
+
+
+@pytest.mark.parametrize("positive", [True, False])
+@pytest.mark.parametrize(("shares", "where"), [((0.0, 0.021), "above"), ((0.3, 0.1), "below")])
+def test_one_sided_errors_are_told_before_anything_else(shares, where, positive):
+    model = a_model()
+    model.cut_errors_ = CutErrors(*shares, 12.5, positive)
+    for text in (shown(model), printed(model)):
+        assert f"% of its values are far {where} their predictions" in text
+        assert "by up to about 12" in text
+        assert ("log(1 + income)" in text) == positive
+        assert text.index("on the mean") < text.index("method:" if "method:" in text else "R²")
+    assert "on the mean" not in printed(a_model())
+
+
+def test_the_headline_is_sizes_of_errors_or_what_else_is_known():
+    half = "Half of the model's predictions of income are off by at most 1.50 (1.25 to 1.75)"
+    assert f"{half}, 90 % by at most 3.75 (3.50 to 4.00)." in printed(a_model())
+    assert f"{half}." in printed(without(a_model(), "p90_error_", "p90_error_interval_"))
+    explained = "The model explains 81.2 % of the variance of income (75.0 to 87.5 %)"
+    model = without(a_model(), *(name for name in FIT if "error" in name))
+    assert explained in printed(model)
 
 
 def test_columns_not_chosen_have_no_coefficient_and_no_scale():

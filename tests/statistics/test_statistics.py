@@ -34,6 +34,8 @@ from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
+    ErrorSides,
+    ErrorSizes,
     ModelCurvature,
     ModelDeviances,
     ModelErrors,
@@ -202,6 +204,12 @@ STATISTICS = {
     "MomentMatrix, weighted": Row(
         partial(MomentMatrix, COLUMNS, 2**52, WHOLE_UNIT),
         (BIG, WEIGHTS),
+        lambda s: plain(s.value),
+    ),
+    "ErrorSides": Row(partial(ErrorSides, GRID_MODEL, 0.5), WEIGHTED, lambda s: plain(s.value)),
+    "ErrorSizes": Row(
+        partial(ErrorSizes, GRID_MODEL, np.array([0.5, 4.0, 1e6])),
+        WEIGHTED,
         lambda s: plain(s.value),
     ),
     "ProductSizes": Row(

@@ -55,6 +55,8 @@ from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
+    ErrorSides,
+    ErrorSizes,
     ModelCurvature,
     ModelDeviances,
     ModelErrors,
@@ -365,6 +367,15 @@ STATISTICS = {
         lambda s: [s.value],
         lambda whole: [moment_sensitivity(_MOMENTS, "add-remove", 3, whole)],
         rounds=True,
+    ),
+    "ErrorSides": Weighted(
+        lambda _: ErrorSides(_MODEL, 0.5), as_rows, lambda s: [s.value], counts_of(1)
+    ),
+    "ErrorSizes": Weighted(
+        lambda _: ErrorSizes(_MODEL, np.array([0.5, 4.0, 1e6])),
+        as_rows,
+        lambda s: [s.value],
+        counts_of(1),
     ),
     "ProductSizes": Weighted(
         lambda _: ProductSizes(_MODEL, np.array([0.5, 4.0, 1e6])),

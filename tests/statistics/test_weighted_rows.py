@@ -37,6 +37,8 @@ from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     SCORE_UNIT,
     ClippedProducts,
+    ErrorSides,
+    ErrorSizes,
     ModelCurvature,
     ModelDeviances,
     ModelErrors,
@@ -409,6 +411,13 @@ def test_products_sizes_and_errors_of_a_linear_model():
     errors = ModelErrors(model, 0.25).update(*block).value / ERROR_UNIT**2
     exact = [(each.clip(-4.0, 4.0) ** 2).sum() for each in (y - 0.25, y - THETA @ x)]
     np.testing.assert_allclose(errors.astype(float), exact, rtol=0.01)
+    sizes = ErrorSizes(model, EDGES).update(*block).value
+    places = np.searchsorted(EDGES, np.abs(y - THETA @ x))
+    assert np.abs(sizes - np.bincount(places, minlength=5)).max() <= 20
+    sides = ErrorSides(model, 0.5).update(*block).value
+    far = [(y - THETA @ x < -0.5).sum(), (y - THETA @ x > 0.5).sum()]
+    np.testing.assert_allclose(sides, [far[0], COUNT - sum(far), far[1]], atol=20)
+    assert min(far) > 100
 
 
 @pytest.mark.parametrize("with_exposures", [False, True])

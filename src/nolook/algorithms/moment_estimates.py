@@ -37,8 +37,6 @@ class Fit:
 
     r2: float
     r2_interval: Vector
-    rmse: float  # in units of the target
-    rmse_interval: Vector
 
 
 def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit | None:
@@ -54,19 +52,10 @@ def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit | None:
     rows = max(float(matrix[0, 0]), 1.0)
     total = max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
     length = float(theta @ theta + 1.0)
-    point = np.array([1.0 - residual / total, residual / rows])
-    margin = QUANTILE * (moments.sigma * length) / np.array([total, rows])
-    low, high = point - margin, point + margin
+    r2, margin = 1.0 - residual / total, QUANTILE * moments.sigma * length / total
     # Noise is at most its largest eigenvalue, about sigma sqrt(2 p), times that length. Beyond two
     # thirds of the target's sum of squares intervals of R2 were seen to fail.
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * length
     if not moments.scaling.detected[-1] or largest >= 2 / 3 * total:
         return None
-    scale = float(moments.scaling.scale[-1])
-    error = np.sqrt(np.maximum([low[1], point[1], high[1]], 0.0)) * scale
-    return Fit(
-        r2=float(point[0].clip(-1.0, 1.0)),
-        r2_interval=np.array([low[0], high[0]]).clip(-1.0, 1.0),
-        rmse=float(error[1]),
-        rmse_interval=error[[0, 2]],
-    )
+    return Fit(max(-1.0, min(r2, 1.0)), np.array([r2 - margin, r2 + margin]).clip(-1.0, 1.0))

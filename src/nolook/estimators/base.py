@@ -50,6 +50,7 @@ __all__ = [
 ESTIMATES = (
     *("coef_interval_", "intercept_interval_"),
     *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
+    *("median_error_", "median_error_interval_", "p90_error_", "p90_error_interval_"),
 )
 
 
@@ -439,9 +440,9 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     Attributes
     ----------
-    r2_, rmse_ : None
+    r2_, median_error_, p90_error_, rmse_ : None
         This method does not estimate how well it fits.
-    r2_interval_, rmse_interval_ : None
+    r2_interval_, median_error_interval_, p90_error_interval_, rmse_interval_ : None
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
         they are not.
@@ -453,10 +454,14 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     """
 
     kind = "linear model"
-    _measured: ClassVar[tuple[str, ...]] = ("r2", "rmse")
+    _measured: ClassVar[tuple[str, ...]] = ("median_error", "p90_error", "r2", "rmse")
 
     r2_: float | None = None
     r2_interval_: NDArray[np.float64] | None = None
+    median_error_: float | None = None
+    median_error_interval_: NDArray[np.float64] | None = None
+    p90_error_: float | None = None
+    p90_error_interval_: NDArray[np.float64] | None = None
     rmse_: float | None = None
     rmse_interval_: NDArray[np.float64] | None = None
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.glm.inference import clipped_shares
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
@@ -57,14 +58,27 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         0. A column has none where more than a tenth of its rows was clipped, or of those that
         differ from its most frequent value, where noise does not tell it apart from others, or
         where the interval would say nothing.
+    median_error_, p90_error_ : float or None
+        Half of the errors, and nine in ten, are at most so large, in units of the target, whatever
+        the tail of the others. None if noise hides it.
+    median_error_interval_, p90_error_interval_ : ndarray of shape (2,) or None
+        95 % intervals, of noise and sampling.
     r2_, rmse_ : float or None
         Fit to the training rows, as they were clipped; an error above four scales of the target
-        counts as four. None if noise hides it.
+        counts as four. None if noise hides it; no `rmse_`, either, unless fewer than one in a
+        thousand errors are as large.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
     influence_bound_ : float
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
         Infinite if the target was not detected.
+    cut_errors_ : CutErrors or None
+        Set where large errors, which are cut, are mostly on one side, as for incomes and costs:
+        then effects on the mean differ. `below` and `above` are the shares of rows far below and
+        above their predictions; `effect`, in units of the target, is by how much the effect of a
+        standard deviation of a column that is unrelated to the others may differ, as far as noise
+        lets one see large errors; `positive` tells whether no value of the target stands out below
+        0.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 
@@ -81,6 +95,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     """
 
     influence_bound_: float = math.inf
+    cut_errors_: CutErrors | None = None
 
     _ledger_label = "linear regression"
 
@@ -118,6 +133,10 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         self._keep_coefficients(model.known, released)
         self.r2_, self.r2_interval_ = model.r2, model.r2_interval
         self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval
+        for name, size in zip(("median_error", "p90_error"), model.errors, strict=True):
+            setattr(self, f"{name}_", size and size.value)
+            setattr(self, f"{name}_interval_", size and size.interval)
+        self.cut_errors_ = model.cut
         self.influence_bound_ = float(released.clips.bounds[-1])
         if released.chosen is not None:
             self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]

@@ -55,10 +55,10 @@ class TukeyRegressor(PrivateRegressor):
     ----------
     n_models_ : int or None
         Number of blocks; None if there were too few rows for any.
-    r2_, rmse_ : float or None
+    r2_ : float or None
         Estimated fit to the training rows, clipped at five scales; only for "private-whitening",
-        whose second moments give the estimates.
-    r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
+        whose second moments give the estimate.
+    r2_interval_ : ndarray of shape (2,) or None
 
     Examples
     --------
@@ -137,7 +137,6 @@ class TukeyRegressor(PrivateRegressor):
             return
         if fit := fit_measures(basis.moments, theta):
             self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
-            self.rmse_, self.rmse_interval_ = fit.rmse, fit.rmse_interval
 
     def _fail(self, models: int | None) -> None:
         if models is None:

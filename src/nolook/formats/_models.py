@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nolook.algorithms.glm.additive_inference import ColumnCurve
+from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._classes import declared_classes
@@ -28,7 +29,10 @@ _Least1 = Annotated[float, Meta(le=1)]
 
 
 # What is null where nothing is detected.
-_ESTIMATES = ("coef", "intercept", "r2", "rmse", "pseudo_r2", "auc", "deviance_explained")
+_ESTIMATES = (
+    *("coef", "intercept", "r2", "median_error", "p90_error", "rmse"),
+    *("pseudo_r2", "auc", "deviance_explained"),
+)
 _HIDDEN = {*_ESTIMATES[2:], *(f"{name}_interval" for name in _ESTIMATES)}
 
 
@@ -107,8 +111,13 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
     row_norm: _Bound | None
     r2: float | None
     r2_interval: Interval | None
+    median_error: _Bound | None
+    median_error_interval: Interval | None
+    p90_error: _Bound | None
+    p90_error_interval: Interval | None
     rmse: float | None
     rmse_interval: Interval | None
+    cut_errors: CutErrors | None
     failed: bool
     influence_bound: Annotated[float, Meta(gt=0)] | None
     chosen: Places | None
@@ -120,6 +129,12 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
         expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
         if not self.scaling.detected[-1]:
             expect(not self.coef.any(), "coef to hold zeros where nothing is detected")
+        if (cut := self.cut_errors) is not None:
+            shares = min(cut.below, cut.above), cut.below + cut.above
+            expect(
+                shares[0] >= 0.0 and shares[1] <= 1.0 and cut.effect >= 0.0,
+                "cut_errors to hold shares and a size",
+            )
         if self.chosen is not None:
             places = set(self.chosen.tolist())
             once = len(places) == len(self.chosen) and places <= set(range(len(self.coef)))

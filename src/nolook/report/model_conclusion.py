@@ -34,7 +34,7 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
     if not part.detected_ or part.failed_:
         failed = part.failed_ and part.detected_
         return (words.sentence("no_association", target=words.target, failed=failed),)
-    return (*_chosen(model, part), *_columns(part), words.how_good())
+    return (*_chosen(model, part), *_columns(part), *words.one_sided(), words.how_good())
 
 
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
@@ -43,10 +43,10 @@ def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
     if not part.detected_ or part.failed_:
         return (phrase("model.nothing_certain"),)
     known, one = knows_intervals(part), part.privacy_.unit.counted
-    certainty = phrase(
-        "model.certainty", intervals=known, estimates_errors=words.estimates_errors, one=one
+    certainty = words.phrase(
+        "certainty", intervals=known, estimates_errors=words.estimates_errors, one=one
     )
-    return certainty, *(words.cut() if known else ())
+    return certainty, *(words.cut() if known and not words.one_sided() else ())
 
 
 def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:

@@ -20,6 +20,7 @@ from nolook.report.wording import (
     NOT_KNOWN,
     Ends,
     estimated,
+    number,
     percent,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
@@ -38,8 +39,10 @@ HIDDEN = "not distinguishable from noise"
 
 #: What a measure is called on a card, in short, and in a table.
 MEASURES = {
+    "median_error": ("Half of the errors", "at most", "Half of the errors are at most"),
+    "p90_error": ("90 % of the errors", "at most", "90 % of the errors are at most"),
     "r2": ("Variance explained", "R²", "R², share of the target's variance explained"),
-    "rmse": ("Typical error", "RMSE", "RMSE, typical error in units of the target"),
+    "rmse": ("Root mean square error", "RMSE", "RMSE, root mean square error"),
     "base_rate": ("Base rate", "", "Base rate, share of the positive class"),
     "auc": ("Telling the classes apart", "AUC", "AUC, area under the ROC curve"),
     "pseudo_r2": ("Log loss explained", "pseudo-R²", "McFadden's pseudo-R²"),
@@ -50,6 +53,7 @@ MEASURES = {
     ),
 }
 
+_SOMETIMES = ("p90_error", "rmse")  # what only some fits have
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
 _LARGEST = 700.0  # whose exponential is a double
 
@@ -107,6 +111,21 @@ class LinearWords:
     def cut(self) -> tuple[str, ...]:
         """Say that errors are cut."""
         return (phrase("model.errors_cut"),)
+
+    def one_sided(self) -> tuple[Text, ...]:
+        """Say how large errors on one side change effects, if there are any."""
+        cut = getattr(self.model, "cut_errors_", None)
+        if cut is None:
+            return ()
+        above = cut.above > cut.below
+        share = number(100.0 * (cut.above if above else cut.below), 2)
+        effect = number(cut.effect, 2)
+        return (
+            self.sentence(
+                "one_sided_errors", target=self.target, above=above, share=share,
+                effect=effect, positive=cut.positive,
+            ),
+        )  # fmt: skip
 
     def chosen(self) -> tuple[str, ...]:
         """Say that columns were chosen from the release itself, if so, and what that costs."""
@@ -169,7 +188,15 @@ class LinearWords:
 
     def cards(self) -> tuple[tuple[str, str, str], ...]:
         """Return what a model is judged by first."""
-        return tuple(map(self._card, self.model.measures))
+        return tuple(map(self._card, self._measures()))
+
+    def _measures(self) -> tuple[Measure, ...]:
+        """Return the measures, without those that only some fits have."""
+        return tuple(
+            one
+            for one in self.model.measures
+            if one.value is not None or one.name not in _SOMETIMES
+        )
 
     def _card(self, measure: Measure) -> tuple[str, str, str]:
         head, short, _ = MEASURES[measure.name]
@@ -180,7 +207,7 @@ class LinearWords:
 
     def fit(self) -> Section:
         """Say how well a model does on the training rows."""
-        heading, measures, limits = "How well it fits", self.model.measures, self.predictions()
+        heading, measures, limits = "How well it fits", self._measures(), self.predictions()
         if all(measure.value is None for measure in measures):
             silent = phrase(
                 "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
@@ -222,13 +249,23 @@ class LinearWords:
         missing = self.missing if measure is None else ""
         return self.sentence(
             "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
-            between=between,
+            between=between, **self._most_errors(),
         )  # fmt: skip
 
+    def _most_errors(self) -> dict[str, object]:
+        """Return the bound on 90 % of the errors, and whether that on half of them is known."""
+        known = {one.name: one for one in self.model.measures}
+        half, most = known.get("median_error"), known.get("p90_error")
+        if half is None or most is None or half.value is None or most.value is None:
+            return {"sizes": half is not None and half.value is not None, "most": ""}
+        return {"sizes": True, "most": "{} ({})".format(*estimated(most.value, most.ends))}
+
     def _accuracy(self) -> tuple[float | None, str, str]:
-        """Return what shows best how well the model predicts, as it is and in words."""
-        _, error = self.model.measures
-        return error.value, *estimated(error.value, error.ends, "")
+        """Return the measure that best shows the fit, as it is and in words."""
+        half, _, explained = self.model.measures[:3]
+        if half.value is None and explained.value is not None:
+            return explained.value, *percent(explained.value, explained.ends)
+        return half.value, *estimated(half.value, half.ends, "")
 
 
 @frozen

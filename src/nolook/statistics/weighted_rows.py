@@ -32,6 +32,8 @@ __all__ = [
     "SCORE_RADIUS",
     "SCORE_UNIT",
     "ClippedProducts",
+    "ErrorSides",
+    "ErrorSizes",
     "ModelCurvature",
     "ModelDeviances",
     "ModelErrors",
@@ -101,17 +103,46 @@ class ProductSizes(Statistic):
         exposures: Array | None = None,
     ) -> Self:
         """Count a block's rows, each as often as its weight says."""
-        longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
-        sizes = np.sqrt(longest.astype(np.float64))
-        sizes /= self._model.unit
-        sizes *= np.abs(self._model.residuals(rows, targets, factors, exposures))
+        residuals = self._model.residuals(rows, targets, factors, exposures)
+        sizes = self._sizes(rows, squares, factors, residuals)
         self.value += threshold_counts(sizes, self._edges, weights)
         return self
+
+    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
+        del factors
+        longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
+        sizes: Array = np.sqrt(longest.astype(np.float64)) / self._model.unit * np.abs(residuals)
+        return sizes
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
         self.value += other.value
         return self
+
+
+class ErrorSizes(ProductSizes):
+    """Counts of rows by the size of their error ``|y - m|``, before they were shortened.
+
+    In scales of the target, between increasing edges, each of which belongs to the bin below it.
+    """
+
+    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
+        del rows, squares
+        return np.abs(residuals / factors)
+
+
+class ErrorSides(ProductSizes):
+    """Counts of rows far below their prediction, near it, and far above: shape (3,).
+
+    `far` is in scales of the target.
+    """
+
+    def __init__(self, model: GridModel, far: float) -> None:
+        super().__init__(model, np.array([-far, far]))
+
+    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
+        del rows, squares
+        return residuals / factors
 
 
 def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> int:

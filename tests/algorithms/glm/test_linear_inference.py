@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from nolook.algorithms.forest import best_forest
+from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import Gradients, estimate
 from nolook.algorithms.glm.linear import Clips, NoisyRegression
-from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT, linear_model
+from nolook.algorithms.glm.linear_inference import ERROR_SHARES, HIDDEN_EFFECT, linear_model
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
+from nolook.kernels.forests import block_counts
 
 STEPS = 8
 EDGES = 2.0 ** (np.arange(-9, 5) / 2)
@@ -87,7 +91,18 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         score_sigma=30 * noise * bound**2,
         fit=fit + generator.normal(size=2) * 600 * noise,
         fit_sigma=600 * noise,
+        errors=sized(errors[1], noise, generator),
+        sides=np.array([(errors[1] < -2.0).sum(), 0.0, (errors[1] > 2.0).sum()]),
+        sides_sigma=60 * noise,
     )
+
+
+def sized(errors, noise, generator):
+    """Counts of errors by their size."""
+    forest, edges = best_forest(ERROR_EDGES.size, "gaussian"), np.append(0.0, ERROR_EDGES)
+    blocks = block_counts(np.histogram(np.abs(errors), edges)[0], forest.lengths)
+    sigma = 60 * noise
+    return NoisyForest(forest, blocks + generator.normal(size=len(blocks)) * sigma, sigma**2)
 
 
 def known_of(release):
@@ -284,8 +299,57 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(other.coef, one.coef * 10_000)
     np.testing.assert_allclose(other.coef_interval, one.coef_interval * 10_000)
     np.testing.assert_allclose(other.intercept_interval, one.intercept_interval * 10)
-    assert fits[1].rmse == pytest.approx(fits[0].rmse * 10)
+    for small, large in zip(*(fit.errors for fit in fits), strict=True):
+        assert large.value == pytest.approx(small.value * 10)
     assert fits[1].r2 == pytest.approx(fits[0].r2)
+
+
+@pytest.mark.parametrize("tail", [1.0, 2.0])
+def test_the_intervals_of_error_sizes_cover_the_errors_whatever_their_tail(tail):
+    X, y = rows()
+    errors = np.exp(tail * np.random.default_rng(0).normal(size=len(y)))
+    model = [linear_model(released(X, y + errors, noise, seed=seed)) for seed in range(40)
+             for noise in (1e-6, 1.0)]  # fmt: skip
+    for place, share in enumerate(ERROR_SHARES):
+        covered = [
+            each.errors[place].interval[0] <= size <= each.errors[place].interval[1]
+            for each in model
+            for size in [np.quantile(np.abs(predicted(each, X) - y - errors), share)]
+        ]
+        assert np.mean(covered) > 0.95
+        narrow = model[0].errors[place]
+        assert np.ptp(narrow.interval) < 0.25 * narrow.value
+        assert narrow.interval[0] <= narrow.value <= narrow.interval[1]
+    # Of such errors a root mean square is not known: a few weigh most.
+    assert all(each.rmse is None for each in model) == (tail > 1.0)
+
+
+def predicted(model, X):
+    return model.known.intercept + X @ model.known.coef
+
+
+def test_of_errors_that_noise_hides_no_size_is_given():
+    X, y = rows(60)
+    assert linear_model(released(X, y, 1.0)).errors == (None, None)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_large_errors_on_one_side_are_told(side):
+    X, y = rows()
+    errors = side * np.exp(1.5 * np.random.default_rng(0).normal(size=len(y)))
+    cut = linear_model(released(X, y + errors, clip=1.0)).cut
+    assert (cut.above > cut.below) == (side > 0)
+    assert not cut.positive
+    assert linear_model(released(*rows())).cut is None
+
+
+def test_no_effect_on_the_mean_differs_by_more_than_is_said():
+    X, y = rows()
+    y = np.exp(y / 20.0) + 500.0 * np.maximum(X[:, 0] - np.quantile(X[:, 0], 0.99), 0.0)
+    model = linear_model(released(X, y, clip=0.5))
+    moved = np.abs(least_squares(X, y)[1:] - model.known.coef) * X.std(axis=0)
+    assert model.cut.positive
+    assert 0.1 * model.cut.effect < moved.max() < model.cut.effect
 
 
 def test_the_intervals_of_the_fit_cover_the_noise():
@@ -307,6 +371,7 @@ def test_the_intervals_of_the_fit_cover_the_noise():
 @pytest.mark.parametrize("fit", [(3000.0, 1000.0), (-500.0, 100.0), (0.0, 0.0)])
 def test_a_fit_that_drowned_in_noise_is_not_given(fit):
     model = linear_model(evolve(released(*rows()), fit=np.array(fit), fit_sigma=1000.0))
+    assert None not in model.errors
     assert model.r2 is model.r2_interval is model.rmse is model.rmse_interval is None
 
 

@@ -29,9 +29,11 @@ from nolook.algorithms.glm.designs import (
     WeightedDesign,
     release_score_moments,
 )
+from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import Gradients, combine_gradients, estimate
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -95,6 +97,9 @@ class NoisyRegression(NoisyFrame):
     score_sigma: float  # as that of the Gram matrix
     fit: Vector  # noisy sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
     fit_sigma: float
+    errors: NoisyForest  # counts of |y - theta'x| between ERROR_EDGES
+    sides: Vector  # noisy counts of rows far below their prediction, near it, and far above
+    sides_sigma: float
 
 
 @frozen
@@ -122,16 +127,20 @@ class LinearRelease(Frame):
         "gram": 0.10,
         "clips": 0.08,
         "gradients": 0.40,
-        "fit": 0.03,
-        "scores": 0.03,
+        "fit": 0.02,
+        "errors": 0.01,
+        "sides": 0.005,
+        "scores": 0.025,
     }
     CALLED: ClassVar = {
         "clips": "histograms of the gradients' sizes",
         "gradients": f"gradients of {GRADIENTS} rounds",
         "fit": "squared errors",
+        "errors": "counts of errors by their size",
+        "sides": "counts of large errors on either side",
         "scores": "second moments of the rows' gradients",
     }
-    OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 2
+    OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:
         """Release what a model of a table with a target follows from.
@@ -146,8 +155,12 @@ class LinearRelease(Frame):
             return _recentred(found.scaling, float(theta[0]))
         progress("fit")
         fit = self._fit(blocks, theta, found.gram, source)
-        progress("scores")
+        progress("errors")
+        errors = release_errors(blocks, theta, self._mu("errors"), source)
+        progress("sides")
         clip = float(clips.bounds[-1])
+        sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
+        progress("scores")
         scored = partial(clipped_scores, GridModel(*blocks.design.on_grid(theta)), clip)
         scores = release_score_moments(
             blocks, scored, SCORE_RADIUS, clip / SCORE_UNIT, self._mu("scores"), source
@@ -162,6 +175,9 @@ class LinearRelease(Frame):
             score_sigma=scores[1],
             fit=fit,
             fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
+            errors=errors,
+            sides=sides[0],
+            sides_sigma=sides[1],
         )
 
     def _descend(

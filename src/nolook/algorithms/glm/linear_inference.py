@@ -14,6 +14,13 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.glm.error_inference import (
+    CutErrors,
+    ErrorQuantile,
+    cut_errors,
+    error_quantile,
+    share_beyond,
+)
 from nolook.algorithms.glm.estimate import combine_gradients, hidden_directions
 from nolook.algorithms.glm.inference import (
     QUANTILE,
@@ -23,8 +30,16 @@ from nolook.algorithms.glm.inference import (
     explained,
 )
 from nolook.algorithms.glm.linear import NoisyRegression
+from nolook.statistics.weighted_rows import LARGEST_ERROR
 
-__all__ = ["HIDDEN_EFFECT", "MOST_HIDDEN", "LinearModel", "knowledge", "linear_model"]
+__all__ = [
+    "ERROR_SHARES",
+    "HIDDEN_EFFECT",
+    "MOST_HIDDEN",
+    "LinearModel",
+    "knowledge",
+    "linear_model",
+]
 
 #: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
@@ -37,6 +52,10 @@ _WIDEST = 1.1
 # apart has half of its there.
 MOST_HIDDEN = 0.3
 _WIDEST_R2 = 0.5
+#: Shares of the errors, for each of which a size is given that they stay within.
+ERROR_SHARES = 0.5, 0.9
+# Where more errors may be cut no root mean square is given: it may be the work of a few.
+_MOST_CUT = 0.001
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -52,8 +71,10 @@ class LinearModel:
     known: Coefficients
     r2: float | None  # of the rows as clipped; an error above 4 scales counts as 4
     r2_interval: Vector | None
-    rmse: float | None  # in units of the target
+    errors: tuple[ErrorQuantile | None, ...]  # sizes that ERROR_SHARES of the errors stay within
+    rmse: float | None  # in units of the target; only where hardly an error was cut
     rmse_interval: Vector | None
+    cut: CutErrors | None  # None unless errors were cut mostly on one side
 
 
 def linear_model(release: NoisyRegression) -> LinearModel:
@@ -66,13 +87,22 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     else:  # what is left of the others is rounding
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
     r2, r2_interval = explained(release.fit, release.fit_sigma, _WIDEST_R2)
-    rmse, rmse_interval = (None, None) if r2 is None else _rmse(release)
+    rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
+    whole = share_beyond(release.errors, rows, LARGEST_ERROR) <= _MOST_CUT
+    rmse, rmse_interval = (None, None) if r2 is None or not whole else _rmse(release)
     return LinearModel(
         known=coefficients(release, theta, margin, release.scaling),
         r2=r2,
         r2_interval=r2_interval,
+        errors=tuple(error_quantile(release.errors, rows, scale, each) for each in ERROR_SHARES),
         rmse=rmse,
         rmse_interval=rmse_interval,
+        cut=cut_errors(
+            (release.sides, release.sides_sigma),
+            release.errors,
+            release.scaling,
+            float(release.clips.bounds[-1]) / release.norm,
+        ),
     )
 
 

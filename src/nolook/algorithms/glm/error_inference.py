@@ -1,0 +1,111 @@
+"""Sizes of a released model's errors, and the difference that cut errors make to effects.
+
+All of it is post-processing of the counts of :mod:`nolook.algorithms.glm.error_sizes`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.glm.error_sizes import ERROR_EDGES
+from nolook.algorithms.moment_estimates import QUANTILE
+from nolook.algorithms.node_counts import NoisyForest
+from nolook.algorithms.scale_search import ColumnHistogram
+from nolook.algorithms.scaling import NoisyCount, Scaling
+
+__all__ = ["CutErrors", "ErrorQuantile", "cut_errors", "error_quantile", "share_beyond"]
+
+Vector = NDArray[np.float64]
+
+# Errors are cut on one side if so many times as many are as on the other, which noise and chance
+# of so many deviations do not explain.
+_ONE_SIDED, _SURELY = 2.0, 3.0
+
+
+@frozen(eq=False)
+class ErrorQuantile:
+    """A size of errors, in units of the target, and its 95 % interval: noise and sampling."""
+
+    value: float
+    interval: Vector
+
+
+@frozen
+class CutErrors:
+    """Large errors are mostly on one side, and cut: effects are not those on the mean."""
+
+    below: float  # noisy share of the rows that are far below their prediction
+    above: float
+    # By how much the effect on the mean of a deviation of a column on its own differs at most, in
+    # units of the target: no error is taken to be more than twice as large as noise lets one see.
+    effect: float
+    positive: bool  # whether no value of the target stands out below 0
+
+
+def error_quantile(
+    errors: NoisyForest, rows: NoisyCount, scale: float, share: float
+) -> ErrorQuantile | None:
+    """Return the size that a share of the errors stay within; None where no upper end is known.
+
+    The interval ends at the outer ends of cells, since a cell may hold its rows anywhere.
+    """
+    points = scale * ERROR_EDGES
+    known = errors.distribution(points, rows.value, rows.error**2, "isotonic")
+    error = QUANTILE * float(known.share_error(share))
+    high = float(known.ppf(min(share + error, 1.0)))
+    if share + error >= 1.0 or high == np.inf:
+        return None
+    ends = np.append(0.0, points)
+    low = float(ends[np.searchsorted(points, known.ppf(share - error))]) if share > error else 0.0
+    shares = np.maximum.accumulate(known.cdf(points[:-1]))
+    value = np.interp(share, np.append(0.0, shares), ends[:-1])
+    return ErrorQuantile(float(value), np.array([low, high]))
+
+
+def share_beyond(errors: NoisyForest, rows: NoisyCount, size: float) -> float:
+    """Return an upper bound on the share of errors above `size` scales of the target."""
+    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
+    within = float(known.cdf(size)) - QUANTILE * float(known.cdf_error(size))
+    return 1.0 - within
+
+
+def cut_errors(
+    sides: tuple[Vector, float], errors: NoisyForest, scaling: Scaling, whole: float
+) -> CutErrors | None:
+    """Return the cut errors' shares and effect, if the large ones are mostly on one side.
+
+    Errors up to `whole` scales of the target are never cut. Least squares differs from the model by
+    the sum of u times what was cut off, times the inverse of the Gram matrix. By Cauchy and Schwarz
+    that is at most the root of the sum of the squares of what was cut off, times the root of the
+    inverse's entry, for any rows.
+    """
+    rows, scale = scaling.rows, float(scaling.scale[-1])
+    (below, _, above), sigma = sides
+    chance = _SURELY * math.sqrt(2.0 * sigma**2 + max(below, 0.0) + max(above, 0.0))
+    if abs(above - below) < chance or max(below, above) < _ONE_SIDED * min(below, above):
+        return None
+    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
+    counts = np.diff(np.maximum.accumulate(known.counts), prepend=0.0)
+    stands_out = known.cdf(ERROR_EDGES) < 1.0 - QUANTILE * known.cdf_error(ERROR_EDGES)
+    farthest = 2.0 * ERROR_EDGES[:-1][stands_out[:-1]].max(initial=whole)
+    largest = np.minimum(ERROR_EDGES, farthest)
+    total = float(counts @ np.where(largest > whole, largest**2, 0.0))
+    low, high = (float((each / rows.value).clip(0.0, 1.0)) for each in (below, above))
+    return CutErrors(
+        below=low,
+        above=high,
+        effect=scale * math.sqrt(total / rows.value),
+        positive=_positive(scaling.histograms[-1]),
+    )
+
+
+def _positive(histogram: ColumnHistogram | None) -> bool:
+    """Tell whether no value of a column stands out below 0."""
+    if histogram is None:
+        return False
+    negative = histogram.counts[histogram.high <= 0.0]
+    return bool(negative.sum() <= _SURELY * histogram.sigma * math.sqrt(negative.size))

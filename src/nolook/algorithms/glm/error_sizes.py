@@ -1,0 +1,57 @@
+"""Counts of a model's errors by size and by side: nothing is cut before rows are counted.
+
+Sizes are counted in nested blocks of cells, as for distributions
+(:mod:`nolook.algorithms.node_counts`). What they tell is in
+:mod:`nolook.algorithms.glm.error_inference`; the proof is ``linear.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.forest import best_forest
+from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.node_counts import NoisyForest, release_forests
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import node_counts_sensitivity
+from nolook.statistics.grid_models import GridModel
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.weighted_rows import ErrorSides, ErrorSizes
+
+__all__ = ["ERROR_EDGES", "release_errors", "release_sides"]
+
+Vector = NDArray[np.float64]
+
+#: Ends of the cells of sizes, in scales of the target: eighths of an octave. Targets are clipped
+#: further out, so that no size below the last but one end depends on where.
+ERROR_EDGES = np.append(np.exp2(np.arange(-56, 41) / 8), np.inf)
+
+
+def release_errors(blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> NoisyForest:
+    """Release how many rows have errors of which size by a model, in one pass.
+
+    Guarantee: ``mu``-GDP when a row is added or removed.
+    """
+    sizes = ErrorSizes(GridModel(*blocks.design.on_grid(theta)), ERROR_EDGES[:-1])
+    exact = blocks.fold(sizes).value
+    sensitivity = node_counts_sensitivity(best_forest(exact.size, "gaussian").levels, "add-remove")
+    event = GaussianEvent("errors", mu)
+    return release_forests([exact], event, sensitivity, source, whole=blocks.whole)[0]
+
+
+def release_sides(
+    blocks: Blocks, theta: Vector, clip: float, mu: float, source: ByteSource
+) -> tuple[Vector, float]:
+    """Release how many rows are far below what a model predicts, near it, and far above.
+
+    Far is more than half of what a clip of products leaves whole in every row. Guarantee:
+    ``mu``-GDP when a row is added or removed. Returns the deviation of the counts' noise, too.
+    """
+    far = 0.5 * clip / blocks.design.norm
+    exact = blocks.fold(ErrorSides(GridModel(*blocks.design.on_grid(theta)), far)).value
+    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
+    noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
+    return noisy / blocks.whole, sensitivity / mu / blocks.whole
