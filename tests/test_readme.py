@@ -25,14 +25,14 @@ def shell_commands(text: str) -> list[list[str]]:
     return [line.split("#")[0].split() for line in lines]
 
 
-def test_the_python_example_runs_as_printed(readme, demo_table, tmp_path):
+def test_the_python_example_runs_as_printed_and_finds_something(readme, project_root, tmp_path):
     (example,) = python_examples(readme)
     lines = [line for line in example.splitlines() if line.strip()]
     assert len(lines) <= LONGEST_EXAMPLE
     # A folder of its own, so that what the example writes does not land in the repository.
-    place = tmp_path / demo_table.relative_to(demo_table.parents[2])
+    place = tmp_path / "examples" / "data" / "diamonds.parquet"
     place.parent.mkdir(parents=True)
-    place.symlink_to(demo_table)
+    place.symlink_to(project_root / place.relative_to(tmp_path))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", example],
         cwd=tmp_path,
@@ -42,7 +42,10 @@ def test_the_python_example_runs_as_printed(readme, demo_table, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "row" in done.stdout.splitlines()[-1]
+    assert "row was in the table" in " ".join(done.stdout.split())
+    ends = re.findall(r"(-?[\d.]+) to (-?[\d.]+)", done.stdout.partition("Coefficient")[2])
+    assert any(float(low) * float(high) > 0.0 for low, high in ends)
+    assert re.search(r"log_price is [\d.]+ (higher|lower) where x is", done.stdout)
     assert {"diamonds.ledger", "diamonds.model.json"} <= {path.name for path in tmp_path.iterdir()}
 
 
