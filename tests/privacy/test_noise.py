@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import math
-import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise, permutations
@@ -213,22 +214,32 @@ def test_the_operating_systems_entropy_gives_the_exact_distribution():
     )
 
 
-@pytest.mark.fresh_noise
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_processes_share_no_entropy_after_a_fork():
-    source = SystemEntropy()
-    source.words(3)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, source.words(4).tobytes())
-        os._exit(0)
+# Forks a process of its own, since threads of libraries that the tests use may hold locks.
+FORKED = """
+import os, sys
+from nolook.privacy.noise import SystemEntropy
+
+source = SystemEntropy()
+source.words(3)
+child = os.fork()
+words = source.words(4).tobytes()
+if child:
     os.waitpid(child, 0)
-    theirs = np.frombuffer(os.read(reader, 32), dtype=np.uint64)
-    os.close(reader)
-    os.close(writer)
-    assert len(theirs) == 4
-    assert not set(theirs.tolist()) & set(source.words(4).tolist())
+os.write(1, words.hex().encode() + b" ")
+os._exit(0)
+"""
+
+
+@pytest.mark.fresh_noise
+def test_processes_share_no_entropy_after_a_fork():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, timeout=120, check=True
+    )
+    theirs, ours = (
+        np.frombuffer(bytes.fromhex(part), np.uint64) for part in done.stdout.decode().split()
+    )
+    assert len(theirs) == len(ours) == 4
+    assert not set(theirs.tolist()) & set(ours.tolist())
 
 
 def test_a_seed_repeats_its_draws_and_is_not_private():
