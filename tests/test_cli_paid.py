@@ -72,6 +72,7 @@ EXPECTED = {
     "quantiles": "T.a+b.quantiles.json",
     "roc": "T.a+y.roc.json",
     "calibration": "T.a+y.calibration.json",
+    "compare-groups": "T.a+y.comparison.json",
     "tabulate": "T.all.tabulation.json",
     "describe": "T.description.json",
 }

@@ -38,6 +38,10 @@ RELEASES = {
     "tabulate": [
         *("tabulate", "--by", "word", "--categories", "word=yes,no", "--mean", "age", *EPSILON),
     ],
+    "compare-groups": [
+        *("compare-groups", "--by", "word", "--categories", "word=no,yes", "--value", "age"),
+        *EPSILON,
+    ],
     "describe": ["describe", "--features", "age,risk", *EPSILON],
     "roc": [
         *("roc", "--score", "risk", "--target", "word", "--positive", "yes", "-n", "no"),

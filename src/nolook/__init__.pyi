@@ -18,6 +18,8 @@ from nolook.estimators.additive import AdditiveRegression as AdditiveRegression
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
+from nolook.estimators.comparison import GroupComparison as GroupComparison
+from nolook.estimators.comparison import compare_groups as compare_groups
 from nolook.estimators.cross_validation import cross_validate as cross_validate
 from nolook.estimators.ecdf import ECDF as ECDF
 from nolook.estimators.evaluation import Evaluation as Evaluation

@@ -349,6 +349,28 @@ def tabulated(rows, **options):
     )
 
 
+def grouped(rows, release=nolook.compare_groups, **options):
+    """Compare groups of all but the first rows."""
+    frame = pd.DataFrame(data()[0][rows:, :1], columns=["a"])
+    frame["e"], frame["id"] = frame.a > 5.0, frame.index // 5
+    table = nolook.read_table(frame, False, features=["a", "e"], unit="id", **options)
+    return release(table, "a", "e", epsilon=1.0)
+
+
+@pytest.mark.parametrize("rows", ["weights", 4])
+def test_comparisons_of_groups_draw_what_they_state(rows, drawn):
+    found = grouped(0, rows_per_unit=rows)
+    times = 1 if rows == "weights" else rows
+    np.testing.assert_allclose(np.array(drawn) * times, stated(found.privacy), rtol=1e-9)
+    assert len(drawn) == 6
+
+
+def test_where_mechanisms_answer_the_same_comparisons_are_the_same(monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    first, second = (repr(plain(grouped(rows))) for rows in (0, 1000))
+    assert first == second
+
+
 @pytest.mark.parametrize("rows", ["weights", 4])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_tabulations_draw_what_they_state(delta, rows, drawn):

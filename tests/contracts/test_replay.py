@@ -90,6 +90,10 @@ def _fitted(make, table, epsilon):
     return make().set_params(epsilon=epsilon).fit(table)
 
 
+def _compared(table, epsilon):
+    return nolook.compare_groups(table, "p", "y", epsilon=epsilon)
+
+
 #: What releases; which columns it reads. Samples cost less than what is drawn from them.
 ATTACKED = {
     **{
@@ -101,6 +105,7 @@ ATTACKED = {
     "evaluate": (_judged, scored),
     "quantiles": (_quantiles, None),
     "quantiles-gaussian": (partial(_quantiles, delta=1e-6), None),
+    "compare-groups": (_compared, scored),
     "cross-validated": (_folded, data),
     "cross-validated-logistic": (partial(_folded, model=nolook.LogisticRegression), classes),
 }

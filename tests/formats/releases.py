@@ -142,6 +142,10 @@ _MAKERS = {
         lambda: nolook.describe(read("y", ()), **SEED),
         lambda: nolook.describe(X, epsilon=0.001, **SEED),
     ],
+    "group comparison": [
+        lambda: nolook.compare_groups(read(False, ()), "a", "c", epsilon=8.0, **SEED),
+        lambda: nolook.compare_groups(read(False), "b", "c", epsilon=0.1, **SEED),
+    ],
     "cross-validation": [
         lambda: nolook.cross_validate(
             nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2, **SEED

@@ -450,6 +450,8 @@ PAGES = {
     "tabulation": lambda: release("tabulation").content(),
     "tabulation of several tables": lambda: release("tabulation", 1).content(),
     "description": lambda: release("description").content(),
+    "group comparison": lambda: release("group comparison").content(),
+    "group comparison of few rows": lambda: release("group comparison", 1).content(),
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,
     "calibration": calibration,

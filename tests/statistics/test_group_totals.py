@@ -35,6 +35,7 @@ def _statistics():
     yield lambda: GroupCounts(GROUPINGS)
     yield lambda: GroupMoments(GROUPINGS, [2], center, clip)
     yield lambda: GroupedCells(GROUPINGS, [2], 6, [(1.0, 1.5)])
+    yield lambda: GroupedCells(GROUPINGS, [2], 6, [1.0 + 1.5 * np.arange(6.0)])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -55,7 +56,8 @@ def test_totals_are_those_counted_one_by_one():
     codes = np.where(np.isnan(batch[0]), 2, batch[0]).astype(int), batch[1].astype(int)
     known = ~np.isnan(batch[2])
     place = ((batch[2] - 4.0) / 2.5).clip(-1.0, 1.0)
-    counts, moments, cells = (make().update(batch).value for make in _statistics())
+    counts, moments, cells, ends = (make().update(batch).value for make in _statistics())
+    np.testing.assert_array_equal(ends, cells)
     counted = np.zeros((3, 4))
     np.add.at(counted, codes, 1)
     np.testing.assert_array_equal(counts[:12].reshape(3, 4), counted)

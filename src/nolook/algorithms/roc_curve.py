@@ -166,7 +166,7 @@ class RocCurve:
 
     def intervals(self) -> RocIntervals:
         """Return the intervals of the area, of the average precision and around the curve."""
-        again, noise = self._again(), self._again(sampled=False)
+        again = self._again()
         # Before smoothing, terms are off by little else than noise of mean 0.
         found, exact, repeated = (
             _precision_terms(each) for each in (self._noisy, self._counts, again)
@@ -176,16 +176,30 @@ class RocCurve:
             fitted((positive, negative), smooth=self.smooth, rows_known=self.rows_known)
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
-        shown = area(*self.rates)
-        area_noise = Measure.of(shown, self._area_interval(noise, 1.0))
+        total, area_noise = self.areas(again)
+        ties = self.tied / 2
         return RocIntervals(
-            self._area(area_noise, self._area_interval(again, 1.0)),
+            Measure(total.value, max(total.low - ties, 0.0), min(total.high + ties, 1.0)),
             area_noise,
             Measure.of(self.average_precision, precision),
             self._band(_heights, smoothed),
             self._band(_found, smoothed),
             self._base_rate(),
         )
+
+    def areas(self, again: Pair | None = None) -> tuple[Measure, Measure]:
+        """Return the area, a tie counting half, with its total interval and that of the noise.
+
+        The total one is no narrower than few rows allow. `again` are releases of rows drawn again.
+        """
+        again = self._again() if again is None else again
+        ends = self._area_interval(again, 1.0)
+        noise = self._area_interval(self._again(sampled=False), 1.0)
+        alone = Measure.of(area(*self.rates), noise)
+        room = NORMAL_95 * area_error(alone.value, self.positive.rows, self.negative.rows)
+        low = min(float(ends[0]), alone.value - np.hypot(alone.value - alone.low, room))
+        high = max(float(ends[1]), alone.value + np.hypot(alone.high - alone.value, room))
+        return Measure(alone.value, max(low, 0.0), min(high, 1.0)), alone
 
     def threshold_at_fpr(self, fpr: float) -> float:
         """Return the smallest threshold with at most this false positive rate."""
@@ -204,15 +218,6 @@ class RocCurve:
     @property
     def _noisy(self) -> Pair:
         return self.positive.noisy, self.negative.noisy
-
-    def _area(self, noise: Measure, ends: tuple[Vector, Vector]) -> Measure:
-        """Return the area with an interval no narrower than few rows allow, ties in any order."""
-        numbers = self.positive.rows, self.negative.rows
-        room = NORMAL_95 * area_error(noise.value, *numbers)
-        low = min(float(ends[0]), noise.value - np.hypot(noise.value - noise.low, room))
-        high = max(float(ends[1]), noise.value + np.hypot(noise.high - noise.value, room))
-        ties = self.tied / 2
-        return Measure(noise.value, max(low - ties, 0.0), min(high + ties, 1.0))
 
     def _area_interval(self, again: Pair, max_fpr: float) -> tuple[Vector, Vector]:
         found, exact, repeated = (

@@ -76,6 +76,8 @@ BLOCKS, SUMS = "counts of blocks by group", "sums by group"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {COUNTS: 0.7, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0, BLOCKS: 2.0}
+# The same where groups are compared: most of it for their distributions.
+_COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SMALLEST_SHARE = 2.0**-20
 # Edges of the distances from the centre, in scales: half octaves. The clip of a column of which
 # nothing stands out is 4 scales, and that of any column at least 2.
@@ -84,6 +86,8 @@ _USUAL, _LEAST, _LARGEST = 24, 22, 2.0**1000
 _NORMAL_KURTOSIS = 3.0
 _LONGEST = 6  # bins that are looked at together: three octaves
 _LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
+# Cells that adapt to the rows: how many, and the share of them that is laid by width only.
+_FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 Vector = NDArray[np.float64]
@@ -144,6 +148,11 @@ class TabulationRelease:
         The tables by whose groups numbers are summed.
     summed, spread : tuple of int
         Columns of numbers whose moments, or cells, are released.
+    even : bool
+        Whether the cells of the one column spread hold about equally many rows, and are as many as
+        the rows found are enough for; else they are :data:`CELLS` of equal width.
+    whole : bool
+        Whether the ends of even cells are whole numbers.
     """
 
     relation: Relation
@@ -152,6 +161,8 @@ class TabulationRelease:
     grouped: tuple[Dimensions, ...]
     summed: tuple[int, ...]
     spread: tuple[int, ...]
+    even: bool = False
+    whole: bool = False
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -198,6 +209,7 @@ class _Run:
         self._cost = {each.name: each for each in release.costs}
         self._whole = table.unit.weight_scale
         self._grouped = self._groupings(release.grouped)
+        self._points: list[Vector] = []  # of even cells
 
     def _groupings(self, tables: Sequence[Dimensions]) -> list[Grouping]:
         sizes = [len(labels or ()) for labels in self._table.code_labels]
@@ -239,10 +251,30 @@ class _Run:
         found = Histograms(partial(_over_range, numbers, firsts))
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
-        return {
+        ranges = {
             column: second_look(noisy[place : place + 1], noise, first)
             for place, (column, first) in enumerate(zip(numbers, firsts, strict=True))
         }
+        if self._release.even:
+            (column,) = numbers
+            mass = (noisy[0, 1:-1] - noise.deviation).clip(0.0)
+            self._points = [self._even_points(mass, firsts[0], ranges[column])]
+        return ranges
+
+    def _even_points(self, mass: Vector, first: FirstLook, found: FoundRange) -> Vector:
+        """Return the ends of cells that hold about equally many rows, by those in equal bins."""
+        event = self._cost[BLOCKS]
+        strength = event.mu if isinstance(event, GaussianEvent) else event.epsilon
+        # The noise of more cells would exceed what they tell apart.
+        wanted = 0.5 * math.log2(max(found.rows * strength, 1.0))
+        cells = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
+        edges = first.low + first.width * np.arange(mass.size + 1.0)
+        wide = np.diff(edges.clip(found.low, found.high)) / first.width
+        mass = np.where(wide > 0.0, mass, 0.0)
+        parts = mass * (1.0 - _BY_WIDTH) / max(mass.sum(), 1.0) + wide * _BY_WIDTH / wide.sum()
+        below = np.append(0.0, np.cumsum(parts))
+        points = np.interp(np.arange(1.0, cells) / cells * below[-1], below, edges)
+        return np.unique(np.append(np.floor(points) if self._release.whole else points, edges[-1]))
 
     def cells(
         self, ranges: dict[int, FoundRange]
@@ -250,7 +282,9 @@ class _Run:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
         release = self._release
         grids = [_grid(ranges[column]) for column in release.spread]
-        cells = GroupedCells(self._grouped, release.spread, CELLS, grids)
+        points = self._points or [low + step * np.arange(float(CELLS)) for low, step in grids]
+        number = len(points[0]) if points else CELLS
+        cells = GroupedCells(self._grouped, release.spread, number, self._points or grids)
         edges = [
             (ranges[column].scale * np.exp2(_HALVES)).clip(None, _LARGEST)
             for column in release.summed
@@ -265,24 +299,20 @@ class _Run:
             error *= math.sqrt(max(each.groups for each in self._grouped))
             pairs = zip(noisy, edges, strict=True)
             clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
-        return clips, self._values(cells, grids) if release.spread else {}
+        return clips, self._values(cells, points) if release.spread else {}
 
-    def _values(
-        self, exact: GroupedCells, grids: Sequence[tuple[float, float]]
-    ) -> dict[int, ColumnValues]:
+    def _values(self, exact: GroupedCells, points: Sequence[Vector]) -> dict[int, ColumnValues]:
         release, event = self._release, self._cost[BLOCKS]
-        forest = best_forest(CELLS, noise_kind(event), shares=True)
-        counts = exact.value.reshape(-1, CELLS)
+        forest = best_forest(len(points[0]), noise_kind(event), shares=True)
+        counts = exact.value.reshape(-1, forest.cells)
         blocks = np.concatenate([block_counts(each, forest.lengths) for each in counts])
         columns = forest.levels * len(release.spread) * len(self._grouped)
         noisy, variance = self._noisy(BLOCKS, blocks, columns, self._whole)
         tables = _tables(self._grouped, noisy, variance, len(release.spread), forest.blocks)
         found = margins(tables)
         return {
-            column: ColumnValues(
-                low + step * np.arange(float(CELLS)), forest, _of_column(found, place)
-            )
-            for place, (column, (low, step)) in enumerate(zip(release.spread, grids, strict=True))
+            column: ColumnValues(own, forest, _of_column(found, place))
+            for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
         }
 
     def sums(
@@ -460,6 +490,9 @@ def tabulation(
     grouped: Sequence[Dimensions],
     summed: Sequence[int],
     spread: Sequence[int],
+    *,
+    even: bool = False,
+    whole: bool = False,
 ) -> TabulationRelease:
     """Plan a tabulation, its noise Laplace's or Gaussian, whichever is less for what it releases.
 
@@ -467,16 +500,17 @@ def tabulation(
     """
     numbers, groupings = len({*summed, *spread}), len(grouped)
     levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
+    each = _COMPARED if even else _SHARES
     # How often a row is counted, and the share of the budget for each time.
-    parts = {
-        COUNTS: (len(counted), _SHARES[COUNTS]),
-        MAGNITUDES: (numbers, _SHARES[MAGNITUDES]),
-        RANGES: (numbers, _SHARES[RANGES]),
-        DISTANCES: (len(summed), _SHARES[DISTANCES]),
-        BLOCKS: (len(spread) * groupings, _SHARES[BLOCKS]),
-        SUMS: (len(summed) * groupings, _SHARES[SUMS]),
+    rows = {
+        COUNTS: len(counted),
+        MAGNITUDES: numbers,
+        RANGES: numbers,
+        DISTANCES: len(summed),
+        BLOCKS: len(spread) * groupings,
+        SUMS: len(summed) * groupings,
     }
-    parts = {name: part for name, part in parts.items() if part[0]}
+    parts = {name: (number, each[name]) for name, number in rows.items() if number}
     shares = np.array([times * share for times, share in parts.values()])
     shares /= shares.sum()
     kind: type[CountEvent] = PureEvent
@@ -491,4 +525,4 @@ def tabulation(
         raise too_small(budget.epsilon, budget.delta or None)
     events = tuple(kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True))
     tables = tuple(counted), tuple(grouped)
-    return TabulationRelease(relation, events, *tables, tuple(summed), tuple(spread))
+    return TabulationRelease(relation, events, *tables, tuple(summed), tuple(spread), even, whole)

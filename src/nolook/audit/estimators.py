@@ -19,6 +19,7 @@ from nolook.audit.audit_case import Case, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import COUNTS, METHODS
+from nolook.estimators.comparison import GroupComparison, compare_groups
 from nolook.estimators.cross_validation import cross_validate
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
@@ -169,7 +170,20 @@ def _distributions() -> tuple[_Audited, ...]:
             tables=((np.zeros((8, 1), np.bool_),), (np.arange(9)[:, np.newaxis] == 8,)),
             score=lambda found: found.measured[0].estimates.value[2],
         ),
+        _Audited(
+            name="compare_groups",
+            make=_pure(partial(_Fitted, partial(compare_groups, value="x1", by="x0"))),
+            neighbours="a row more, alone in its group",
+            tables=((np.zeros((8, 2), np.bool_),), (np.arange(9)[:, np.newaxis] // [8, 9] == 1,)),
+            score=_last_cell,
+        ),
     )
+
+
+def _last_cell(found: GroupComparison) -> float:
+    """Return the number of rows of the second group in the cell that holds 1."""
+    cells = found.forests.groups[1].cells
+    return float(cells[min(int(np.searchsorted(found.forests.points, 1.0)), cells.size - 1)])
 
 
 def _scores() -> tuple[_Audited, ...]:

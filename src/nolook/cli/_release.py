@@ -404,7 +404,7 @@ def _read_formula(given: dict[str, Any], options: dict[str, Any]) -> None:
 
 def _columns(option: str, given: Any) -> tuple[str, ...]:  # noqa: ANN401
     """Return the columns an option names: `--columns` and `--by` list them."""
-    if option == "by":
+    if option == "by" and not isinstance(given, str):
         names = (name for text in given or () for name in column_names(text, "--by"))
         return tuple(dict.fromkeys(names)) or ("all",)
     return column_names(given, "--columns") if option == "columns" else (given,)

@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee, Relation
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Description", "Measured", "Tabulation", "describe", "tabulate"]
+__all__ = [
+    "Description",
+    "Measured",
+    "Tabulation",
+    "check_column",
+    "check_levels",
+    "check_numbers",
+    "describe",
+    "tabulate",
+]
 
 #: One table's columns, or several tables'.
 By: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
@@ -222,11 +231,7 @@ class _Asked:
             ("median", self.quantiles),
         ):
             for name in columns:
-                if name not in names:
-                    raise ParameterError(
-                        f"{parameter_name(parameter)} names {name!r}, which is not a column of the "
-                        f"table as it was opened ({usage_hint('features', [name])})"
-                    )
+                check_column(parameter, name, names)
         coded = table.as_codes(self.names)
         for name, labels in zip(self.names, coded.code_labels, strict=True):
             self._check_type(name, labels)
@@ -249,19 +254,10 @@ class _Asked:
 
     def _check_type(self, name: str, labels: tuple[str, ...] | None) -> None:
         grouped = any(name in each for each in self.tables)
-        if labels is None:
-            parameter = "by" if grouped else "share"
-            if grouped or name in dict(self.shares):
-                raise ParameterError(
-                    f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected "
-                    f"declared levels ({usage_hint('categories', {name: ['A', 'B']})})"
-                )
-        elif labels[0] != "false" and name in {*self.means, *self.quantiles}:
-            parameter = "mean" if name in self.means else "median"
-            raise ParameterError(
-                f"{parameter_name(parameter)} names {name!r}, a category; expected a column of "
-                "numbers"
-            )
+        if grouped or name in dict(self.shares):
+            check_levels("by" if grouped else "share", name, labels)
+        if name in {*self.means, *self.quantiles}:
+            check_numbers("mean" if name in self.means else "median", name, labels)
         for column, value in self.shares:
             if column == name and labels is not None:
                 wanted = "true" if value is None else value
@@ -305,6 +301,32 @@ class _Asked:
                 )
             ]
         return tuple(found)
+
+
+def check_column(parameter: str, name: str, names: Sequence[str]) -> None:
+    """Refuse the name of a column that a table as it was opened does not have."""
+    if name not in names:
+        raise ParameterError(
+            f"{parameter_name(parameter)} names {name!r}, which is not a column of the table as it "
+            f"was opened ({usage_hint('features', [name])})"
+        )
+
+
+def check_levels(parameter: str, name: str, labels: tuple[str, ...] | None) -> None:
+    """Refuse a column of numbers, whose codes have no labels, where levels are needed."""
+    if labels is None:
+        raise ParameterError(
+            f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected declared "
+            f"levels ({usage_hint('categories', {name: ['A', 'B']})})"
+        )
+
+
+def check_numbers(parameter: str, name: str, labels: tuple[str, ...] | None) -> None:
+    """Refuse a category where numbers, or true and false, are needed."""
+    if labels is not None and labels[0] != "false":
+        raise ParameterError(
+            f"{parameter_name(parameter)} names {name!r}, a category; expected a column of numbers"
+        )
 
 
 def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float64]
 
 __all__ = [
+    "DASHES",
     "LONGEST_NAME",
     "Axis",
     "Band",
@@ -29,6 +30,8 @@ __all__ = [
     "width",
 ]
 
+#: Lines that can be told apart, and the lengths of their dashes and gaps.
+DASHES = {"solid": "", "dashed": "8 4", "dotted": "2 4", "dashdot": "8 4 2 4"}
 #: How wide a column's name may be in a picture, in letters.
 LONGEST_NAME = 36
 
@@ -55,12 +58,16 @@ class Axis:
 
 @frozen(eq=False)
 class Line:
-    """A line through points that were found, or a `guide` to compare them with."""
+    """A line through points that were found, or a `guide` to compare them with.
+
+    The `dash` is one of :data:`DASHES`.
+    """
 
     across: Vector
     up: Vector
     label: str
     guide: bool = False
+    dash: str = "solid"
 
 
 @frozen(eq=False)

@@ -31,7 +31,7 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
             ends = one.across, one.low, one.high
             ax.fill_between(*ends, color=_BLUE, alpha=0.2, linewidth=0, label=_plain(one.label))
         else:
-            style = _GUIDE if one.guide else {"color": _BLUE}
+            style = _GUIDE if one.guide else {"color": _BLUE, "linestyle": one.dash}
             ax.plot(one.across, one.up, label=_plain(one.label), **style)
     if picture.across.zero is not None:
         ax.axvline(picture.across.zero, **_GUIDE)

@@ -12,7 +12,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from nolook.formats.files import one_line
-from nolook.report.picture import LONGEST_NAME, Band, Line, Picture, Point, shortened, width
+from nolook.report.picture import DASHES, LONGEST_NAME, Band, Line, Picture, Point, shortened, width
 
 __all__ = ["svg"]
 
@@ -108,9 +108,10 @@ def _curves(frame: _Frame) -> Iterator[Markup]:
     curves = []
     for one in frame.picture.marks:
         if isinstance(one, Line):
-            drawn = Markup('<polyline class="{}" points="{}"/>')
-            kind = "zero" if one.guide else "curve"
-            curves.append(drawn.format(kind, _points(one.across, one.up, frame.picture)))
+            drawn = Markup('<polyline class="{}" points="{}"{}/>')
+            kind, dash = "zero" if one.guide else "curve", DASHES[one.dash]
+            dashes = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
+            curves.append(drawn.format(kind, _points(one.across, one.up, frame.picture), dashes))
         elif isinstance(one, Band):
             across = *one.across, *one.across[::-1]
             around = _points(across, (*one.high, *one.low[::-1]), frame.picture)

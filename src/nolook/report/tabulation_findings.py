@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-__all__ = ["description_findings", "tabulation_findings"]
+__all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
@@ -38,7 +38,7 @@ _SURE = (
     f"Intervals hold {CONFIDENCE}: they cover the noise, and that the {{}}s may be a sample (for "
     "counts and sums one of this size)."
 )
-_MISSING = "counted as a group of their own"
+MISSING = "counted as a group of their own"
 _NAMES = {"count": "{}s", "values": "Values of {}", "deviation": "Standard deviation of {}"}
 
 
@@ -175,7 +175,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         kind="tabulation",
         what="table by" if names else "table of",
         of=of,
-        provenance=evolve(Provenance.of(found), missing=_MISSING),
+        provenance=evolve(Provenance.of(found), missing=MISSING),
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
         sections=(*sections, *alone),
         settings=(
@@ -241,7 +241,7 @@ def description_findings(found: Description) -> Findings:
         kind="description",
         what="description of",
         of=count(len(columns), "column"),
-        provenance=evolve(Provenance.of(found), missing=_MISSING),
+        provenance=evolve(Provenance.of(found), missing=MISSING),
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),

@@ -115,8 +115,8 @@ class GroupMoments(_ByGroup, Statistic):
 class GroupedCells(_ByGroup, Statistic):
     """The number of values of each column and group in each of some cells, or their weights.
 
-    Cell i holds values up to ``low + i step``, the last one all above; missing values are in none.
-    Shape (groups, columns, cells) for each grouping.
+    Cell i holds values up to ``low + i step``, or up to the i-th end if a grid lists ends, the last
+    one all above; missing values are in none. Shape (groups, columns, cells) for each grouping.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class GroupedCells(_ByGroup, Statistic):
         groupings: Sequence[Grouping],
         columns: Sequence[int],
         cells: int,
-        grids: Sequence[tuple[float, float]],
+        grids: Sequence[tuple[float, float] | Array],
     ) -> None:
         super().__init__(groupings, len(columns), cells)
         self._columns = list(zip(columns, grids, strict=True))
@@ -133,6 +133,10 @@ class GroupedCells(_ByGroup, Statistic):
         """Add rows, each as often as its weight says."""
         for grouping, total in zip(self._groupings, self._totals, strict=True):
             groups = grouping.of(batch)
-            for place, (column, (low, step)) in enumerate(self._columns):
-                add_cells(total[:, place], groups, batch[column], weights, low, step)
+            for place, (column, grid) in enumerate(self._columns):
+                values = batch[column]
+                if isinstance(grid, np.ndarray):
+                    cells = np.searchsorted(grid, values).astype(np.float64)
+                    values, grid = np.where(np.isnan(values), np.nan, cells), (0.0, 1.0)  # noqa: PLW2901
+                add_cells(total[:, place], groups, values, weights, *grid)
         return self

@@ -1,0 +1,142 @@
+"""Tests of whether groups differ, by the noisy forests of their values: post-processing.
+
+P-values compare a statistic with those of simulated releases under the null hypothesis, with their
+noise, so that a test holds its level at every budget. The proof is ``tabulation.md``.
+
+==========  =========================================================================
+name here   meaning
+==========  =========================================================================
+ranks       Kruskal and Wallis 1952, of two groups Mann and Whitney 1947: the sum over
+            the groups of n (mean rank - 1/2)^2, ranks from 0 to 1, ties in the middle
+distance    Kolmogorov's: the largest difference of two distribution functions
+==========  =========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms._simulation import Generator, simulation_generator
+from nolook.algorithms.cumulative_noise import ForestNoise, settled
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.node_counts import NoisyForest
+from nolook.algorithms.roc import class_scores
+from nolook.algorithms.roc_curve import RocCurve
+from nolook.algorithms.roc_noise import Measure
+
+__all__ = ["Forests", "PValues", "p_value"]
+
+_REPEATS = 999
+#: Deviations of its noise that a group's number of rows must exceed.
+ENOUGH = 3.0
+#: The share of a statistic's variance that sampling must have; below, the noise is nearly all.
+LEAST_SHARE = 0.1
+
+Array = NDArray[np.float64]
+
+
+@frozen
+class PValues:
+    """P-values of the rank test and of the distance."""
+
+    ranks: float
+    distance: float
+
+
+@frozen(eq=False)
+class Forests:
+    """The values of groups: a noisy forest each over the same cells, which end at `points`."""
+
+    points: Array
+    groups: tuple[NoisyForest, ...]
+
+    def enough(self, place: int) -> bool:
+        """Return True if a group's number of values stands out from its noise."""
+        own = self.groups[place]
+        return own.rows > ENOUGH * math.sqrt(own.rows_variance)
+
+    def distribution(self, place: int) -> PrivateDistribution:
+        """Return the distribution of a group's values."""
+        return _distribution(self.points, self.groups[place])
+
+    def exceeds(self, place: int, other: int) -> tuple[Measure, Measure]:
+        """Return the probability that a value of a group exceeds one of another; ties count half.
+
+        With its total interval, and with that of the noise.
+        """
+        pair = self.groups[place], self.groups[other]
+        return RocCurve(*class_scores(self.points, *pair, None, "isotonic")).areas()
+
+    def distance(self, place: int, other: int) -> float:
+        """Return the largest difference of the distribution functions of two groups."""
+        own, others = (self.distribution(each) for each in (place, other))
+        return float(np.abs(own.counts / own.rows - others.counts / others.rows).max())
+
+    def differ(self, places: Sequence[int]) -> PValues | None:
+        """Test whether some groups have one distribution; None where noise hides it."""
+        if not all(map(self.enough, places)):
+            return None
+        groups = [self.groups[place] for place in places]
+        found = np.array([settled(each.cells, each.forest, each.rows) for each in groups])
+        drawn, noisy = _under_null(self.points, groups)
+        ranks = _ranks(noisy)
+        if np.mean(_ranks(drawn)) < LEAST_SHARE * np.mean(ranks):
+            return None
+        distance = p_value(float(_distance(found)), _distance(noisy))
+        return PValues(p_value(float(_ranks(found)), ranks), distance)
+
+
+def p_value(found: float, simulated: Array) -> float:
+    """Return the share of statistics at least as large as the one found, which counts as one."""
+    return float((1 + np.count_nonzero(simulated >= found)) / (1 + simulated.size))
+
+
+def _distribution(points: Array, group: NoisyForest) -> PrivateDistribution:
+    return group.distribution(points, group.rows, group.rows_variance, "isotonic")
+
+
+def forest_noise(group: NoisyForest, repeats: int, generator: Generator) -> Array:
+    """Return the noise of counts up to each cell in repeated releases, shape (repeats, cells)."""
+    noise = ForestNoise(group.forest, group.variance, group.rows_variance)
+    rows = generator.laplace(scale=math.sqrt(group.rows_variance / 2.0), size=repeats)
+    return noise.draws(rows, generator)
+
+
+def _under_null(points: Array, groups: Sequence[NoisyForest]) -> tuple[Array, Array]:
+    """Return counts of groups drawn from their pooled distribution, without and with noise.
+
+    Up to each cell, shape (groups, repeats, cells).
+    """
+    blocks = np.sum([each.blocks for each in groups], axis=0)
+    all_groups = NoisyForest(groups[0].forest, blocks, groups[0].variance * len(groups))
+    shares = np.diff(_distribution(points, all_groups).counts, prepend=0.0)
+    shares /= shares.sum()
+    generator = simulation_generator()
+    drawn = [
+        generator.multinomial(max(1, round(each.rows)), shares, size=_REPEATS).cumsum(axis=1)
+        for each in groups
+    ]
+    exact = np.array(drawn, dtype=np.float64)
+    noise = np.array([forest_noise(each, _REPEATS, generator) for each in groups])
+    return exact, exact + noise
+
+
+def _ranks(counts: Array) -> Array:
+    """Return the statistic of ranks for counts up to each cell, shape (groups, ..., cells)."""
+    pooled = counts.sum(axis=0)
+    middle = pooled - np.diff(pooled, prepend=0.0) / 2.0
+    rows = np.maximum(counts[..., -1], 1.0)
+    ranks = (np.diff(counts, prepend=0.0) * middle).sum(axis=-1)
+    ranks /= rows * np.maximum(pooled[..., -1], 1.0)
+    return np.asarray((rows * (ranks - 0.5) ** 2).sum(axis=0))
+
+
+def _distance(counts: Array) -> Array:
+    """Return the largest difference of the first group's distribution function from another's."""
+    shares = counts / np.maximum(counts[..., -1:], 1.0)
+    return np.asarray(np.abs(shares - shares[0]).max(axis=(0, -1)))

@@ -1,0 +1,280 @@
+"""Comparisons of groups: means, ranks and distributions of a value within one budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import field, frozen
+from numpy.typing import ArrayLike
+
+from nolook._language import parameter_name
+from nolook._validation import check_epsilon
+from nolook.algorithms.group_estimates import Estimates, Groups, moments_of
+from nolook.algorithms.group_tests import Forests, PValues
+from nolook.algorithms.roc_noise import Measure
+from nolook.algorithms.tabulation import Released, tabulation
+from nolook.errors import ParameterError
+from nolook.estimators.ecdf import check_relation
+from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.result import Result
+from nolook.estimators.tabulation import check_column, check_levels, check_numbers
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.release import Plan
+from nolook.tables import Table, table_from_arrays
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
+
+_MOST_GROUPS = 20
+
+
+@frozen
+class Pair:
+    """A group compared with the first one.
+
+    Parameters
+    ----------
+    group : str
+    difference : Measure or None
+        Of the means, or of shares from 0 to 1; None where noise hides one.
+    exceeds : Measure or None
+        How likely a value of the group exceeds one of the first group, a tie counting half (the
+        area under the ROC curve, the statistic of Mann and Whitney).
+    p_values : PValues or None
+        `ranks`, Mann and Whitney's, and `distance`; None if there are too few rows for this budget.
+    distance : float or None
+        Kolmogorov's: the largest difference of both distribution functions, where it is tested.
+    """
+
+    group: str
+    difference: Measure | None
+    exceeds: Measure | None
+    p_values: PValues | None
+    distance: float | None
+
+
+@frozen(eq=False)
+class GroupComparison(Result):
+    """The values of groups, compared with those of the first one.
+
+    Parameters
+    ----------
+    value, by : str
+        The column of numbers, and that of the groups.
+    groups : tuple of str
+        The declared levels; rows of other values, or without any, are not compared.
+    boolean : bool
+        Whether the values are true and false, so that means are shares of true.
+    forests : Forests
+        The values of each group: `distribution(place)` returns a group's.
+    means : Estimates
+        Of the groups.
+    n_rows, n_rows_error : float
+        The number of rows (of units, where their rows have weights) and the standard deviation of
+        its noise.
+    privacy : PrivacyGuarantee
+        Of the whole result.
+    read_options : dict
+        How the columns were read.
+    """
+
+    value: str
+    by: str
+    groups: tuple[str, ...]
+    boolean: bool
+    forests: Forests = field(repr=False)
+    means: Estimates = field(repr=False)
+    n_rows: float
+    n_rows_error: float
+    privacy: PrivacyGuarantee
+    read_options: dict[str, Any] = field(repr=False)
+
+    kind: ClassVar[str] = "group comparison"
+
+    @property
+    def _several(self) -> bool:
+        """Several rows of a unit count in full, so rows are not independent."""
+        return self.privacy.unit.max_rows > 1
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every group but the first, compared with it."""
+        return tuple(self._pair(place) for place in range(1, len(self.groups)))
+
+    @cached_property
+    def p_value(self) -> float | None:
+        """Of Kruskal and Wallis's test that all groups have one distribution; None as for pairs."""
+        found = None if self._several else self.forests.differ(range(len(self.groups)))
+        return None if found is None else found.ranks
+
+    def _pair(self, place: int) -> Pair:
+        forests, several, places = self.forests, self._several, (0, place)
+        mean, low, high, *noise = self.means
+        low, high = noise if several else (low, high)
+        half = math.hypot(*((high[each] - low[each]) / 2.0 for each in places))
+        value = float(mean[place] - mean[0])
+        difference = None if math.isnan(half) else Measure(value, value - half, value + half)
+        if not all(map(forests.enough, places)):
+            return Pair(self.groups[place], difference, None, None, None)
+        exceeds = forests.exceeds(place, 0)[several]
+        p_values = None if several else forests.differ(places)
+        distance = None if p_values is None else forests.distance(place, 0)
+        return Pair(self.groups[place], difference, exceeds, p_values, distance)
+
+    def _columns(self) -> dict[str, Any]:
+        rows = [each.rows for each in self.forests.groups]
+        found: dict[str, Any] = {self.by: list(self.groups), "values": rows}
+        mean, low, high, *_ = self.means
+        found |= {"mean": mean, "mean_low": low, "mean_high": high}
+        for name in ("difference", "exceeds"):
+            each: list[Measure | None] = [None, *(getattr(pair, name) for pair in self.pairs)]
+            for end, part in (("", "value"), ("_low", "low"), ("_high", "high")):
+                found[name + end] = [getattr(one, part, math.nan) for one in each]
+        tests = [None, *(pair.p_values for pair in self.pairs)]
+        found["p_value"] = [getattr(one, "ranks", math.nan) for one in tests]
+        found["distance"] = [math.nan, *(_number(pair.distance) for pair in self.pairs)]
+        found["distance_p_value"] = [getattr(one, "distance", math.nan) for one in tests]
+        return found
+
+
+def compare_groups(
+    X: Table | ArrayLike,
+    value: str,
+    by: str,
+    *,
+    epsilon: float = 1.0,
+    relation: str = "add-remove",
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> GroupComparison:
+    """Release whether groups differ in a value: means, ranks and distributions, with tests.
+
+    No range is needed. All groups together cost what one costs. P-values come from simulated
+    releases in which the groups do not differ, with their noise.
+
+    Guarantee
+    ---------
+    The result is (`epsilon`, 0)-differentially private when one row is added or removed (or
+    replaced), or one unit with all its rows if the table names a unit. Proof:
+    ``algorithms/tabulation.md``.
+
+    Parameters
+    ----------
+    X : Table, array or frame of shape (n_samples, columns)
+    value : str
+        A column of numbers, or a boolean.
+    by : str
+        A column with declared levels (:func:`nolook.read_table`), at most 20, or a boolean. All
+        groups are compared with the first level. Rows of other values are not compared.
+    epsilon : float, default=1.0
+        Privacy loss, above 0.
+    relation : {"add-remove", "replace"}, default="add-remove"
+    ledger, progress, random_state
+        As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
+
+    Returns
+    -------
+    GroupComparison
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or names a column of another type. Nothing is charged.
+    TableError
+        If X is not a table of numbers. Nothing is charged.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Notes
+    -----
+    Intervals hold 95 % and cover noise and sampling; where several rows of a unit count in full
+    they cover the noise only, and there are no p-values. Where each unit counts once, its rows
+    sharing it, p-values are upper bounds. There is none where noise would be more than 90 % of the
+    statistic's variance.
+
+    Examples
+    --------
+    >>> import nolook, numpy as np, pandas as pd
+    >>> generator = np.random.default_rng(0)
+    >>> visits = pd.DataFrame({"treated": generator.random(20_000) < 0.5})
+    >>> visits["cost"] = generator.normal(np.where(visits.treated, 120.0, 100.0), 50.0)
+    >>> found = nolook.compare_groups(nolook.read_table(visits), "cost", "treated", epsilon=1.0)
+    >>> (pair,) = found.pairs
+    >>> pair.difference.low < 20.0 < pair.difference.high
+    True
+    >>> pair.p_values.ranks
+    0.001
+    """
+    budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
+    table = X if isinstance(X, Table) else table_from_arrays(X)
+    coded = check_columns(table, {"by": by}, {"value": value})
+    release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], even=True)
+    plan = Plan.of(release, budget, random_state, relation=relation)
+    labels = coded.code_labels[0] or ()
+    groups = known_levels(labels, "by")
+
+    def read_off(released: Released, guarantee: PrivacyGuarantee) -> GroupComparison:
+        _, _, means, *_ = moments_of(Groups.of([(0,)], [len(labels)]), released, 1)
+        total, kept = released.counts[()], len(groups)
+        values = released.values[1]
+        return GroupComparison(
+            value,
+            by,
+            groups,
+            coded.code_labels[1] is not None,
+            Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
+            Estimates(*(each[:kept] for each in means)),
+            max(1.0, float(total.values)),
+            math.sqrt(total.variance),
+            guarantee,
+            table.read_options(),
+        )
+
+    return make_release(
+        plan,
+        lambda: coded,
+        GroupComparison.kind,
+        ledger=ledger,
+        progress=progress,
+        store=read_off,
+    )
+
+
+def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:
+    """Return columns as codes, those of levels first; refuse columns of another type.
+
+    Both are names of columns by the parameters that name them.
+    """
+    given, names = {**levels, **numbers}, [*table.as_codes().column_names]
+    for parameter, name in given.items():
+        check_column(parameter, name, names)
+        if [*given.values()].count(name) > 1:
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r} again (name another column)"
+            )
+    coded = table.as_codes([*given.values()])
+    for (parameter, name), labels in zip(given.items(), coded.code_labels, strict=True):
+        (check_levels if parameter in levels else check_numbers)(parameter, name, labels)
+    return coded
+
+
+def known_levels(labels: tuple[str, ...], parameter: str) -> tuple[str, ...]:
+    """Return the declared levels of a column by the labels of its codes; 2 to 20."""
+    known = labels[:2] if labels[0] == "false" else labels[:-2]
+    if not 2 <= len(known) <= _MOST_GROUPS:
+        raise ParameterError(
+            f"{parameter_name(parameter)} has {len(known)} declared levels; expected 2 to "
+            f"{_MOST_GROUPS}"
+        )
+    return known
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

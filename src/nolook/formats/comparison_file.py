@@ -1,0 +1,97 @@
+"""Comparisons of groups as files: the noisy blocks, from which all else is computed again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+import numpy as np
+from msgspec import Meta
+
+from nolook.algorithms.forest import forest_of
+from nolook.algorithms.group_tests import Forests
+from nolook.algorithms.node_counts import NoisyForest
+from nolook.estimators.comparison import GroupComparison, known_levels
+from nolook.estimators.tabulation import Measured
+from nolook.formats.parts import Finding
+from nolook.formats.strict import Content, Vector, expect
+from nolook.formats.tabulation_file import Measure
+from nolook.tables.design import labels_of
+from nolook.tables.levels import check_categories
+
+__all__ = ["ComparisonFile", "ForestsFile"]
+
+
+class ForestsFile(Content, frozen=True):
+    """Noisy counts of the blocks of cells, a list for each group, and the ends of cells."""
+
+    points: Vector
+    cells: int
+    lengths: list[int]
+    variance: Annotated[float, Meta(gt=0)]
+    blocks: Vector
+
+    @classmethod
+    def of(cls, forests: Forests) -> Self:
+        """Return the record of the values of groups."""
+        first = forests.groups[0]
+        return cls(
+            points=forests.points,
+            cells=first.forest.cells,
+            lengths=list(first.forest.lengths),
+            variance=first.variance,
+            blocks=np.array([each.blocks for each in forests.groups]),
+        )
+
+    def forests(self, groups: int) -> Forests:
+        """Return the values of a number of groups."""
+        rising = self.points.ndim == 1 and (np.diff(self.points) > 0.0).all()
+        expect(rising and self.points.size == self.cells > 1, "points of all cells that increase")
+        forest = forest_of(self.points.size, self.lengths)
+        expect(self.blocks.shape == (groups, forest.blocks), "blocks of every group")
+        own = tuple(NoisyForest(forest, each, self.variance) for each in self.blocks)
+        return Forests(self.points, own)
+
+
+class _Grouped(Finding, frozen=True):
+    """A release by groups."""
+
+    by: str | None
+    groups: list[str]
+    n_rows: Annotated[float, Meta(ge=1)]
+    n_rows_error: Annotated[float, Meta(ge=0)]
+
+    def about_groups(self) -> dict[str, Any]:
+        """Return the groups, the number of rows, the guarantee and how columns were read."""
+        levels = check_categories(self.read_options.categories)
+        own = ("",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
+        expect(tuple(self.groups) == own, "groups as read_options has them, or of a boolean")
+        rows = {"n_rows": self.n_rows, "n_rows_error": self.n_rows_error}
+        return {"by": self.by, "groups": own, **rows, **self.about()}
+
+
+class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
+    """A comparison of groups."""
+
+    value: str
+    boolean: bool
+    forests: ForestsFile
+    means: Measure
+
+    @classmethod
+    def of(cls, found: GroupComparison) -> Self:
+        """Return the record of a comparison."""
+        means = Measured("mean", found.value, None, found.means)
+        forests = ForestsFile.of(found.forests)
+        return cls.holding(
+            found, forests=forests, means=Measure.of(means), groups=list(found.groups)
+        )
+
+    def release(self) -> GroupComparison:
+        """Return the comparison."""
+        known = self.by in self.read_options.features and self.value in self.read_options.features
+        expect(known, "columns of read_options")
+        expect((self.means.name, self.means.column) == ("mean", self.value), "means of the value")
+        forests = self.forests.forests(len(self.groups))
+        means = self.means.measured_of(len(self.groups)).estimates
+        own: dict[str, Any] = {"value": self.value, "boolean": self.boolean}
+        return GroupComparison(forests=forests, means=means, **own, **self.about_groups())

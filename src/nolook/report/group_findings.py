@@ -1,0 +1,157 @@
+"""Reports of groups that are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+
+from nolook.report.distribution_findings import noise_and_sampling, what_was_found
+from nolook.report.findings import Findings, Name, Provenance, Table, Text
+from nolook.report.picture import DASHES, Band, Line, Picture, around, axis
+from nolook.report.sentences import phrase, sentence
+from nolook.report.tabulation_findings import MISSING
+from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
+
+if TYPE_CHECKING:
+    from nolook.algorithms.roc_noise import Measure
+    from nolook.estimators.comparison import GroupComparison, Pair
+
+__all__ = ["comparison_findings"]
+
+_LEAST_P = 0.001
+_TOO_FEW = "too few rows"
+
+
+def comparison_findings(found: GroupComparison) -> Findings:
+    """Report a comparison of groups."""
+    unit, first = found.privacy.unit, found.groups[0]
+    tested = len(found.groups) > 2 and found.p_value is not None
+    overall = (phrase("groups.overall", p=p_in_words(found.p_value)),) * tested
+    few = [pair.p_values is None for pair in found.pairs]
+    not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
+    notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
+    heads = ("Group", f"{unit.counted.capitalize()}s with a value", _mean(found))
+    groups = tuple(_group(found, place) for place in range(len(found.groups)))
+    compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
+    section = what_was_found(
+        Table(
+            f"Differences and probabilities of a higher value, with {CONFIDENCE} intervals",
+            compared,
+            tuple(_pair(found, pair) for pair in found.pairs),
+        ),
+        notes,
+        _picture(found),
+    )
+    means = Table(f"Groups, with {CONFIDENCE} intervals", heads, groups)
+    section = evolve(section, tables=(means, *section.tables), printed=(means, *section.printed))
+    card = _pair(found, found.pairs[0])
+    return Findings(
+        kind=found.kind,
+        what=f"comparison of groups by {found.by}:",
+        of=found.value,
+        provenance=evolve(Provenance.of(found), missing=MISSING),
+        cards=(
+            ("Difference", card[1], f"{found.groups[1]} less {first}"),
+            ("p-value", card[3], "rank test, small if groups differ"),
+        ),
+        sections=(section,),
+        settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
+        rows=(found.n_rows, found.n_rows_error),
+        question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
+        conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
+        certainty=(noise_and_sampling(f"{CONFIDENCE} intervals", unit),),
+    )
+
+
+def p_in_words(p_value: float | None) -> str:
+    """Return a p-value, or that there is none."""
+    if p_value is None:
+        return _TOO_FEW
+    return f"{_LEAST_P:g} or less" if p_value <= _LEAST_P else number(p_value, 2)
+
+
+def _mean(found: GroupComparison) -> str:
+    return f"Share of {found.value}" if found.boolean else f"Mean of {found.value}"
+
+
+def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> tuple[str, str]:
+    return percent(value, ends) if found.boolean else estimated(value, ends)
+
+
+def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
+    group = found.forests.groups[place]
+    rows, _ = rows_in_words(group.rows, math.sqrt(group.rows_variance), found.privacy.unit.counted)
+    mean, low, high, *noise = (float(each[place]) for each in found.means)
+    if math.isnan(mean):
+        return found.groups[place], rows, NOT_KNOWN
+    ends = (noise[0], noise[1]) if found.privacy.unit.max_rows > 1 else (low, high)
+    shown, between = _amount(found, mean, ends)
+    return found.groups[place], rows, f"{shown} ({between})"
+
+
+def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
+    numbers = [NOT_KNOWN, NOT_KNOWN]
+    for place, each in enumerate((pair.difference, pair.exceeds)):
+        if each is not None:
+            ends = (each.low, each.high)
+            shown = percent(each.value, ends) if place else _amount(found, each.value, ends)
+            numbers[place] = f"{shown[0]} ({shown[1]})"
+    tests = pair.p_values
+    ranks, distance = (tests.ranks, tests.distance) if tests is not None else (None, None)
+    far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
+    return pair.group, *numbers, p_in_words(ranks), far, p_in_words(distance)
+
+
+def _said(found: GroupComparison, pair: Pair) -> Text:
+    first, each = found.groups[0], pair.difference
+    if each is None:
+        return sentence("groups.hidden", group=pair.group, first=first)
+    group, other = pair.group, first
+    if each.value < 0.0:
+        group, other, each = other, group, _reversed(each)
+    amount, interval = _amount(found, each.value, (each.low, each.high))
+    return sentence(
+        "groups.difference",
+        value=found.value,
+        group=group,
+        first=other,
+        amount=amount,
+        interval=interval,
+        boolean=found.boolean,
+        clear=each.low > 0.0,
+    )
+
+
+def _reversed(each: Measure) -> Measure:
+    return evolve(each, value=-each.value, low=-each.high, high=-each.low)
+
+
+def legend(groups: Sequence[str]) -> str:
+    """Return the line of each group in words."""
+    return ", ".join(f"{dash}: {group}" for dash, group in zip(DASHES, groups, strict=False))
+
+
+def _picture(found: GroupComparison) -> Picture:
+    kept = range(min(len(found.groups), len(DASHES)))
+    shares = [found.forests.distribution(place) for place in kept]
+    quantiles = np.array([each.ppf([0.005, 0.995]) for each in shares])
+    low, high = around(float(quantiles[:, 0].min()), float(quantiles[:, 1].max()))
+    bands: list[Band] = []
+    lines: list[Line] = []
+    for group, dash, each in zip(found.groups, DASHES, shares, strict=False):
+        across = each.points[(each.points >= low) & (each.points <= high)]
+        up, error = each.cdf(across), each.cdf_error(across)
+        about = "" if bands else "two standard errors"
+        bands.append(Band(across, up - 2 * error, up + 2 * error, about))
+        lines.append(Line(across, up, group, dash=dash))
+    return Picture(
+        f"The share of each group up to each value of {found.value}",
+        f"{legend(found.groups)}; bands are two standard errors on either side",
+        axis(found.value, low, high),
+        axis("share of the group", 0.0, 1.0),
+        (*bands, *lines),
+    )

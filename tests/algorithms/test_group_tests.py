@@ -1,0 +1,94 @@
+"""Tests of groups by noisy forests: statistics as SciPy's, levels, and a null without noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nolook.algorithms import group_tests
+from nolook.algorithms.forest import best_forest
+from nolook.algorithms.group_tests import Forests, p_value
+from nolook.algorithms.node_counts import NoisyForest
+from nolook.kernels.forests import block_counts
+
+SMALL = 1e-9  # noise, in rows
+
+
+def forests(groups, scale=SMALL, cells=32, seed=0):
+    """Count normal values of groups in cells of about equal mass, with Laplace noise."""
+    generator = np.random.default_rng(seed)
+    points = stats.norm.ppf(np.arange(1, cells) / cells)
+    forest = best_forest(cells, "laplace", shares=True)
+    found = []
+    for values in groups:
+        counts = np.bincount(np.searchsorted(points, values), minlength=cells)
+        blocks = block_counts(counts, forest.lengths)
+        noise = generator.laplace(scale=scale * forest.levels, size=forest.blocks)
+        found.append(NoisyForest(forest, blocks + noise, 2.0 * (scale * forest.levels) ** 2))
+    return Forests(np.append(points, 10.0), tuple(found))
+
+
+def normal(*sizes, shift=0.0, seed=1):
+    generator = np.random.default_rng(seed)
+    return [generator.normal(shift * place, size=size) for place, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.3])
+def test_without_noise_p_values_are_those_of_scipy(shift):
+    groups = normal(600, 900, shift=shift)
+    pair = forests(groups, cells=512)
+    found = pair.differ((0, 1))
+    ranks = stats.mannwhitneyu(*groups).pvalue
+    assert abs(found.ranks - ranks) < 0.04
+    assert abs(found.distance - stats.ks_2samp(*groups).pvalue) < 0.08
+    exact = stats.mannwhitneyu(groups[1], groups[0]).statistic / (600 * 900)
+    total, noise = pair.exceeds(1, 0)
+    assert abs(total.value - exact) < 0.003
+    assert total.low < noise.low <= total.value <= noise.high < total.high
+    distance = stats.ks_2samp(*groups).statistic
+    assert abs(pair.distance(1, 0) - distance) < 0.01
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.08])
+def test_several_groups_are_compared_as_kruskal_and_wallis_do(shift):
+    groups = normal(500, 700, 400, shift=shift, seed=3)
+    found = forests(groups, cells=512).differ(range(3))
+    assert abs(found.ranks - stats.kruskal(*groups).pvalue) < 0.04
+
+
+def levels(runs, scale, sizes=(300, 500)):
+    seeds = range(runs)
+    pairs = [forests(normal(*sizes, seed=seed + 10), scale, seed=seed) for seed in seeds]
+    found = [pair.differ(range(len(sizes))) for pair in pairs]
+    assert None not in found
+    return np.mean([[each.ranks < 0.05, each.distance < 0.05] for each in found], axis=0)
+
+
+@pytest.mark.parametrize("scale", [3.0, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_levels_hold_whatever_the_noise(scale, monkeypatch):
+    monkeypatch.setattr(group_tests, "_REPEATS", 199)
+    ranks, distance = levels(400, scale)
+    assert 0.02 < ranks < 0.09
+    assert 0.02 < distance < 0.09
+
+
+def test_a_null_hypothesis_without_noise_would_reject_too_often(monkeypatch):
+    monkeypatch.setattr(group_tests, "_REPEATS", 199)
+    monkeypatch.setattr(
+        group_tests, "forest_noise", lambda group, n, _: np.zeros((n, group.forest.cells))
+    )
+    assert levels(200, 3.0)[0] > 0.12
+
+
+def test_there_is_no_p_value_where_noise_is_nearly_all():
+    assert forests(normal(300, 500), scale=20.0).differ((0, 1)) is None
+    few = forests([np.zeros(0), *normal(500)], scale=3.0)
+    assert not few.enough(0)
+    assert few.enough(1)
+    assert few.differ((0, 1)) is None
+
+
+def test_a_p_value_counts_the_release_itself():
+    assert p_value(5.0, np.arange(9.0)) == 0.5
+    assert p_value(100.0, np.arange(9.0)) == 0.1

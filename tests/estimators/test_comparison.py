@@ -1,0 +1,134 @@
+"""`compare_groups`: what it returns, refuses, and protects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import nolook
+
+ARMS = ["A", "B", "C"]
+
+
+def patients(rows=12_000):
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "arm": generator.choice([*ARMS, "other", None], rows, p=[0.4, 0.3, 0.2, 0.06, 0.04]),
+        "id": generator.integers(0, rows // 3, rows),
+    })  # fmt: skip
+    frame["cost"] = np.exp(generator.normal(np.where(frame.arm == "B", 0.3, 0.0), 1.0))
+    frame.loc[:300, "cost"] = np.nan
+    frame["dead"] = generator.random(rows) < np.where(frame.arm == "B", 0.3, 0.1)
+    frame["sex"] = generator.choice(["m", "f"], rows)
+    return frame
+
+
+def opened(**options):
+    levels = {"arm": ARMS, "sex": ["m", "f"]}
+    columns = ["arm", "cost", "dead", "sex"]
+    return nolook.read_table(patients(), False, features=columns, categories=levels, **options)
+
+
+def test_groups_are_compared_with_the_first_as_without_privacy():
+    found, rows = nolook.compare_groups(opened(), "cost", "arm", epsilon=8.0, random_state=0), None
+    rows = {arm: group.dropna() for arm, group in patients().groupby("arm").cost}
+    assert found.groups == tuple(ARMS)
+    assert found.p_value == 0.001
+    assert abs(found.n_rows - 12_000) < 60
+    for pair in found.pairs:
+        own, first = rows[pair.group], rows["A"]
+        assert pair.difference.low < own.mean() - first.mean() < pair.difference.high
+        exceeds = stats.mannwhitneyu(own, first).statistic / (len(own) * len(first))
+        assert abs(pair.exceeds.value - exceeds) < 0.006
+        assert abs(pair.distance - stats.ks_2samp(own, first).statistic) < 0.015
+    known, other = found.pairs
+    assert known.p_values.ranks == known.p_values.distance == 0.001
+    assert other.p_values.ranks > 0.02
+    frame = found.to_frame()
+    assert [*frame.index] == ARMS
+    assert np.isnan(frame.difference["A"])
+    assert frame.difference_low["B"] > 0
+    assert abs(frame["values"]["C"] - len(rows["C"])) < 60
+
+
+def test_a_boolean_is_compared_by_its_shares():
+    found = nolook.compare_groups(opened(), "dead", "arm", epsilon=8.0, random_state=0)
+    shares = patients().groupby("arm").dead.mean()
+    pair = found.pairs[0]
+    assert found.boolean
+    assert abs(pair.difference.value - (shares["B"] - shares["A"])) < 0.01
+    assert abs(pair.exceeds.value - 0.5 - (shares["B"] - shares["A"]) / 2) < 0.01
+    assert "%" in found.summary().text
+
+
+def test_rows_of_a_unit_share_it_or_count_in_full_without_p_values():
+    shared = nolook.compare_groups(opened(unit="id"), "cost", "arm", epsilon=8.0)
+    assert abs(shared.n_rows - patients().id.nunique()) < 60
+    assert shared.pairs[0].p_values.ranks == 0.001
+    full = nolook.compare_groups(opened(unit="id", rows_per_unit=2), "cost", "arm", epsilon=8.0)
+    assert full.p_value is None
+    assert all(pair.p_values is None for pair in full.pairs)
+    narrow, wide = full.pairs[0].difference, shared.pairs[0].difference
+    assert 0 < narrow.high - narrow.low < wide.high - wide.low
+    assert "no p-values" in full.summary().text
+
+
+def test_too_few_rows_have_no_p_value():
+    few = nolook.read_table(
+        patients(228), False, features=["arm", "cost"], categories={"arm": ARMS}
+    )
+    found = nolook.compare_groups(few, "cost", "arm", epsilon=0.3, random_state=0)
+    assert found.p_value is None
+    assert all(pair.p_values is None for pair in found.pairs)
+    assert "too few rows" in found.summary().text
+
+
+@pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.full(400, np.nan)])
+def test_a_column_that_does_not_vary_does_not_differ(values):
+    frame = pd.DataFrame({"by": np.arange(400) % 2 == 0, "x": values})
+    found = nolook.compare_groups(nolook.read_table(frame), "x", "by", epsilon=5.0, random_state=0)
+    (pair,) = found.pairs
+    assert pair.p_values is None or pair.p_values.ranks > 0.001
+    assert str(found.summary())
+
+
+def test_the_number_of_cells_follows_the_rows_found():
+    sizes = [
+        len(nolook.compare_groups(
+            nolook.read_table(patients(rows), False, features=["cost", "dead"]), "cost", "dead",
+            epsilon=1.0, random_state=0,
+        ).forests.points)
+        for rows in (300, 20_000)
+    ]  # fmt: skip
+    assert sizes[0] < 40 < sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"value": "age"}, "value names 'age'"),
+        ({"by": "city"}, "by names 'city'"),
+        ({"value": "sex"}, "value names 'sex', a category"),
+        ({"by": "cost", "value": "dead"}, "by names 'cost', a column of numbers"),
+        ({"by": "dead", "value": "dead"}, "by names 'dead' again"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": 1e-9}, "epsilon"),
+        ({"relation": "swap"}, "relation"),
+    ],
+)
+def test_what_is_refused_costs_nothing(given, words, costs_nothing):
+    asked = {"value": "cost", "by": "arm", **given}
+    costs_nothing(lambda ledger: nolook.compare_groups(opened(), ledger=ledger, **asked), words)
+
+
+def test_one_level_and_too_many_are_refused(costs_nothing):
+    for levels in (["A"], [f"L{place}" for place in range(21)]):
+        table = nolook.read_table(
+            patients(), False, features=["arm", "cost"], categories={"arm": levels}
+        )
+        costs_nothing(
+            lambda ledger, table=table: nolook.compare_groups(table, "cost", "arm", ledger=ledger),
+            f"by has {len(levels)} declared levels",
+        )
