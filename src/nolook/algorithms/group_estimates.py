@@ -197,7 +197,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
     # Of the values of a group, and 0 for every other row.
     share = (size / max(1.0, float(released.counts[()].values))).clip(0.0, 1.0)
-    sampled = size * (clip**2 * spread + (1.0 - share) * (center + clip * inside) ** 2)
+    sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
     total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
     sampled = (own.kurtosis - 1.0) * spread**2 / size
     deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
