@@ -129,7 +129,7 @@ changelog: $(READY) ## Show what the fragments add to the changelog
 	@$(BIN)/towncrier build --draft
 
 lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
-	@$(LOCK) pyproject.toml --extra databases --extra federated --extra files --extra pandas --extra plot --extra polars --extra spark --group dev \
+	@$(LOCK) pyproject.toml --extra app --extra databases --extra federated --extra files --extra pandas --extra plot --extra polars --extra spark --group dev \
 		--output-file requirements.txt
 	@$(LOCK) $(ADAPTER)/pyproject.toml --group $(ADAPTER)/pyproject.toml:test \
 		--output-file $(ADAPTER)/requirements.txt

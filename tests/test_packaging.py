@@ -162,7 +162,7 @@ def test_type_checkers_are_told_where_the_names_really_come_from():
 
 # Each project, and the extras and the group of dependencies that its requirements.txt pins.
 LOCKED = [
-    (".", {"databases", "federated", "files", "pandas", "plot", "polars", "spark"}, "dev"),
+    (".", {"app", "databases", "federated", "files", "pandas", "plot", "polars", "spark"}, "dev"),
     ("contrib/flower", set(), "test"),
 ]
 

@@ -41,7 +41,7 @@ from nolook.cli._tabulate import describe, tabulate
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 _INTERRUPTED = 130
 # What every command calls the parameters that classes check.
@@ -78,11 +78,7 @@ def _run(arguments: Sequence[str]) -> int:
     if not debug:
         _silence_libraries()
     try:
-        with option_names(_SPOKEN):
-            status = get_command(app).main(
-                list(arguments), prog_name="nolook", standalone_mode=False
-            )
-        return status if isinstance(status, int) else 0
+        return run(arguments)
     except NolookError as error:
         return _complain(str(error), error.exit_status)
     except Interrupted as stopped:
@@ -90,9 +86,6 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
-        # Words Typer cannot parse: the oldest version allowed has no public name for their class.
-        if hasattr(error, "format_message"):
-            return _complain(_usage(error), ParameterError.exit_status)
         if debug:
             raise
         command = next(iter(arguments), "nolook")  # it was found, so this is its name
@@ -103,7 +96,22 @@ def _run(arguments: Sequence[str]) -> int:
         )
 
 
-def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
+def run(arguments: Sequence[str]) -> int:
+    """Run one command in this process; what is wrong with its arguments is a ParameterError."""
+    try:
+        with option_names(_SPOKEN):
+            status = get_command(app).main(
+                list(arguments), prog_name="nolook", standalone_mode=False
+            )
+    except Exception as error:
+        # Words Typer cannot parse: the oldest version allowed has no public name for their class.
+        if hasattr(error, "format_message"):
+            raise ParameterError(_usage(error)) from None
+        raise
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: Any) -> str:  # noqa: ANN401 -- see `run`
     """Show the error of a command's arguments, and where to read about them."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "nolook"

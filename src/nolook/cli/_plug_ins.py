@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_group
+from typer.main import get_command
 
 from nolook.errors import NolookError
 
@@ -34,7 +34,7 @@ class WithPlugIns(TyperGroup):
             if found.name in self.commands:
                 continue
             try:
-                command: TyperCommand | TyperGroup = get_group(found.load())
+                command: Any = get_command(found.load())
             except (Exception, SystemExit) as error:  # noqa: BLE001 -- stops no other command
                 command = _broken(found.name, type(error).__name__)
             command.name = found.name

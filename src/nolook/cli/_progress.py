@@ -5,15 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nolook.estimators.releasing import Progress
 
 
+#: Called with each step instead of a bar, by a program that runs a command.
+STEPS: ContextVar[Progress | None] = ContextVar("steps", default=None)
+
+
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
     """Give a progress callable that draws a bar, if there is a terminal to draw it on."""
+    if (steps := STEPS.get()) is not None:
+        yield steps
+        return
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -13,6 +13,7 @@ from nolook.cli._options import (
     QuietOption,
 )
 from nolook.cli._places import (
+    FromTableOption,
     TableArgument,
     called,
     check_apart,
@@ -20,10 +21,10 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._release import console
-from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
 if TYPE_CHECKING:
+    from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
 _HOW_TO_DECLARE = (
@@ -34,6 +35,7 @@ _HOW_TO_DECLARE = (
 
 def schema(
     table: TableArgument,
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -68,22 +70,16 @@ def schema(
         ),
     ] = False,
     declared: SchemaOption = None,
+    from_table: FromTableOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from the first rows for the data owner to review. Not private."""
-    from nolook.tables.databases import is_address
-
+    source = place_of(table, from_table)
     if check:
-        _show_gaps(table, declared)
+        _show_gaps(source, declared)
         return
 
-    if is_address(table):
-        raise ParameterError(
-            "a database declares the types of its columns, so no schema is drafted; expected a file"
-            " (write a schema by hand, for categories and other uses)"
-        )
-    source = place_of(table)
     place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
     check_apart(source, [("--output", place)])
     if not levels:
@@ -91,7 +87,7 @@ def schema(
     from nolook.owner.draft import draft_schema
     from nolook.report._console import say
 
-    draft = draft_schema(table, target)
+    draft = draft_schema(source, target)
     if levels:
         say(console(), "Found in the first rows, for the data owner only:")
         for name, words in draft.levels.items():
@@ -111,13 +107,13 @@ def schema(
         )
 
 
-def _show_gaps(table: str, schema: Schema | None) -> None:
+def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
     """Show the columns that lack values, exactly."""
     from nolook.owner.gaps import MALFORMED, find_gaps
     from nolook.report._console import say
 
     say(console(), "Not private, for the data owner only: exact shares, from all rows.")
-    found = [each for each in find_gaps(place_of(table), schema) if each.causes]
+    found = [each for each in find_gaps(source, schema) if each.causes]
     for each in found:
         shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
         rows = ", ".join(f"row {row} ({why})" for row, why in each.first)

@@ -28,6 +28,7 @@ from nolook.errors import TableError
 from nolook.owner.first_rows import DATES, TIMES, is_nothing, look, share, texts
 from nolook.tables.conversion import conversion
 from nolook.tables.csv import uncompressed
+from nolook.tables.databases import Database
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.office import SHEETS, SheetFile
@@ -96,7 +97,7 @@ class Draft(NamedTuple):
     found: list[str]
 
 
-def draft_schema(path: str | os.PathLike[str], target: str | None = None) -> Draft:
+def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = None) -> Draft:
     """Guess a schema by looking at the first rows of a table.
 
     Parameters
@@ -121,7 +122,8 @@ def draft_schema(path: str | os.PathLike[str], target: str | None = None) -> Dra
     ParameterError
         If the table has no such target.
     """
-    source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
+    kept = isinstance(path, Database) or in_storage(path)
+    source = located(path if kept else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
         return _typed(open_typed(source), {}, target)
     told = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}

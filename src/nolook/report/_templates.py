@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
@@ -46,12 +46,15 @@ def _svg(picture: Picture) -> Markup:
 
 
 @cache
-def template(name: str) -> Template:
-    """Return a template: everything put into it is escaped."""
+def template(name: str, package: str = "nolook.report") -> Template:
+    """Return a template of a package, which may import those of reports.
+
+    Everything put into it is escaped.
+    """
     environment = Environment(
         autoescape=True,
         keep_trailing_newline=True,
-        loader=PackageLoader("nolook.report"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("nolook.report")]),
         lstrip_blocks=True,
         trim_blocks=True,
         undefined=StrictUndefined,

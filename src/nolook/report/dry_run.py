@@ -1,4 +1,4 @@
-"""What the command line prints of a dry run."""
+"""The cost of a release, as a dry run shows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
-from nolook.report.findings import in_percent
+from nolook.report.findings import Section, Table, in_percent, plain
 from nolook.report.sections import costs
 from nolook.report.wording import count, number
 
@@ -19,7 +19,26 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["print_dry_run"]
+__all__ = ["dry_run_section", "print_dry_run"]
+
+
+def dry_run_section(
+    guarantee: PrivacyGuarantee, ledger: Ledger | None, *, elsewhere: str = ""
+) -> Section:
+    """Return the cost of a release and the balance of a ledger after it.
+
+    `elsewhere` says who would be charged where that is no ledger of this command.
+    """
+    listed = costs(guarantee)
+    within = (
+        f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
+        f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
+        f"{one_line(guarantee.unit.in_words())}:"
+    )
+    heads = ("Released", "Mechanism", "Cost", "Share")[: max(map(len, listed), default=3)]
+    balance = elsewhere or _balance(guarantee, ledger)
+    table = Table("Noisy releases", heads, listed)
+    return Section("costs", "Cost", (within,), tables=(table,), notes=(balance,))
 
 
 def print_dry_run(
@@ -30,35 +49,27 @@ def print_dry_run(
     *,
     elsewhere: str = "",
 ) -> None:
-    """Print what would be released, what it would cost, and what a ledger would have left.
-
-    `elsewhere` says who would be charged where that is no ledger of this command.
-    """
-    listed = costs(guarantee)
+    """Print what would be released, and `dry_run_section`."""
+    found = dry_run_section(guarantee, ledger, elsewhere=elsewhere)
     table = f" of {one_line(guarantee.of_table)}" if guarantee.of_table else ""
     say(
         console,
         f"Dry run: {one_line(purpose)}{table}. No row was read, nothing was charged.",
         "bold",
     )
-    say(
-        console,
-        f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
-        f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
-        f"{one_line(guarantee.unit.in_words())}:",
-    )
-    shares = max(map(len, listed), default=3) > 3
-    shown = empty_table("", ("Released", "Mechanism", "Cost", "Share")[: 3 + shares])
-    for row in listed:
+    say(console, plain(*found.words))
+    (costs_,) = found.tables
+    shown = empty_table("", costs_.heads)
+    for row in costs_.rows:
         shown.add_row(*(one_line(c) if isinstance(c, str) else in_percent(c) for c in row))
     console.print(shown)
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
-    say(console, elsewhere or _balance(guarantee, ledger))
+    say(console, plain(*found.notes))
 
 
 def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
-    """Say what would be charged, and what would be left then."""
+    """Return the charge and the balance after it."""
     if ledger is None:
         return "No ledger is given: it would be charged to none (--ledger FILE)."
     cost = converted(guarantee.budget, guarantee.relation, ledger.relation, ledger.path)

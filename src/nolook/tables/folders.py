@@ -56,8 +56,8 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
 _TEXT = pa.large_string()
-# What reads files, by the ends of their names.
-_ENDINGS: dict[str, Any] = {
+#: What reads files, by the ends of their names.
+ENDINGS: dict[str, Any] = {
     **TYPED_FILES,
     **dict.fromkeys(TEXT_FILES, CsvFile),
     **dict.fromkeys(SHEETS, SheetFile),
@@ -200,7 +200,7 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
     usual = next(filter(None, kinds), None)
     if usual is None:
         raise TableError(
-            f"{places[0].name} has no known extension; expected one of {', '.join(_ENDINGS)} (a "
+            f"{places[0].name} has no known extension; expected one of {', '.join(ENDINGS)} (a "
             "text file is .csv, whatever separates its cells)"
         )
     for place, kind in zip(places, kinds, strict=True):
@@ -213,7 +213,7 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
 
 def _class(place: Place) -> Any:  # noqa: ANN401
     """Return the class that reads a file, by the end of its name; None if there is none."""
-    kinds = _ENDINGS.items()
+    kinds = ENDINGS.items()
     return next((kind for end, kind in kinds if place.label.lower().endswith(end)), None)
 
 

@@ -27,7 +27,9 @@ __all__ = ["federated_app"]
 _KINDS = ("ecdf", "roc", "hosmer-lemeshow")
 _ROLES = ("owner", "analyst", "peer")
 
-federated_app = typer.Typer(help="Distributions of rows that never leave their owners.")
+federated_app = typer.Typer(
+    help="Distributions of rows that never leave their owners.", add_completion=False
+)
 federated_app.callback(invoke_without_command=True)(help_without_command)
 
 

@@ -1,0 +1,34 @@
+"""The process of one run: the command line with other places for progress and exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from nolook.app.runs import Run
+
+
+def main() -> None:
+    """Run a command once; do nothing if another process does, or did."""
+    run = Run(Path(sys.argv[1]))
+    lock = run.lock()
+    if lock is None or run.read("ended"):
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run.write("process", {"number": os.getpid()})
+    from nolook import cli
+    from nolook.cli._progress import STEPS
+
+    STEPS.set(lambda step, done, total: run.write("step", {"step": step, "at": [done, total]}))
+    sys.argv = ["nolook", *run.about["arguments"]]
+    try:
+        cli.main()
+    except SystemExit as ended:
+        run.write("ended", {"status": ended.code or 0})
+    lock.close()
+
+
+if __name__ == "__main__":
+    main()

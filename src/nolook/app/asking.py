@@ -1,0 +1,165 @@
+"""A filled-in question: its errors, its cost and its run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from attrs import evolve, frozen
+
+from nolook.app.python_lines import python_lines
+from nolook.app.questions import Field, Question, fields, options
+from nolook.app.runs import Run
+from nolook.app.session import Session
+from nolook.cli import run as run_command
+from nolook.errors import NolookError, ParameterError
+from nolook.estimators.catalogue import DEFAULT_CLASSIFIER, DEFAULT_METHOD
+from nolook.estimators.releasing import DryRun, dry_running
+from nolook.planning.forecast import plan
+from nolook.privacy.ledger import Ledger
+from nolook.report.dry_run import dry_run_section
+from nolook.report.findings import Section
+from nolook.report.plan_findings import plan_section
+
+__all__ = ["Asked", "ask", "mark"]
+
+_ROWS = "About how many rows (or persons) are there?"
+_ROWS_HELP = "Only if it is public: for what can be expected, not for the release."
+_FLAG = re.compile(r"--[a-z][a-z-]*")
+
+
+@frozen
+class Asked:
+    """A question, filled in; `sections` are its cost and what can be expected, if all is well."""
+
+    session: Session
+    question: Question
+    fields: Sequence[Field]
+    again: int
+    error: str = ""
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The values of the form, by name."""
+        return {each.name: each.value for each in self.fields}
+
+    @property
+    def output(self) -> str:
+        """The stem of its files: the same question about the same schema is the same run."""
+        schema = self.session.schema
+        asked = [self._own, schema and schema.digest, self.again]
+        digest = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        return f"{self.question.command}-{digest[:8]}"
+
+    @property
+    def _own(self) -> list[str]:
+        return [word for each in self.fields if each.name != "rows" for word in each.arguments()]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command's arguments."""
+        session, command = self.session, self.question.command
+        output = str(session.folder / self.output)
+        return [
+            *(command, session.table),
+            *([] if session.from_table is None else [f"--table={session.from_table}"]),
+            *("--schema", str(session.schema_file), *self._own, "--ledger", str(session.ledger)),
+            *("--output", f"{output}.json", "--report", f"{output}.html"),
+            *(["--export", f"{output}.csv"] if "export" in options(command) else []),
+        ]
+
+    @property
+    def command(self) -> str:
+        """The whole command."""
+        return shlex.join(["nolook", *self.arguments])
+
+    @property
+    def python(self) -> str:
+        """The lines of Python that do the same."""
+        return python_lines(self.question.command, self.fields, self.session, self.output)
+
+    @property
+    def run(self) -> Run:
+        """Its run, whether it was started or not."""
+        return Run(self.session.folder / "runs" / self.output)
+
+    @property
+    def is_made(self) -> bool:
+        """Tell whether it was asked for, and need not or must not be started again."""
+        run = self.run
+        return bool(run.about) and (
+            run.state in {"running", "made"} or run.charged(self.session.ledger)
+        )
+
+    def start(self) -> None:
+        """Start it, unless it was."""
+        again = {**self.given, "again": self.again + 1}
+        about = {
+            "title": self.question.words,
+            "arguments": self.arguments,
+            "python": self.python,
+            "again": f"ask/{self.question.command}?{urlencode(again, doseq=True)}",
+        }
+        self.run.start(about, self.session.ledger)
+
+
+def ask(
+    session: Session, question: Question, given: Mapping[str, list[str]], *, check: bool
+) -> Asked:
+    """Fill in a question and `check` it as its command does in a dry run: nothing is charged."""
+    assert session.schema is not None  # noqa: S101 -- asked for before
+    form = fields(question, session.schema, given)
+    rows = (given.get("rows") or [session.rows])[0]
+    form.append(Field("rows", "--rows", _ROWS, _ROWS_HELP, "int", value=rows))
+    again = (given.get("again") or ["0"])[0]
+    asked = Asked(session, question, form, int(again) if again.isdecimal() else 0)
+    if not check:
+        return asked
+    try:
+        if asked.is_made:
+            return asked
+        with dry_running():
+            run_command([*asked.arguments, "--quiet"])
+        raise TypeError(f"{question.command} makes no release")
+    except DryRun as found:
+        with Ledger(session.ledger) as ledger:
+            cost = dry_run_section(found.guarantee, ledger)
+        return _expecting(evolve(asked, sections=(cost,)))
+    except NolookError as refused:
+        marked, error = mark(form, str(refused))
+        return evolve(asked, fields=marked, error=error)
+
+
+def mark(form: Sequence[Field], message: str) -> tuple[list[Field], str]:
+    """Attach an error to the field that it names first; return it where there is none."""
+    named = (_FLAG.findall(message) or [""])[0]
+    marked = [evolve(e, error=message if e.flag == named else "") for e in form]
+    return marked, "" if any(each.error for each in marked) else message
+
+
+def _expecting(asked: Asked) -> Asked:
+    """Add what can be expected, if the number of rows is stated."""
+    given, method, columns = asked.given, asked.question.command, 1
+    words = {e.name: e.arguments()[0].partition("=")[2] for e in asked.fields if e.arguments()}
+    try:
+        if "rows" not in words:
+            return asked
+        evolve(asked.session, rows=given["rows"]).save()
+        if method == "fit":
+            table = asked.session.open_table(given["target"], given["features"])
+            columns = len(table.feature_names)
+            usual = DEFAULT_CLASSIFIER if table.binary[-1] else DEFAULT_METHOD
+            method = words.get("method", usual)
+        elif method == "quantiles":
+            columns = len(given["columns"])
+        found = plan(int(words["rows"]), columns, method=method, epsilon=float(words["epsilon"]))
+        return evolve(asked, sections=(*asked.sections, plan_section(found)))
+    except ParameterError as unknown:
+        none = Section("plan", "Expected precision", (str(unknown),))
+        return evolve(asked, sections=(*asked.sections, none))

@@ -1,0 +1,211 @@
+"""The questions, in plain words, and the form of each.
+
+A form is made from the command's own options, so that it offers what the command line has and its
+help; here stands only which command answers which question, and which options it begins with.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from inspect import Parameter, signature
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from attrs import evolve, frozen
+
+from nolook.app.numbers import as_number
+from nolook.cli import app as command_line
+from nolook.cli._declared import _flag
+from nolook.tables.schema import ColumnSchema, Schema
+
+__all__ = ["QUESTIONS", "Field", "Question", "as_list", "fields", "options"]
+
+#: Types of columns that a field offers.
+_NUMBERS, _YES_NO, _GROUPS = ("number", "integer", "date", "datetime"), ("boolean",), ("category",)
+
+
+@frozen
+class Question:
+    """A question, the command that answers it, and the options it begins with."""
+
+    command: str
+    words: str
+    explanation: str
+    #: The options shown at once, and the types of columns that each may name.
+    first: Mapping[str, tuple[str, ...]]
+    more: tuple[str, ...] = ()
+
+
+_ROWS = ("where", "rows_per_unit")
+QUESTIONS = {
+    each.command: each
+    for each in (
+        Question(
+            "describe",
+            "What is in the table?",
+            "Every column on one page: mean and quartiles of numbers, rows of each level.",
+            {"features": (*_NUMBERS, *_YES_NO, *_GROUPS)},
+            ("delta", *_ROWS),
+        ),
+        Question(
+            "tabulate",
+            "How many, how much, by groups?",
+            "Counts of groups, with means, medians and shares in each.",
+            {
+                "by": (*_GROUPS, *_YES_NO),
+                "mean": _NUMBERS,
+                "median": _NUMBERS,
+                "share": _YES_NO,
+            },
+            ("quantiles", "delta", "relation", *_ROWS),
+        ),
+        Question(
+            "fit",
+            "What explains a number, or a yes/no outcome?",
+            "A linear or logistic model with intervals.",
+            {
+                "target": (*_NUMBERS, *_YES_NO),
+                "features": (*_NUMBERS, *_YES_NO, *_GROUPS),
+            },
+            ("method", "missing", "select", "delta", *_ROWS),
+        ),
+        Question(
+            "ecdf",
+            "How is a number distributed?",
+            "The whole curve, from which quantiles and shares are read at no further cost.",
+            {"column": _NUMBERS},
+            ("missing", "relation", *_ROWS),
+        ),
+        Question(
+            "quantiles",
+            "Where do the middle and the quarters of some numbers lie?",
+            "Quantiles of several columns, which share the budget.",
+            {"columns": _NUMBERS},
+            ("at", "missing", *_ROWS),
+        ),
+        Question(
+            "roc",
+            "How well does a score tell two outcomes apart?",
+            "The ROC curve of a score and the area under it.",
+            {"score": _NUMBERS, "target": _YES_NO},
+            ("missing", "relation", *_ROWS),
+        ),
+        Question(
+            "calibration",
+            "Do predicted probabilities agree with what happened?",
+            "Groups of rows by probability, the share of outcomes in each, and a test.",
+            {"probability": _NUMBERS, "target": _YES_NO},
+            ("groups", "missing", *_ROWS),
+        ),
+    )
+}
+
+_LABELS = {
+    "by": "Groups (at most three columns)",
+    "mean": "Means of",
+    "median": "Medians of",
+    "share": "Shares of",
+    "target": "Outcome",
+    "features": "Columns (none marked: all of them)",
+    "column": "Column",
+    "columns": "Columns",
+    "score": "Score",
+    "probability": "Probability",
+    "where": "Only these rows (one condition a line)",
+}
+#: Options that name one column, and several.
+_ONE = ("target", "column", "score", "probability")
+_NUMERIC = ("float", "int")
+_WORD = re.compile(r"[a-z][a-z-]+")
+
+
+@frozen
+class Field:
+    """One option of a command as a field of a form; its value is a text, or a list of columns."""
+
+    name: str
+    flag: str
+    label: str
+    help: str
+    kind: str
+    default: str | list[str] = ""
+    value: str | list[str] = ""
+    choices: tuple[str, ...] = ()
+    error: str = ""
+
+    def arguments(self) -> list[str]:
+        """Return the option's words on the command line; none where nothing was changed."""
+        if self.value == self.default and self.name != "epsilon":
+            return []
+        if isinstance(self.value, list):
+            return [f"{self.flag}={as_list(self.value)}"]
+        lines = self.value.splitlines() if self.kind == "lines" else [self.value]
+        texts = [text.strip() for text in lines if text.strip()]
+        if self.kind in _NUMERIC:
+            texts = [as_number(text, self.flag, whole=self.kind == "int") for text in texts]
+        return [f"{self.flag}={text}" for text in texts]
+
+
+def fields(question: Question, schema: Schema, given: Mapping[str, list[str]]) -> list[Field]:
+    """Return the form of a question, filled with what was entered; nothing is without a form."""
+    known = options(question.command)
+    names = (*question.first, "epsilon", *question.more)
+    made = [_field(name, known[name], question, schema) for name in names]
+    return [evolve(each, value=_entered(each, given)) if given else each for each in made]
+
+
+@cache
+def options(command: str) -> Mapping[str, Parameter]:
+    """Return a command's options by name."""
+    found = (each.callback for each in command_line.registered_commands)
+    (function,) = (each for each in found if each is not None and each.__name__ == command)
+    return signature(function).parameters
+
+
+def as_list(names: Iterable[str]) -> str:
+    """Return names as an option takes them: separated by commas, in quotes where one has some."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def _entered(form: Field, given: Mapping[str, list[str]]) -> str | list[str]:
+    values = given.get(form.name, [])
+    if form.kind == "columns":
+        return [name for name in values if name in form.choices]
+    return values[0] if values else ""
+
+
+def _field(name: str, option: Parameter, question: Question, schema: Schema) -> Field:
+    kind, form, *_ = get_args(option.annotation)
+    default = "" if option.default in {None, Parameter.empty} else str(option.default)
+    label = _LABELS.get(name, name.replace("_", " ").capitalize())
+    own = Field(name, _flag(option), label, form.help or "", _kind(kind, form), default, default)
+    if types := question.first.get(name):
+        named = tuple(n for n, column in schema.columns.items() if _fits(column, types))
+        if own.name in _ONE:
+            return evolve(own, kind="column", choices=("", *named))
+        return evolve(own, kind="columns", choices=named, default=[], value=[])
+    if own.kind == "choice":
+        choices = tuple(filter(_WORD.fullmatch, form.metavar.split("|")))
+        return evolve(own, choices=choices if default else ("", *choices))
+    return own
+
+
+def _kind(annotation: Any, form: Any) -> str:  # noqa: ANN401 -- what Typer takes
+    """Return the kind of entry: lines, float, int, choice or str."""
+    own = next((each for each in get_args(annotation) if each is not NoneType), annotation)
+    several = get_origin(annotation) is list or get_origin(own) is list
+    parts = (form.metavar or "").split("|")
+    if len(parts) > 1 and (several or all(map(_WORD.fullmatch, parts))):
+        return "choice"
+    return "lines" if several else str(own.__name__)
+
+
+def _fits(column: ColumnSchema, types: Sequence[str]) -> bool:
+    usable = column.use in {"feature", "target"} or column.type in {"number", "integer", "boolean"}
+    return column.type in types and usable and not column.parts

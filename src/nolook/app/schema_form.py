@@ -1,0 +1,141 @@
+"""The form of a schema: a card for the file and each column, filled by the draft or a schema."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from nolook.app.questions import Field, as_list
+from nolook.owner.draft import Draft
+from nolook.tables.schema import SETTINGS, Schema
+
+__all__ = ["Card", "as_toml", "cards", "draft_content", "read_form"]
+
+_FILE = {
+    "delimiter": "Sign between columns",
+    "decimal": "Decimal sign",
+    "thousands": "Sign between thousands",
+    "encoding": "Encoding",
+    "skip": "Lines above the header",
+    "missing": "Words for a missing value",
+}
+_COLUMN = {
+    "type": "Type",
+    "use": "Use (unit: whose row it is, each protected with all rows)",
+    "levels": "Levels (the first one for comparison, ... for all others)",
+    "true": "Words for yes",
+    "false": "Words for no",
+    "pattern": "Pattern of dates, such as %d.%m.%Y",
+    "decimal": "Decimal sign",
+    "thousands": "Sign between thousands",
+    "currency": "Currency signs",
+    "percent": "In percent",
+    "missing": "Words for a missing value",
+}
+_CHOICES = {
+    "type": tuple(SETTINGS),
+    "use": ("", "feature", "unit", "nothing", "target"),
+    "percent": ("", "true"),
+}
+_LISTS = ("levels", "true", "false", "missing", "currency")
+
+
+@frozen
+class Card:
+    """A column, or the file, with its fields and what was found in the first rows."""
+
+    name: str
+    fields: tuple[Field, ...]
+    found: str = ""
+    error: str = ""
+
+
+def cards(content: Mapping[str, Any], found: Mapping[str, list[str]], error: str) -> list[Card]:
+    """Return the cards; an error that names a column stands on its card."""
+    named = re.search(r"column '(.*?)'", error)
+    file, columns = content.get("file", {}), content.get("columns", {})
+    made = [Card("The file", _fields("file", _FILE, file))] if file else []
+    for number, (name, settings) in enumerate(columns.items()):
+        own = error if named and named[1] == name else ""
+        words = as_list(found.get(name, ()))
+        made.append(Card(name, _fields(f"{number}", _COLUMN, settings), words, own))
+    return made
+
+
+def _fields(key: str, labels: Mapping[str, str], settings: Mapping[str, Any]) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            f"{key}.{name}",
+            flag=" ".join(f"for-{kind}" for kind, own in SETTINGS.items() if name in own),
+            label=label,
+            help="",
+            kind="choice" if name in _CHOICES else "str",
+            value=_text(settings.get(name, "")),
+            choices=_CHOICES.get(name, ()),
+        )
+        for name, label in labels.items()
+    )
+
+
+def draft_content(draft: Draft) -> dict[str, Any]:
+    """Return a draft as plain data."""
+    content = tomllib.loads(draft.text)
+    del content["draft"]
+    return content
+
+
+def read_form(before: Mapping[str, Any], given: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return the schema that a form declares, as plain data; what it does not show stays."""
+    columns = {}
+    for number, (name, old) in enumerate(before.get("columns", {}).items()):
+        entered = _entered(str(number), _COLUMN, old, given)
+        known = ("type", "use", "missing", "optional", *SETTINGS.get(entered["type"], ()))
+        columns[name] = {key: value for key, value in entered.items() if key in known}
+    return {"file": _entered("file", _FILE, before.get("file", {}), given), "columns": columns}
+
+
+def _entered(
+    key: str, labels: Mapping[str, str], old: Mapping[str, Any], given: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """Return settings with those of a form in the place of the old ones; without empty ones."""
+    texts = {name: given[f"{key}.{name}"][0].strip() for name in labels if f"{key}.{name}" in given}
+    kept = {name: value for name, value in old.items() if name not in texts}
+    return kept | {name: _value(name, text) for name, text in texts.items() if text}
+
+
+def as_toml(schema: Schema) -> str:
+    """Write a schema as `Schema.read` reads it."""
+    content = schema.to_dict()
+    columns = content.get("columns", {}).items()
+    parts = [("file", content.get("file", {}))]
+    parts += [(f"columns.{_quoted(name)}", settings) for name, settings in columns]
+    lines = []
+    for head, settings in parts:
+        lines += ["", f"[{head}]", *(f"{key} = {_quoted(each)}" for key, each in settings.items())]
+    return "\n".join([*lines[1:], ""])
+
+
+def _quoted(value: object) -> str:
+    """Return a value as TOML, whose strings are those of JSON except for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return as_list(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(name: str, text: str) -> object:
+    """Return a setting of the form as plain data."""
+    if name in _LISTS:
+        return [word.strip() for word in next(csv.reader([text], skipinitialspace=True))]
+    if name == "skip" and text.isdecimal():
+        return int(text)
+    return text == "true" if name == "percent" else text
