@@ -1,13 +1,13 @@
-"""How many owners a server takes in, each over a TLS connection of its own, and who slows it down.
+"""How many reports a server takes in, over which connections, and who slows it down.
 
-One server of two, on loopback: it has the sealed report of every owner opened, checked and on its
-disk before it answers. Its processor time an owner is that of the quickest tenth, as others used
-the machine; one core takes in 1 owner in that time. The time by the clock includes the callers,
-who are on the same two cores. With `--former`, runs alternate with those of a checkout of commit
-9b5147b, whose servers could hold connections in two processes apart from the one with the files.
+One server of two, on loopback: it has each sealed report opened, checked and on its disk before it
+answers. Where owners come one by one, its processor time an owner is that of the quickest tenth, as
+others used the machine; one core takes in 1 owner in that time. The time by the clock includes the
+callers, who are on the same two cores. Where connections are kept, the processor time includes
+everything up to the sum of all reports.
 
     python -m benchmarks.federated_load [--output benchmarks/results/federated_load.md]
-        [--owners 20000] [--strangers 2000] [--former DIR] [--runs 5]
+        [--owners 4000] [--strangers 2000] [--reports 100000]
 """
 
 from __future__ import annotations
@@ -21,58 +21,54 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 
 import nolook
 from benchmarks.harness import main
-from examples.certificates import Authority
 from nolook.federated.batch import Batch
 from nolook.federated.batch_file import write_batch
-from nolook.federated.reports import make_reports
-from nolook.federated.sealing import make_private_key, seal
-from nolook.federated.tokens import make_tokens
+from nolook.federated.client import Access, ServerClient
+from nolook.federated.folder import Folder, read_party
+from nolook.federated.reports import MOST_TOGETHER, make_reports
+from nolook.federated.sealing import seal
+from nolook.federated.tokens import read_tokens
 from nolook.privacy.noise import SystemEntropy
 
 CALLERS = 2  # processes that play owners
 THREADS = 8  # owners at once, of each of them
 PARTS = 10  # of which the quickest is shown: others use the machine
-# What runs in a checkout of the former server.
-FORMER = """
-from benchmarks.federated_load import measured
-if __name__ == "__main__":
-    print(*measured({owners}, 0))
-"""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
 def prepared(folder, owners):
-    """Write all that a server needs; return its words, the batch, and an owner's token."""
-    keys = [make_private_key(folder / f"private{role}") for role in (0, 1)]
+    """Set up a server; return its words, the batch, an owner's token, its authority and port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    names = (f"https://127.0.0.1:{port}", "https://127.0.0.1:1")
+    homes = [Folder(folder / name) for name in ("server0", "server1")]
+    for home, at in zip(homes, (port, 1), strict=True):
+        home.make(f"https://127.0.0.1:{at}", nolook.Budget(1.0))
+    copyfile(homes[1].public, homes[0].peer)
+    copyfile(homes[1].handed_out / "peer.token", homes[0].peer_token)
+    parties = [read_party(home.public) for home in homes]
     batch = Batch(
-        "load", "ecdf", 1.0, nolook.LinearGrid(0, 255, 1), owners, servers=names, keys=tuple(keys)
+        "load",
+        "ecdf",
+        1.0,
+        nolook.LinearGrid(0, 255, 1),
+        owners,
+        servers=[one.url for one in parties],
+        keys=[one.key for one in parties],
     )
     write_batch(batch, folder / "batch.json")
-    authority = Authority(folder)
-    certificate, key = authority.sign("server")
-    nolook.Ledger.create(
-        folder / "ledger", nolook.Budget(1.0), name="load", relation="replace"
-    ).close()
-    (token,) = make_tokens("owner", folder / "tokens")
-    (folder / "peer").write_text(make_tokens("peer", folder / "others")[0])
-    words = ["federated", "serve", "--role", 0, "--batch", folder / "batch.json"]
-    words += ["--data", folder / "data", "--ledger", folder / "ledger", "--ca", authority.path]
-    words += ["--tokens", folder / "tokens", "--certificate", certificate, "--key", key]
-    words += ["--private-key", folder / "private0", "--peer", names[1], "--port", port]
-    words += ["--peer-token-file", folder / "peer"]
+    (token,) = read_tokens(homes[0].handed_out / "owner.token")
+    words = ["federated", "serve", homes[0].path, "--batch", folder / "batch.json", "--port", port]
     words += ["--connections-per-address", 512]  # all owners have one address here
-    return words, batch, token, authority.path, port
+    return words, batch, token, parties[0].authority, port
 
 
 @contextmanager
@@ -109,13 +105,13 @@ def sent(port, context, request):
         plain = stack.enter_context(plain)
         line = context.wrap_socket(plain, server_hostname="127.0.0.1")
         stack.enter_context(line).sendall(request)
-        return line.recv(12) in {b"HTTP/1.1 201", b"HTTP/1.1 200"}
+        return line.recv(12) == b"HTTP/1.1 200"
     return False
 
 
 def called(port, ca, requests):
-    """Send requests, each over a connection of its own; return how many were answered by 201."""
-    context = ssl.create_default_context(cafile=ca)
+    """Send requests, each over a connection of its own; return how many were stored."""
+    context = ssl.create_default_context(cadata=ca)
     fine = []
 
     def send(some):
@@ -138,11 +134,11 @@ def called(port, ca, requests):
 def requests_of(batch, token, owners):
     """Return what each owner sends to server 0."""
     values = np.random.default_rng(0).integers(0, 256, owners).astype(float)
-    ids, first, _ = make_reports(batch, values, None, SystemEntropy())
+    _, first, _ = make_reports(batch, values, None, SystemEntropy())
     found = []
-    for name, report in zip(ids, first, strict=True):
+    for report in first:
         body = seal(batch, 0, report.tobytes())
-        head = f"PUT /v1/batches/load/reports/{name.tobytes().hex()} HTTP/1.1\r\nhost: x\r\n"
+        head = "POST /v1/batches/load/reports HTTP/1.1\r\nhost: x\r\n"
         head += f"authorization: Bearer {token}\r\ncontent-length: {len(body)}\r\n\r\n"
         found.append(head.encode() + body)
     return found
@@ -198,46 +194,42 @@ def measured(owners, idle):
     return owners / seconds, min(used), most
 
 
-def measured_formerly(folder, owners):
-    """Return the same of a former server, measured by its own benchmark."""
-    script = Path(folder, "former.py")  # processes of a pool import it
-    script.write_text(FORMER.format(owners=owners), encoding="utf-8")
-    paths = os.pathsep.join([str(Path(folder).resolve()), str(Path(folder, "src").resolve())])
-    done = subprocess.run(
-        [sys.executable, script.name],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return [float(number) for number in done.stdout.split()]
+def sent_together(access, parts):
+    """Send sealed reports, some in each request, over a connection that is kept."""
+    with ServerClient(access) as client:
+        return sum(client.put("load", part) for part in parts)
 
 
-def compared(former, owners, runs):
-    """Yield the lines that compare one process with a former server of three."""
-    found = {"one process": [], "two for connections, one for files": []}
-    for _ in range(runs):
-        now, then = found.values()
-        now.append(measured(owners, 0))
-        then.append(measured_formerly(former, owners))
-    now, then = (np.median(np.array(some), axis=0) for some in found.values())
-    yield from ("", "## One process instead of three", "")
-    yield f"Medians of {runs} runs each, by turns, of {owners:,} owners."
-    heads = ("server", "owners/s by the clock", "ms of processor an owner")
-    yield from ("", f"| {' | '.join(heads)} |", "|---|" + "---:|" * 2)
-    for name, (clock, used, _) in zip(found, (now, then), strict=True):
-        yield f"| {name} | {clock:,.0f} | {1e3 * used:.2f} |"
-    cores = "two cores shared with the callers"
-    yield ""
-    yield f"- by the clock, on {cores}, one process takes in {now[0] / then[0]:.2f} times as many"
-    yield f"- one core takes in {then[1] / now[1] / 2:.2f} times as many as three processes on two"
+def streamed(reports, together):
+    """Return processor seconds a report, checks included, of the callers too, and memory in MB."""
+    with tempfile.TemporaryDirectory() as name:
+        words, batch, _, authority, port = prepared(Path(name), reports)
+        values = np.random.default_rng(0).integers(0, 256, reports).astype(float)
+        start = time.process_time()
+        _, first, _ = make_reports(batch, values, None, SystemEntropy())
+        sealed = [seal(batch, 0, one.tobytes()) for one in first]
+        made = (time.process_time() - start) / reports
+        parts = [sealed[k : k + together] for k in range(0, reports, together)]
+        token = Path(name) / "server0" / "hand-out" / "owner.token"
+        access = Access(f"https://127.0.0.1:{port}", token, authority)
+        with served(words) as process:
+            before = spent(process.pid)
+            with ThreadPoolExecutor(THREADS) as pool:
+                shares = [parts[k::THREADS] for k in range(THREADS)]
+                fine = sum(pool.map(sent_together, [access] * THREADS, shares))
+            if fine != reports:
+                sys.exit(f"{reports - fine} of {reports} reports were not taken in")
+            used = -1.0
+            while used != (used := spent(process.pid) - before):
+                time.sleep(1.5)  # until all reports are checked
+            return used / reports, made, memory(process.pid)
 
 
-def report(owners, strangers, former, runs):
+def report(owners, strangers, reports):
     """Yield the lines of the report."""
     about = __doc__.split("\n\n")[1].strip()
-    yield from ("# Intake of a federated server: new TLS connections", "", about, "")
+    yield from ("# Intake of a federated server", "", about, "")
+    yield from ("## Every owner over a TLS connection of their own", "")
     heads = ("owners", "idle strangers", "owners/s by the clock", "ms of processor an owner")
     heads += ("owners/s of one core", "MB")
     yield from (f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads))
@@ -253,9 +245,20 @@ def report(owners, strangers, former, runs):
     yield f"- idle strangers take {1e3 * taken:,.0f} ms of processor a second, of a core's 1000"
     yield f"- what is left of one core takes in {1 - taken:.2f} times as many owners"
     yield f"- memory with 10 times as many owners: {alone[2] / few[2]:.2f} times"
-    if former is not None:
-        yield from compared(former, owners // 10, runs)
+    yield from ("", "## Reports over connections that are kept", "")
+    heads = ("reports", "in a request", "ms of a server's processor a report")
+    heads += ("reports/s of one core", "ms of an owner's", "MB")
+    yield from (f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads))
+    for count, together in ((reports // 10, 1), (reports // 10, MOST_TOGETHER)):
+        yield _line(count, together)
+    yield _line(reports, MOST_TOGETHER)
+
+
+def _line(reports, together):
+    used, made, most = streamed(reports, together)
+    numbers = (f"{reports:,}", str(together), f"{1e3 * used:.3f}", f"{1 / used:,.0f}")
+    return f"| {' | '.join(numbers)} | {1e3 * made:.3f} | {most:,.0f} |"
 
 
 if __name__ == "__main__":
-    main(report, __doc__, owners=20_000, strangers=2_000, former=None, runs=5)
+    main(report, __doc__, owners=4_000, strangers=2_000, reports=100_000)

@@ -2,11 +2,11 @@
 
     python examples/federated.py [FOLDER]
 
-makes certificates and tokens in FOLDER (default: the current one), starts two servers on this
-machine, sends every owner's report to both, and asks them for the curve. Strangers hold connections
-and say nothing meanwhile, and one more owner sends a report that would count a thousand times: the
-servers reject it. Only the process that plays the owners reads the scores; this script, the servers
-and the analyst never do.
+sets two servers up in FOLDER (default: the current one), starts them on this machine, sends every
+owner's report to both, and asks them for the curve. Strangers hold connections and say nothing
+meanwhile, and one more owner sends a report that would count a thousand times: the servers reject
+it. Only the process that plays the owners reads the scores; this script, the servers and the
+analyst never do.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
-from certificates import Authority
 
 from nolook.federated.batch_file import read_batch
 from nolook.federated.client import Access, ServerClient, submit
@@ -49,34 +49,35 @@ def free_ports(count):
         return [one.getsockname()[1] for one in sockets]
 
 
-def token(folder, role, *servers):
-    """Make a token at each of some servers and return the files that hold them."""
-    files = []
-    for server in servers:
-        file = folder / f"{role}{server}.token"
-        file.write_text(
-            nolook("federated", "token", role, "--file", folder / f"server{server}.tokens")
-        )
-        files.append(file)
-    return files
+def set_up(folder, ports):
+    """Set up both servers, give each what it needs of the other, and return their folders."""
+    homes = [folder / f"server{role}" for role in (0, 1)]
+    for home, port in zip(homes, ports, strict=True):
+        words = ["--address", f"https://127.0.0.1:{port}", "--epsilon", 3]
+        nolook("federated", "setup", home, *words)
+    for home, other in (homes, homes[::-1]):
+        copyfile(other / "public.json", home / "peer.json")
+        copyfile(other / "hand-out" / "peer.token", home / "peer.token")
+    return homes
+
+
+def tokens(homes, who):
+    """Return the files of the tokens that both servers made for owners or for the analyst."""
+    return [home / "hand-out" / f"{who}.token" for home in homes]
+
+
+def token_words(homes, who):
+    """Return the words by which a command takes both tokens."""
+    return [word for file in tokens(homes, who) for word in ("--token-file", file)]
 
 
 @contextmanager
-def server(role, folder, authority, ports, peer_token):
-    """Run one of the two servers with its own ledger and folder."""
-    certificate, key = authority.sign(f"server{role}")
-    ledger = folder / f"server{role}.ledger"
-    nolook("ledger", "create", ledger, "--epsilon", 3, "--delta", 0, "--relation", "replace")
-    words = [
-        *("--role", role, "--batch", folder / "batch.json", "--data", folder / f"state{role}"),
-        *("--ledger", ledger, "--tokens", folder / f"server{role}.tokens"),
-        *("--certificate", certificate, "--key", key, "--port", ports[role]),
-        *("--peer", f"https://127.0.0.1:{ports[1 - role]}", "--peer-token-file", peer_token),
-        *("--ca", authority.path, "--private-key", folder / f"server{role}.private"),
-    ]
-    process = subprocess.Popen([COMMAND, "federated", "serve", *map(str, words)])
+def server(home, batch, port):
+    """Run one of the two servers."""
+    words = ["serve", home, "--batch", batch, "--port", port]
+    process = subprocess.Popen([COMMAND, "federated", *map(str, words)])
     try:
-        wait_for(process, ports[role])
+        wait_for(process, port)
         yield
     finally:
         process.terminate()
@@ -96,14 +97,14 @@ def wait_for(process, port):
     sys.exit("a server did not start")
 
 
-def describe(folder, ports):
-    """Make both servers' keys, and the batch that names servers and keys; return its file."""
+def describe(folder, homes):
+    """Make the batch that names both servers and their keys; return its file."""
     batch = folder / "batch.json"
     words = ["--name", "deposits", "--kind", "roc", "--grid", f"{1 / 256}:1:{1 / 256}"]
     words += ["--epsilon", 1, "--minimum", OWNERS, "--output", batch]
-    for role, port in enumerate(ports):
-        public = nolook("federated", "key", "--output", folder / f"server{role}.private").strip()
-        words += [f"--server{role}", f"https://127.0.0.1:{port}", f"--key{role}", public]
+    words += ["--column", "score", "--target", "deposit"]
+    for role, home in enumerate(homes):
+        words += [f"--server{role}", home / "public.json"]
     nolook("federated", "batch", *words)
     return batch
 
@@ -123,51 +124,46 @@ class Heavy(PointFunctions):
 
     def counted(self, pair):
         """Return what servers would count that add up all reports without a check."""
-        shares = [self.expand(role, keys)[-1] for role, keys in enumerate(pair)]
+        shares = [self.expand(role, keys) for role, keys in enumerate(pair)]
         return int((shares[0] + shares[1]).view(np.int64).sum())
 
 
-def forge(folder, tokens, ca):
+def forge(file, homes):
     """Send a report that would count a thousand times, with everything else as it should be."""
-    batch = read_batch(folder / "batch.json")
+    batch = read_batch(file)
     true = batch.functions
     vars(batch)["functions"] = Heavy(true.levels, true.stops, true.context)
     _, *halves = make_reports(batch, [0.5], np.array([True]), SystemEntropy())
+    reached = zip(batch.servers, tokens(homes, "owner"), batch.authorities, strict=True)
     with ExitStack() as stack:
-        reach = (Access(url, *files, ca) for url, *files in zip(batch.servers, tokens, strict=True))
-        servers = [stack.enter_context(ServerClient(one)) for one in reach]
+        servers = [stack.enter_context(ServerClient(Access(*each))) for each in reached]
         submit(batch, halves, servers)
 
 
 def main():
-    """Describe the batch, start the servers, submit all reports, ask, end."""
+    """Set up the servers, describe the batch, submit all reports, ask, end."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     folder.mkdir(parents=True, exist_ok=True)
-    authority, ports = Authority(folder), free_ports(2)
-    common = ["--batch", describe(folder, ports), "--ca", authority.path]
-    # Each server makes a token for the other.
-    known_by_1, known_by_0 = token(folder, "peer", 1, 0)
-    owners, analyst = (token(folder, role, 0, 1) for role in ("owner", "analyst"))
-    with (
-        server(0, folder, authority, ports, known_by_1),
-        server(1, folder, authority, ports, known_by_0),
-        ExitStack() as strangers,
-    ):
+    ports = free_ports(2)
+    homes = set_up(folder, ports)
+    batch = describe(folder, homes)
+    with ExitStack() as stack:
+        for home, port in zip(homes, ports, strict=True):
+            stack.enter_context(server(home, batch, port))
         for port in ports * STRANGERS:  # who connect, and say nothing
-            strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         start = time.perf_counter()
-        files = [word for file in owners for word in ("--token-file", file)]
-        table = ["--table", SCORES, "--column", "score", "--target", "deposit"]
-        nolook("federated", "submit", *common, *files, *table, "--pending", folder / "pending")
+        words = ["--batch", batch, *token_words(homes, "owner"), "--table", SCORES]
+        nolook("federated", "submit", *words, "--pending", folder / "pending")
         seconds = time.perf_counter() - start
         print(f"{OWNERS} owners reported to both servers in {seconds:.1f} s")
-        forge(folder, owners, authority.path)
-        files = [word for file in analyst for word in ("--token-file", file)]
+        forge(batch, homes)
+        words = ["--batch", batch, *token_words(homes, "analyst")]
         written = ["--output", folder / "deposits.roc.json", "--report", folder / "deposits.html"]
-        said = nolook("federated", "query", "--freeze", *common, *files, *written)
+        said = nolook("federated", "query", "--freeze", *words, *written)
         print(said, end="")
         assert f"{OWNERS:,} reports count. Not counted: 1 that" in " ".join(said.split())
-        print(nolook("federated", "close", *common, *files), end="")
+        print(nolook("federated", "close", *words), end="")
 
 
 if __name__ == "__main__":

@@ -91,8 +91,6 @@ FIGURES: dict[str, tuple[str, str, Callable[..., str]]] = {
     "curves-covered-most": ("roc", rf"mean coverage {NUMBER}", max),
     "curves-worst": ("roc", rf"mean coverage .* least {NUMBER}", min),
     "counts-federated": ("federated", rf"counts of both classes.*\| {NUMBER} ±", max),
-    "intake-core": ("federated_load", rf"one core takes in {NUMBER} times", max),
-    "intake-clock": ("federated_load", rf"one process takes in {NUMBER} times", max),
     "auc-federated-best": ("federated", rf"\| AUC, .*\| {NUMBER} ±", min),
     "auc-federated-worst": ("federated", rf"\| AUC, .*\| {NUMBER} ±", max),
     "million-best": ("fit", MILLION.format("quiet"), min),

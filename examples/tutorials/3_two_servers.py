@@ -11,49 +11,49 @@ Everything runs on this machine here. :doc:`/federated` says who does what on ma
 """
 
 # %%
-# A batch
-# -------
+# Two servers
+# -----------
 #
-# All agree on what is asked, before anyone sends anything: the kind of curve, its thresholds, the
-# budget, and both servers with their public keys. Owners encrypt each half of a report to the key
-# of its server. The file is public.
+# Each party sets up its own server: keys, a certificate, tokens and a ledger, all in a folder that
+# it keeps. Its ``public.json`` is for everyone. Each also gets a token from the other.
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from shutil import copyfile
 
 import matplotlib.pyplot as plt
-from helpers.servers import SCORES, Authority, free_ports, nolook, server, token
+from helpers.servers import SCORES, free_ports, nolook, server, token_words
 from helpers.shell import FOLDER, shell
 
 from nolook import load
 
-authority = Authority(FOLDER)
 ports = free_ports(2)
-public = []
 for role in (0, 1):
-    made = nolook("federated", "key", "--output", FOLDER / f"server{role}.private")
-    public.append(made.strip())
-shell(
-    "nolook federated batch --name deposits --kind roc --grid 0.00390625:1:0.00390625"
-    " --epsilon 1 --minimum 2000 --output batch.json"
-    f" --server0 https://127.0.0.1:{ports[0]} --key0 {public[0]}"
-    f" --server1 https://127.0.0.1:{ports[1]} --key1 {public[1]}"
-)
+    shell(
+        f"nolook federated setup server{role} --address https://127.0.0.1:{ports[role]} --epsilon 3"
+    )
+homes = [FOLDER / "server0", FOLDER / "server1"]
+for home, other in (homes, homes[::-1]):
+    copyfile(other / "public.json", home / "peer.json")
+    copyfile(other / "hand-out" / "peer.token", home / "peer.token")
 
 # %%
-# Two servers
-# -----------
+# A batch
+# -------
 #
-# Each has a ledger and a certificate of its own, and makes tokens for the other, the owners and the
-# analyst. Here ``examples/federated.py`` starts both, as their two operators would.
+# All agree on the question before anyone sends anything: the kind of curve, its thresholds, the
+# budget, and both servers. Owners encrypt each half of a report to the key of its server. The file
+# is public.
 
-known_by_1, known_by_0 = token(FOLDER, "peer", 1, 0)
-owners, analyst = (token(FOLDER, role, 0, 1) for role in ("owner", "analyst"))
+shell(
+    "nolook federated batch --name deposits --kind roc --grid 0.00390625:1:0.00390625"
+    " --epsilon 1 --minimum 2000 --column score --target deposit --output batch.json"
+    " --server0 server0/public.json --server1 server1/public.json"
+)
 servers = ExitStack()
-servers.enter_context(server(0, FOLDER, authority, ports, known_by_1))
-servers.enter_context(server(1, FOLDER, authority, ports, known_by_0))
-common = ["--batch", FOLDER / "batch.json", "--ca", authority.path]
+for home, port in zip(homes, ports, strict=True):
+    servers.enter_context(server(home, FOLDER / "batch.json", port))
 
 # %%
 # Two thousand owners
@@ -63,12 +63,9 @@ common = ["--batch", FOLDER / "batch.json", "--ca", authority.path]
 # a digest of each report: one that is not exactly one valid value is rejected. They learn nothing
 # else about it.
 
-tokens = [word for file in owners for word in ("--token-file", file)]
-rows = ["--table", SCORES, "--column", "score", "--target", "deposit"]
-print(
-    nolook("federated", "submit", *common, *tokens, *rows, "--pending", FOLDER / "pending"),
-    end="",
-)
+common = ["--batch", FOLDER / "batch.json"]
+words = [*common, *token_words(homes, "owner"), "--table", SCORES]
+print(nolook("federated", "submit", *words, "--pending", FOLDER / "pending"), end="")
 
 # %%
 # The answer
@@ -77,7 +74,7 @@ print(
 # The analyst asks both servers and adds up their answers. The batch is frozen first. It has one
 # answer, and asking again repeats it, so the noise cannot be averaged out.
 
-tokens = [word for file in analyst for word in ("--token-file", file)]
+tokens = token_words(homes, "analyst")
 found = ["--output", FOLDER / "deposits.roc.json", "--report", FOLDER / "deposits.html"]
 print(nolook("federated", "query", "--freeze", *common, *tokens, *found), end="")
 servers.close()

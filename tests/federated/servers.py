@@ -9,14 +9,16 @@ import ssl
 import time
 from contextlib import suppress
 from pathlib import Path
+from shutil import copyfile
 
 import nolook
-from examples.certificates import Authority
 from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
+from nolook.federated.folder import Folder
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import make_tokens
-from tests.federated.made import PRIVATE
+from tests.federated.certificates import Authority
+from tests.federated.made import KEYS, PRIVATE
 
 PATIENCE = 60.0  # seconds for a process to start
 
@@ -61,19 +63,27 @@ class Pair:
         self.processes = [None, None]
         self.errors = [folder / f"server{role}.errors" for role in (0, 1)]
         self.greetings = [folder / f"server{role}.greeting" for role in (0, 1)]
-        self.tokens = {}
-        for role in (0, 1):
-            self.authority.sign(f"server{role}")
-            private = f"nolook private key {PRIVATE[role].hex()}\n"
-            (folder / f"server{role}.private").write_text(private)
-            name = folder / f"ledger{role}"
+        self.homes = [Folder(folder / f"server{role}") for role in (0, 1)]
+        for role, home in enumerate(self.homes):
+            home.path.mkdir()
+            certificate, key = self.authority.sign(f"server{role}")
+            certificate.rename(home.certificate)
+            key.rename(home.certificate_key)
+            home.private_key.write_text(f"nolook private key {PRIVATE[role].hex()}\n")
             budgets = nolook.Budget(budget, delta)
-            nolook.Ledger.create(name, budgets, name="all", relation="replace").close()
-        for who in ("owner", "analyst", "peer"):
-            files = [folder / f"{who}{role}.token" for role in (0, 1)]
-            for role, file in enumerate(files):
-                file.write_text(make_tokens(who, folder / f"server{role}.tokens")[0])
-            self.tokens[who] = files
+            nolook.Ledger.create(home.ledger, budgets, name="all", relation="replace").close()
+            public = {"url": self.urls[role], "key": KEYS[role], "authority": self.ca.read_text()}
+            home.public.write_text(json.dumps(public))
+        self.tokens = {
+            who: [folder / f"{who}{role}.token" for role in (0, 1)]
+            for who in ("owner", "analyst", "peer")
+        }
+        for who, files in self.tokens.items():
+            for home, file in zip(self.homes, files, strict=True):
+                file.write_text(make_tokens(who, home.tokens)[0])
+        for role, home in enumerate(self.homes):
+            copyfile(self.homes[1 - role].public, home.peer)
+            copyfile(self.tokens["peer"][1 - role], home.peer_token)
 
     def _write(self, batch):
         path = self.folder / f"{batch.name}.json"
@@ -81,20 +91,14 @@ class Pair:
         return path
 
     def data(self, role) -> Path:
-        return self.folder / f"data{role}"
+        return self.homes[role].state
 
     def words(self, role):
         """Return the words that start a server."""
-        name = self.folder / f"server{role}"
-        words = ["federated", "serve", *self.options, "--role", role, "--data", self.data(role)]
-        words += ["--ledger", self.folder / f"ledger{role}"]
+        words = ["federated", "serve", self.homes[role].path, *self.options]
         for batch in self.batches:
             words += ["--batch", batch]
-        words += ["--tokens", f"{name}.tokens", "--certificate", f"{name}.pem"]
-        words += ["--key", f"{name}.key", "--peer", self.urls[1 - role], "--ca", self.ca]
-        words += ["--private-key", f"{name}.private"]
-        words += ["--peer-token-file", self.tokens["peer"][1 - role], "--port", self.ports[role]]
-        return words + ["--client-ca", self.ca] * self.demanding
+        return [*words, "--port", self.ports[role], *["--client-ca", self.ca] * self.demanding]
 
     def launch(self, role, arm=None, root=None):
         """Start a server without waiting until it listens."""
@@ -134,7 +138,7 @@ class Pair:
 
     def access(self, who, role):
         shown = (self.certificate, self.key) if self.demanding else (None, None)
-        return Access(self.urls[role], self.tokens[who][role], self.ca, *shown)
+        return Access(self.urls[role], self.tokens[who][role], self.ca.read_text(), *shown)
 
     def client(self, who, role, patience=30.0):
         return ServerClient(self.access(who, role), patience)
@@ -178,10 +182,10 @@ class Caller:
             self.close()
         return response.status, json.loads(content) if content[:1] == b"{" else content
 
-    def put(self, batch, report_id, report):
-        """Send a report, sealed."""
-        report = seal(batch, self.role, report)
-        return self("PUT", f"/v1/batches/{batch.name}/reports/{report_id.hex()}", report)
+    def put(self, batch, *reports):
+        """Send reports, sealed."""
+        body = b"".join(seal(batch, self.role, report) for report in reports)
+        return self("POST", f"/v1/batches/{batch.name}/reports", body)
 
     def connection(self):
         """Return a connection of its own, for what no client library would send."""

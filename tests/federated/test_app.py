@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import ssl
 import threading
 import time
 from concurrent.futures import Future
-from pathlib import Path
 
 import httpx
 import pytest
 
-from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated.failures import RefusedError
 from nolook.federated.sealing import seal
@@ -21,11 +20,12 @@ from nolook.federated.server.app import Rates, make_app
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.report_intake import ReportIntake
 from nolook.federated.tokens import Token, Tokens, make_tokens, read_tokens
-from tests.federated.made import CALIBRATION, PRIVATE, ROC, SMALL, changed, reports, resealed
+from tests.federated.certificates import Authority
+from tests.federated.made import CALIBRATION, KEYS, PRIVATE, ROC, SMALL, changed, reports, resealed
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 
 IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
-ADDRESS = "/v1/batches/ages/reports/" + IDS[0].hex()
+ADDRESS = "/v1/batches/ages/reports"
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,13 @@ def refused(status, answer):
 
 def test_a_report_is_stored_once(pair, owner):
     before = stored(pair)
-    assert owner.put(SMALL, IDS[30], FIRST[30])[0] == 201
-    assert owner.put(SMALL, IDS[30], FIRST[30]) == (200, {"stored": True})
-    refused(400, owner.put(SMALL, IDS[30], changed(FIRST[30])))
-    refused(400, owner.put(SMALL, IDS[30], resealed(changed(FIRST[30]))))
-    assert stored(pair) == before + 1
+    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 1})
+    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 0})
+    refused(400, owner.put(SMALL, changed(FIRST[30])))
+    # Several at once: all of them or, if one is damaged, none.
+    assert owner.put(SMALL, *FIRST[29:32]) == (200, {"new": 2})
+    refused(400, owner.put(SMALL, FIRST[33], changed(FIRST[34])))
+    assert stored(pair) == before + 3
 
 
 def test_a_change_of_any_byte_is_refused_and_nothing_stored(pair, owner):
@@ -87,43 +89,44 @@ def test_a_change_of_any_byte_is_refused_and_nothing_stored(pair, owner):
     for at in range(len(report)):
         for flip in (1, 0x80, 0xFF):
             damaged = report[:at] + bytes([report[at] ^ flip]) + report[at + 1 :]
-            assert FIRST[0] not in refused(400, owner.put(SMALL, IDS[0], damaged)).encode()
+            assert FIRST[0] not in refused(400, owner.put(SMALL, damaged)).encode()
     for at in range(len(report)):
-        refused(400, owner.put(SMALL, IDS[0], report[:at]))
+        refused(400, owner.put(SMALL, report[:at]))
         # The same with its id right: what was cut off was no accident.
         if at > 70:
-            refused(400, owner.put(SMALL, IDS[0], resealed(report[:at])))
+            refused(400, owner.put(SMALL, resealed(report[:at])))
     assert stored(pair) == before
 
 
 @pytest.mark.parametrize(
     ("at", "what"),
     [(0, "not one of"), (4, "version"), (5, "other server"), (6, "another batch"),
-     (7, "another batch"), (11, "another batch"), (12, "another batch"), (43, "another batch"),
-     (44, "another id"), (59, "another id")],
+     (7, "another batch"), (11, "another batch"), (12, "another batch"), (43, "another batch")],
 )  # fmt: skip
 def test_other_fields_with_a_right_end_are_refused(pair, owner, at, what):
     before = stored(pair)
     for flip in range(1, 256, 2):
         body = bytearray(FIRST[0])
         body[at] ^= flip
-        assert what in refused(400, owner.put(SMALL, IDS[0], resealed(bytes(body))))
+        assert what in refused(400, owner.put(SMALL, resealed(bytes(body))))
     assert stored(pair) == before
 
 
 def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
     before = stored(pair)
-    other_ids, other, *_ = reports(ROC, 40)
-    assert "other server" in refused(400, owner.put(SMALL, IDS[0], SECOND[0]))
-    refused(400, owner.put(SMALL, other_ids[0], other[0]))
-    refused(400, owner.put(ROC, IDS[0], FIRST[0]))
-    refused(413, owner.put(SMALL, IDS[0], FIRST[0] + b"\0"))
-    refused(413, owner.put(SMALL, IDS[0], bytes(10**7)))
-    refused(400, owner.put(SMALL, IDS[0], b""))
-    refused(400, owner.put(SMALL, IDS[1], FIRST[0]))
-    refused(404, owner.put(CALIBRATION, IDS[0], FIRST[0]))
-    for wrong in ("", "00", IDS[0].hex()[:-1], IDS[0].hex() + "0", IDS[0].hex().upper(), "x" * 32):
-        assert owner("PUT", ADDRESS[:-64] + wrong, FIRST[0])[0] in {400, 404}
+    _, other, *_ = reports(ROC, 40)
+    assert "other server" in refused(400, owner.put(SMALL, SECOND[0]))
+    refused(400, owner.put(SMALL, other[0]))
+    refused(400, owner.put(ROC, FIRST[0]))
+    refused(400, owner.put(SMALL, FIRST[0] + b"\0"))
+    refused(413, owner.put(SMALL, bytes(10**7)))
+    refused(400, owner.put(SMALL, b""))
+    refused(400, owner.put(SMALL))
+    refused(400, owner("POST", ADDRESS, seal(SMALL, 0, FIRST[0])[:-1]))
+    refused(413, owner.put(SMALL, *FIRST * 7))
+    refused(404, owner.put(CALIBRATION, FIRST[0]))
+    for wrong in ("/", "/00", "x", "/" + IDS[0].hex()):
+        assert owner("POST", ADDRESS + wrong, FIRST[0])[0] == 404
     assert stored(pair) == before
 
 
@@ -137,7 +140,7 @@ def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("PUT", ADDRESS), ("GET", "/v1/batches/ages"), ("POST", "/v1/batches/ages/freeze"),
+        ("POST", ADDRESS), ("GET", "/v1/batches/ages"), ("POST", "/v1/batches/ages/freeze"),
         ("POST", "/v1/batches/ages/answer"), ("GET", "/v1/batches/ages/set"),
         ("GET", "/v1/batches/ages/entries"), ("GET", "/v1/batches/none"),
     ],
@@ -145,13 +148,13 @@ def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
 def test_without_a_token_nobody_is_heard(pair, method, path, header):
     caller = Caller(pair, 0, None)
     headers = {} if header is None else {"authorization": header.encode("latin-1")}
-    refused(401, caller(method, path, FIRST[0] if method == "PUT" else None, headers))
+    refused(401, caller(method, path, FIRST[0] if path == ADDRESS else None, headers))
     caller.close()
 
 
 def test_each_role_has_its_own_addresses(owner, analyst, peer):
     calls = {
-        ("PUT", ADDRESS): owner,
+        ("POST", ADDRESS): owner,
         ("POST", "/v1/batches/ages/answer"): analyst,
         ("POST", "/v1/batches/ages/freeze"): analyst,
         ("GET", "/v1/batches/ages/set"): peer,
@@ -183,7 +186,7 @@ def test_an_answer_before_it_is_time_and_requests_with_a_body(analyst):
 def test_bodies_of_other_lengths_than_announced(pair, owner):
     """Whatever is on its way when the limit is passed, or the line breaks, is not stored."""
     before = stored(pair)
-    head = f"PUT {ADDRESS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {owner.token}\r\n"
+    head = f"POST {ADDRESS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {owner.token}\r\n"
     size = len(FIRST[0])
     cases = [
         (f"content-length: {10**12}\r\n\r\n", b"x", b"413"),
@@ -210,7 +213,7 @@ def test_bodies_of_other_lengths_than_announced(pair, owner):
             assert found[9:12] in wanted.split() or found == b""
     # Nothing is left of any of them.
     assert stored(pair) == before
-    assert owner.put(SMALL, IDS[0], FIRST[0])[0] in {200, 201}
+    assert owner.put(SMALL, FIRST[0])[0] == 200
 
 
 def test_bytes_that_are_no_http_and_no_tls(pair, owner):
@@ -225,17 +228,17 @@ def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
     pair = Pair(forks, tmp_path, [SMALL], demanding=True).start()
     try:
         bare = Caller(pair, 0, "owner")
-        assert "certificate" in refused(401, bare.put(SMALL, IDS[0], FIRST[0]))
+        assert "certificate" in refused(401, bare.put(SMALL, FIRST[0]))
         refused(401, bare("GET", "/"))
         good = Caller(pair, 0, "owner", (pair.certificate, pair.key))
-        assert good.put(SMALL, IDS[0], FIRST[0])[0] == 201
+        assert good.put(SMALL, FIRST[0])[0] == 200
         none = Caller(pair, 0, None, (pair.certificate, pair.key))
-        refused(401, none.put(SMALL, IDS[0], FIRST[0]))
+        refused(401, none.put(SMALL, FIRST[0]))
         stranger = tmp_path / "stranger"
         stranger.mkdir()
         wrong = Caller(pair, 0, "owner", Authority(stranger, "stranger").sign("caller"))
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            wrong.put(SMALL, IDS[1], FIRST[1])
+            wrong.put(SMALL, FIRST[1])
         with pair.client("analyst", 0) as client:
             assert client.status("ages")["count"] == 1
             # The servers show each other theirs.
@@ -251,31 +254,35 @@ def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda words: [*words, "--role", "2"], "--role is 2"),
-        (lambda words: [*words, "--peer", "http://127.0.0.1:1"], "https://"),
-        (lambda words: [*words, "--key", "missing"], "--certificate, --key"),
-        (lambda words: [*words, "--ca", "missing"], "--ca"),
-        (lambda words: [*words, "--tokens", "missing"], "'missing' cannot be read"),
-        (lambda words: [*words, "--ledger", "missing"], "'missing'"),
-        (lambda words: [*words, "--batch", "missing"], "missing is not a batch"),
-        (lambda words: [*words, "--port", "70000"], "--port 70000"),
-        (lambda words: [*words, "--proxy", "proxy.example"], "--proxy is 'proxy.example'"),
+        (lambda home: home.peer.write_text(public(url="http://x")), "https://"),
+        (lambda home: home.peer.write_text("{}"), "peer.json is not the public part"),
+        (lambda home: home.peer.write_text(public(authority="x")), "the batch's authorities"),
+        (lambda home: home.certificate_key.unlink(), "certificate.key"),
+        (lambda home: home.tokens.unlink(), "tokens' cannot be read"),
+        (lambda home: home.ledger.unlink(), "ledger'"),
+        (lambda home: home.private_key.write_text("x"), "not a private key"),
         (
-            lambda words: [
-                *words,
-                "--peer-token-file",
-                Path(words[words.index("--tokens") + 1]).with_name("owner0.token"),
-            ],
-            "of this server's own --tokens",
+            lambda home: home.private_key.write_text(f"nolook private key {'0' * 64}\n"),
+            "does not name this server's key",
         ),
-        (lambda words: [*words, "--data", "/proc/none/x"], "cannot be read or written"),
-        (lambda words: [*words, *words[words.index("--batch") :][:2]], "two batches of one name"),
+        (
+            lambda home: home.peer_token.write_text(
+                (home.path.parent / "owner0.token").read_text()
+            ),
+            "a token of this server",
+        ),
+        (lambda home: home.state.write_text("x"), "cannot be read or written"),
+        (lambda _: ["--batch", "missing"], "missing is not a batch"),
+        (lambda _: ["--port", "70000"], "--port 70000"),
+        (lambda _: ["--proxy", "proxy.example"], "--proxy is 'proxy.example'"),
+        (lambda home: ["--batch", home.path.parent / "ages.json"], "two batches of one name"),
     ],
 )
 def test_a_server_that_cannot_start_says_why_in_one_line(forks, tmp_path, change, what):
     pair = Pair(forks, tmp_path, [SMALL])
     files = tmp_path / "out", tmp_path / "err"
-    child = forks.run(change(pair.words(0)), *files)
+    more = change(pair.homes[0])
+    child = forks.run(pair.words(0) + (more if isinstance(more, list) else []), *files)
     child.wait()
     said = files[1].read_text()
     assert said.startswith("nolook: error: ")
@@ -284,13 +291,19 @@ def test_a_server_that_cannot_start_says_why_in_one_line(forks, tmp_path, change
     assert files[0].read_text() == ""
 
 
+def public(**changed):
+    """Return the content of another server's public part."""
+    return json.dumps({"url": "https://x", "key": KEYS[1], "authority": ""} | changed)
+
+
 def test_two_servers_never_share_files_or_a_port(pair, forks, tmp_path):
+    other = Pair(forks, tmp_path, [SMALL])
     for words, what in (
-        (["--port", *free_ports(1)], "in use by another server"),
-        (["--data", tmp_path / "new"], f"--port {pair.ports[0]}"),
+        ([*pair.words(0), "--port", *free_ports(1)], "in use by another server"),
+        ([*other.words(0), "--port", pair.ports[0]], f"--port {pair.ports[0]}"),
     ):
         files = tmp_path / "out", tmp_path / "err"
-        forks.run([*pair.words(0), *words], *files).wait()
+        forks.run(words, *files).wait()
         said = files[1].read_text()
         assert what in said
         assert said.count("\n") == 1
@@ -330,6 +343,26 @@ def test_tokens(tmp_path):
         read_tokens(tmp_path / "none")
 
 
+def test_a_server_reads_tokens_that_are_added_or_taken_away(tmp_path, capsys):
+    file = tmp_path / "tokens"
+    (first,) = make_tokens("owner", file)
+    known = Tokens(file)
+    (second,) = make_tokens("analyst", file)
+    assert known.find(second).role == "analyst"
+    assert capsys.readouterr().err == ""
+    content = file.read_text()
+    for broken in (lambda: file.write_text("half a li"), file.unlink):
+        broken()
+        assert known.find(first).role == "owner"
+        assert known.find(second).role == "analyst"
+        said = capsys.readouterr().err
+        assert said.startswith("nolook: error: ")
+        assert said.count("\n") == 1
+    file.write_text(content.splitlines()[1] + "\n")
+    assert known.find(first) is None
+    assert known.find(second).role == "analyst"
+
+
 def test_tokens_for_one_report_and_tokens_with_limits(tmp_path):
     file = tmp_path / "tokens"
     once = make_tokens("owner", file, 50, most=1)
@@ -358,12 +391,20 @@ def test_a_rate_is_so_many_reports_a_second(tmp_path):
     assert [rates.allow(slow) for _ in range(2)] == [True, False]
     now[0] = 100.0
     assert [rates.allow(slow) for _ in range(5)] == [True] * 3 + [False] * 2
+    # What came with one report counts as well: 1 + 8 of them are three seconds' worth.
+    now[0] = 200.0
+    assert rates.allow(slow)
+    rates.charge(slow, 8)
+    rates.charge(free, 8)
+    for seconds, allowed in ((202.0, False), (202.3, False), (202.4, True), (202.5, False)):
+        now[0] = seconds
+        assert rates.allow(slow) is allowed
 
 
 def test_what_was_refused_is_nowhere_on_the_disk(pair, owner):
     marked = bytearray(FIRST[1][:-32])
     marked[70:86] = b"MARKED-BY-A-TEST"
-    refused(400, owner.put(SMALL, IDS[1], bytes(marked) + bytes(32)))
+    refused(400, owner.put(SMALL, bytes(marked) + bytes(32)))
     time.sleep(0.1)
     for path in pair.folder.rglob("*"):
         if path.is_file():
@@ -376,9 +417,9 @@ class Service:
     def __init__(self):
         self.thawed = threading.Event()
 
-    def put(self, _):
+    def put(self, *arrivals):
         found = Future()
-        found.set_result(True)
+        found.set_result(len(arrivals))
         return found
 
     def freeze(self):
@@ -419,9 +460,9 @@ def test_a_slow_call_keeps_no_report_waiting(calls):
         slow = asyncio.create_task(call("analyst", "POST", "/v1/batches/ages/freeze"))
         await asyncio.sleep(0.1)
         stored = await asyncio.wait_for(
-            call("owner", "PUT", ADDRESS, seal(SMALL, 0, FIRST[0])), PATIENCE
+            call("owner", "POST", ADDRESS, seal(SMALL, 0, FIRST[0])), PATIENCE
         )
-        assert stored == (201, {"stored": True})
+        assert stored == (200, {"new": 1})
         assert not slow.done()
         service.thawed.set()
         assert await slow == (200, {"state": "frozen"})

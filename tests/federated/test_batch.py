@@ -20,10 +20,10 @@ PLAIN = batch_of(epsilon=1.0, minimum=100)
 POINTS = hashlib.sha256(np.arange(100.0).astype("<f8").tobytes()).hexdigest()
 #: What is hashed. Owners, servers and analysts of one batch may run different releases of nolook.
 PINNED = (
-    '{"delta":0.0,"epsilon":1.0,"grid":["linear",0.0,99.0,1.0],'
+    '{"authorities":["",""],"columns":[],"delta":0.0,"epsilon":1.0,"grid":["linear",0.0,99.0,1.0],'
     f'"keys":["{KEYS[0]}","{KEYS[1]}"],"kind":"ecdf",'
     f'"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
-    '"relation":"replace","servers":["https://0.example","https://1.example"],"version":1}'
+    '"relation":"replace","servers":["https://0.example","https://1.example"],"unit":null,"version":1}'
 )
 
 
@@ -42,6 +42,9 @@ def test_the_digest_is_pinned():
         {"minimum": 101},
         {"servers": SERVERS[::-1]},
         {"keys": KEYS[::-1]},
+        {"authorities": ("a", "b")},
+        {"columns": ("age",)},
+        {"unit": "patient"},
         {"nonce": NONCE[::-1]},
         {"lengths": (16, 1)},
     ],

@@ -453,7 +453,7 @@ def test_an_endless_list_holds_nothing_up_and_ends(tmp_path, monkeypatch, closed
         start = time.monotonic()
         assert "comparing" in refused(503, service.freeze)
         assert service.status()["count"] == 9
-        assert service.put(Arrival(*first_of(role=0, which=3))).result(PATIENCE) is False
+        assert service.put(Arrival(*first_of(role=0, which=3))).result(PATIENCE) == 0
         assert service.end()["state"] == "ended"
         assert time.monotonic() - start < 0.9
         thread.join(PATIENCE)
@@ -478,7 +478,7 @@ def test_a_closed_batch_takes_no_reports_but_knows_its_own(both):
     ids, first, *_ = reports(SMALL, 40)
     service = both.services[0]
     frozen(service)
-    assert service.put(Arrival(ids[0], first[0])).result(PATIENCE) is False
+    assert service.put(Arrival(ids[0], first[0])).result(PATIENCE) == 0
     refused(409, service.put(Arrival(ids[9], first[9])).result, PATIENCE)
     assert service.status()["count"] == 9
 
@@ -549,7 +549,7 @@ def test_reports_are_deleted_when_the_final_sum_is_stored(tmp_path, batch):
             assert left_of(texts[role], both.data(role)) == []
         # A replay is still known.
         both.restart(0)
-        assert both.services[0].put(Arrival(ids[0], sent[0][0])).result(PATIENCE) is False
+        assert both.services[0].put(Arrival(ids[0], sent[0][0])).result(PATIENCE) == 0
 
 
 def test_sums_are_those_from_scratch_and_each_report_is_checked_once(tmp_path, monkeypatch):
@@ -643,11 +643,42 @@ def test_a_disk_that_fails_stops_the_server(both, monkeypatch, capfd):
     assert "cannot be written" in capfd.readouterr().err
     service = both.restart(0)
     assert service.status()["count"] == 3
-    assert service.put(Arrival(ids[5], first[5])).result(PATIENCE) is True
+    assert service.put(Arrival(ids[5], first[5])).result(PATIENCE) == 1
 
 
 def _fail(*_):
-    raise sqlite3.OperationalError("database or disk is full")
+    raise sqlite3.OperationalError("disk I/O error")
+
+
+def test_a_server_goes_on_when_a_full_disk_has_room_again(both, capfd):
+    """From the intake to the erased reports, wherever the disk is full, here by SQLite's limit."""
+    both.put(9)
+    ids, first, *_ = reports(SMALL, 40)
+    service = both.services[0]
+    wait_for(lambda: service._store.checked == 9)
+    fill(service)
+    more = [Arrival(ids[i], first[i]) for i in range(9, 40)] * 8
+    refused(503, service.put(*more).result, PATIENCE)
+    assert service.status()["count"] == 9
+    said = capfd.readouterr().err
+    assert "the disk is full" in said
+    assert said.count("\n") == 1  # told once
+    fill(service, full=False)
+    assert service.put(*more).result(PATIENCE) == 31
+    fill(service)
+    wait_for(lambda: service._store.count == 40)
+    fill(service, full=False)
+    wait_for(lambda: service._store.checked == 40)
+    both.freeze()
+    assert both.ask()
+    assert both.spent() == [1.0, 1.0]
+
+
+def fill(service, *, full=True):
+    """Leave no room in a server's file, or all it may want."""
+    store = service._store
+    count = store._one("PRAGMA page_count")
+    store._rows(f"PRAGMA max_page_count = {count if full else 2**30}")
 
 
 def test_an_answer_is_the_same_bytes_for_the_same_numbers():

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 import pytest
 from attrs import evolve
 
-from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated import analyst
 from nolook.federated import client as client_module
@@ -22,10 +21,11 @@ from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
 from nolook.federated.sealing import seal
+from tests.federated.certificates import Authority
 from tests.federated.made import ROC, SMALL, reports, rows_of
 from tests.federated.servers import Pair
 
-IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
+_, FIRST, SECOND, *_ = reports(SMALL, 40)
 SEALED = [seal(SMALL, 0, one) for one in FIRST]
 
 
@@ -114,7 +114,7 @@ def test_a_lost_response_is_harmless(pair, lost):
         access = evolve(pair.access("owner", 0), url=way.url)
         with ServerClient(access) as client:
             for i in range(20):
-                client.put("ages", SEALED[i], IDS[i])
+                client.put("ages", [SEALED[i]])
         assert way.dropped == len(lost)
     with pair.client("analyst", 0) as client:
         assert client.status("ages")["count"] == 20
@@ -154,11 +154,11 @@ def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
     pair = Pair(forks, tmp_path, [SMALL]).start(0)
     try:
         with pair.client("owner", 0) as client:
-            client.put("ages", SEALED[0], IDS[0])
+            client.put("ages", [SEALED[0]])
             pair.kill(0)
             starter = threading.Timer(0.2, lambda: pair.start(0))
             starter.start()
-            assert client.put("ages", SEALED[0], IDS[0]) is False
+            assert client.put("ages", [SEALED[0]]) == 0
             starter.join()
     finally:
         pair.close()
@@ -169,7 +169,7 @@ def test_a_server_that_stays_away(pair, monkeypatch):
     (port,) = free()
     access = evolve(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
-        client.put("ages", SEALED[0], IDS[0])
+        client.put("ages", [SEALED[0]])
     assert caught.value.status == 503
     assert "cannot be reached" in str(caught.value)
 
@@ -188,15 +188,19 @@ def test_nothing_is_sent_without_tls_or_to_a_stranger(pair, tmp_path, monkeypatc
             ServerClient(evolve(whole, url=url))
     other = Authority(tmp_path, "other")
     with (
-        ServerClient(evolve(whole, ca=other.path)) as client,
+        ServerClient(evolve(whole, authority=other.path.read_text())) as client,
         pytest.raises(RefusedError, match="certificate that is not trusted"),
     ):
-        client.put("ages", SEALED[0], IDS[0])
-    for wrong in ({"ca": tmp_path / "none"}, {"ca": whole.token}, {"certificate": whole.ca}):
-        with pytest.raises(ParameterError, match="--ca, --certificate"):
+        client.put("ages", [SEALED[0]])
+    for wrong in (
+        {"authority": "none"},
+        {"authority": whole.token.read_text()},
+        {"certificate": whole.token},
+    ):
+        with pytest.raises(ParameterError, match="--certificate or --key, or the batch"):
             ServerClient(evolve(whole, **wrong))
     with pytest.raises(ParameterError, match="token"):
-        ServerClient(evolve(whole, token=whole.ca))
+        ServerClient(evolve(whole, token=pair.ca))
 
 
 class Fake:
@@ -253,8 +257,10 @@ def response(status, content):
 )
 def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    fake = Fake(tmp_path, [answer] * (5 if said is None else 1))
-    access = evolve(pair.access("analyst", 0), url=fake.url, ca=fake.authority.path)
+    fake = Fake(tmp_path, [answer] * (7 if said is None else 1))
+    access = evolve(
+        pair.access("analyst", 0), url=fake.url, authority=fake.authority.path.read_text()
+    )
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
         client.status("ages")
     fake.close()
@@ -289,7 +295,7 @@ class Endless(Fake):
 def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call, size, pause):
     monkeypatch.setattr(client_module, "_SLOWEST", 0.5 if pause else 60.0)
     fake = Endless(tmp_path, size, pause)
-    access = evolve(pair.access("peer", 0), url=fake.url, ca=fake.authority.path)
+    access = evolve(pair.access("peer", 0), url=fake.url, authority=fake.authority.path.read_text())
     with (
         ServerClient(access) as client,
         pytest.raises(RefusedError, match="not answer like a nolook server: more than") as caught,

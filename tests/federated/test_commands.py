@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import nolook
 import nolook.cli
-from examples.certificates import Authority
 from nolook.federated.batch_file import read_batch
 from nolook.federated.commands import _submit
 from nolook.federated.commands._submit import _place, _Wanted
+from nolook.federated.folder import Folder, read_party
 from nolook.federated.sealing import public_key, read_private_key
-from nolook.federated.tokens import Tokens, make_tokens
-from nolook.tables.schema import Schema
+from nolook.federated.tokens import Tokens, make_tokens, read_tokens
 from tests.federated.made import KEYS
 from tests.federated.servers import Pair
 from tests.report.command import Result, run
@@ -46,7 +48,8 @@ def cli(here, monkeypatch, capsys):
 
 
 def fine(result):
-    assert (result.status, result.err) == (0, "")
+    said = [line for line in result.err.splitlines() if "trying again for up to" not in line]
+    assert (result.status, said) == (0, [])
     return result.out
 
 
@@ -58,23 +61,22 @@ def refused(result, status=2):
     return result.err
 
 
-def described(cli, kind, epsilon, *grid, name="one", servers=None):
-    """Describe a batch on the command line; return it."""
+def described(cli, pair, kind, epsilon, *grid, name="one"):
+    """Describe a batch of two servers on the command line; return it."""
     options = ["--name", name, "--kind", kind, "--epsilon", epsilon, "--minimum", 20]
-    options += servers or [f"--server{role}=https://{role}.example" for role in (0, 1)]
-    options += [f"--key{role}={KEYS[role]}" for role in (0, 1)]
+    options += [f"--server{role}={home.public}" for role, home in enumerate(pair.homes)]
     assert fine(cli("batch", *options, *grid, "--output", f"{name}.json")) == ""
-    return read_batch(nolook._validation.check_path(f"{name}.json", ""))
+    pair.batches = [Path(f"{name}.json").absolute()]
+    return read_batch(pair.batches[0])
 
 
 def reach(pair, who, demanding=False):
-    words = ["--batch", pair.batches[0], "--server0", pair.urls[0], "--server1", pair.urls[1]]
+    words = ["--batch", pair.batches[0]]
     for file in pair.tokens[who]:
         words += ["--token-file", file]
     if demanding:
         words += ["--certificate", pair.certificate, "--key", pair.key]
-    words += ["--at-most-epsilon", 1e6] * (who == "owner")
-    return [*words, "--ca", pair.ca]
+    return words + ["--at-most-epsilon", 1e6] * (who == "owner")
 
 
 def table(path, rows=ROWS):
@@ -89,9 +91,10 @@ def table(path, rows=ROWS):
 
 @pytest.mark.parametrize("demanding", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
-    batch = described(cli, "ecdf", 1000.0, "--grid", "0:127:1")
+    pair = Pair(forks, here, [], demanding=demanding)
+    batch = described(cli, pair, "ecdf", 1000.0, "--grid", "0:127:1")
     *_, ages = table(here / "t.parquet")
-    pair = Pair(forks, here, [batch], demanding=demanding).start()
+    pair.start()
     try:
         owner, analyst = (reach(pair, who, demanding) for who in ("owner", "analyst"))
         out = fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
@@ -117,7 +120,6 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         # Never in place of it unasked; once more, and it is the same.
         assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
-        assert "--smoothing is 'x'" in refused(cli("query", *analyst, "--smoothing", "x"))
         words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
@@ -144,18 +146,15 @@ def check_basis(batch, said, page, found):
 def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
     """Gaussian noise, and addresses that the batch names."""
     pair = Pair(forks, here, [], delta=1e-3)
-    urls = [f"--server{role}={pair.urls[role]}" for role in (0, 1)]
-    grid = ["--grid", "0:7:1", "--delta", "1e-6"]
-    batch = described(cli, "ecdf", 1000.0, *grid, servers=urls)
-    pair.batches = [here / "one.json"]
+    batch = described(cli, pair, "ecdf", 1000.0, "--grid", "0:7:1", "--delta", "1e-6")
     (here / "t").mkdir()
     for part in (0, 1):
         ages = np.arange(20.0) % 8 + part
         pq.write_table(pa.table({"age": ages}), here / "t" / f"{part}.parquet")
     for role in (0, 1):
-        made = make_tokens("owner", here / f"server{role}.tokens", 40, most=1)
+        made = make_tokens("owner", pair.homes[role].tokens, 40, most=1)
         (here / f"once{role}").write_text("\n".join(made))
-    words = ["--batch", "one.json", "--ca", pair.ca]
+    words = ["--batch", "one.json"]
     weak = ["--at-most-epsilon", 1000]
     owner = [*words, "--token-file", "once0", "--token-file", "once1"]
     analyst = [*words, *(f"--token-file={file}" for file in pair.tokens["analyst"])]
@@ -179,9 +178,10 @@ def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
 
 
 def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
-    batch = described(cli, "roc", 1000.0, "--grid", "0:1:0.0625")
+    pair = Pair(forks, here, [], budget=999.0)
+    described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.0625")
     score, positive, _ = table(here / "t.parquet")
-    pair = Pair(forks, here, [batch], budget=999.0).start()
+    pair.start()
     try:
         owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
         words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
@@ -193,7 +193,7 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
         assert not (here / "one.roc.json").exists()
         pair.close()
         for role in (0, 1):
-            path = here / f"ledger{role}"
+            path = pair.homes[role].ledger
             path.unlink()
             budget = nolook.Budget(1000.0)
             nolook.Ledger.create(path, budget, name="x", relation="replace").close()
@@ -216,9 +216,10 @@ def interrupted(*_):
 
 
 def test_a_calibration(forks, cli, here):
-    batch = described(cli, "hosmer-lemeshow", 1000.0)
+    pair = Pair(forks, here, [])
+    described(cli, pair, "hosmer-lemeshow", 1000.0)
     _, positive, _ = table(here / "t.parquet")
-    pair = Pair(forks, here, [batch]).start()
+    pair.start()
     try:
         words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
         fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes", "-n", "no"))
@@ -240,14 +241,17 @@ def test_a_calibration(forks, cli, here):
 
 
 def test_a_distribution_without_any_range(forks, cli, here):
-    batch = described(cli, "ecdf", 1000.0)
+    pair = Pair(forks, here, [])
+    described(cli, pair, "ecdf", 1000.0)
     # Reports of all doubles are long. No quantile is at a whole number of rows.
     rows = 61
     *_, ages = table(here / "t.parquet", rows)
-    pair = Pair(forks, here, [batch]).start()
+    pair.start()
     try:
         fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet", "--column", "age"))
-        fine(cli("query", *reach(pair, "analyst"), "--freeze"))
+        analyst = reach(pair, "analyst")
+        assert "--smoothing is 'x'" in refused(cli("query", *analyst, "--smoothing", "x"))
+        fine(cli("query", *analyst, "--freeze"))
         found = nolook.load(here / "one.distribution.json")
         # Thresholds are those of all doubles, so equal numbers are at one or just below it.
         for at in (10.5, 50.5, 1e300):
@@ -255,16 +259,17 @@ def test_a_distribution_without_any_range(forks, cli, here):
         wanted = np.quantile(ages, [0.25, 0.5, 0.9], method="inverted_cdf")
         assert np.allclose(found.ppf([0.25, 0.5, 0.9]), wanted, rtol=0.002)
         for role in (0, 1):
-            with nolook.Ledger(here / f"ledger{role}") as ledger:
+            with nolook.Ledger(pair.homes[role].ledger) as ledger:
                 assert ledger.spent.epsilon == 1000.0
     finally:
         pair.close()
 
 
 def test_a_batch_is_not_closed_below_its_minimum(forks, cli, here):
-    batch = described(cli, "ecdf", 1000.0, "--grid", "0:7:1")
+    pair = Pair(forks, here, [])
+    described(cli, pair, "ecdf", 1000.0, "--grid", "0:7:1")
     table(here / "t.parquet", 19)
-    pair = Pair(forks, here, [batch]).start()
+    pair.start()
     try:
         owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
         fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
@@ -286,9 +291,9 @@ def test_a_batch_is_not_closed_below_its_minimum(forks, cli, here):
 
 @pytest.mark.slow
 def test_an_interrupted_submission_sends_the_same_reports(forks, cli, here):
-    batch = described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+    pair = Pair(forks, here, [])
+    described(cli, pair, "ecdf", 1.0, "--grid", "0:127:1")
     table(here / "t.parquet")
-    pair = Pair(forks, here, [batch])
     words = ["--table", "t.parquet", "--column", "age"]
     try:
         pair.start(0)  # the other one is away
@@ -328,16 +333,54 @@ def test_tokens_are_printed_once_and_kept_as_digests(cli, here):
     assert "--reports" in refused(cli("token", "peer", "--file", "tokens", "--reports", 1))
 
 
-def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
-    public = fine(cli("key", "--output", "private")).strip()
-    file = here / "private"
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert public_key(read_private_key(file)) == public
-    assert public not in file.read_text()
-    assert "exists" in refused(cli("key", "--output", "private"))
-    file.write_text("x")
+SETUP = ["--address", "https://server0.example:8440", "--epsilon", 3]
+
+
+def test_a_server_is_set_up_once_and_its_secrets_are_its_own(cli, here):
+    said = " ".join(fine(cli("setup", "server0", *SETUP)).split())
+    home = Folder(here / "server0")
+    assert "nolook federated serve server0 --batch batch.json --host 0.0.0.0 --port 8440" in said
+    files = [path for path in home.path.rglob("*") if path.is_file()]
+    public = {home.public, home.path / "compose.yaml"}
+    for path in set(files) - public:
+        assert path.stat().st_mode & 0o077 == 0, path
+        assert path.name in said or path.parent == home.path
+    party = read_party(home.public)
+    assert (party.url, party.key) == (SETUP[1], public_key(read_private_key(home.private_key)))
+    for role in ("owner", "analyst", "peer"):
+        (token,) = read_tokens(home.handed_out / f"{role}.token")
+        assert Tokens(home.tokens).find(token).role == role
+        assert token not in home.tokens.read_text() + said
+    with nolook.Ledger(home.ledger) as ledger:
+        assert (ledger.relation, ledger.remaining.epsilon) == ("replace", 3.0)
+    compose = yaml.safe_load((home.path / "compose.yaml").read_text())["services"]["nolook"]
+    words = compose["command"].split()
+    assert words[:3] == ["nolook", "federated", "serve"]
+    assert words[-4:] == ["--host", "0.0.0.0", "--port", "8440"]
+    assert f"nolook[federated]=={nolook.__version__}" in compose["build"]["dockerfile_inline"]
+    assert "exists" in refused(cli("setup", "server0", *SETUP))
+    assert sorted(files) == sorted(path for path in home.path.rglob("*") if path.is_file())
+    home.private_key.write_text("x")
     with pytest.raises(nolook.ParameterError, match="not a private key"):
-        read_private_key(file)
+        read_private_key(home.private_key)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "x",
+        "http://x",
+        "https://",
+        "https://x:y",
+        "https://x/path",
+        "https://a@x",
+        "https://x?q",
+    ],
+)
+def test_a_server_is_set_up_at_an_https_address_only(cli, here, address):
+    assert "--address" in refused(cli("setup", "s", "--address", address, "--epsilon", 1))
+    assert not (here / "s").exists()
 
 
 @pytest.mark.parametrize(
@@ -350,8 +393,11 @@ def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
         ({"--minimum": "0"}, "minimum"),
         ({"--delta": "1"}, "--delta"),
         ({"--delta": "1e-6", "--kind": "roc", "--grid": "0:1:0.25"}, "delta"),
-        ({"--server0": "b"}, "servers"),
-        ({"--key0": "xyz"}, "keys"),
+        ({"--server0": "public1.json"}, "servers"),
+        ({"--server0": "none"}, "none is not the public part of a server"),
+        ({"--server0": "bad.json"}, "keys"),
+        ({"--target": "died", "--column": "x"}, "columns"),
+        ({"--column": "x", "--kind": "roc", "--grid": "0:1:0.25"}, "columns"),
         ({"--grid": "1:0:1"}, "--grid"),
         ({"--grid": "0:1:1e-6"}, "(give a larger step)"),
         ({"--kind": "roc"}, "at most 2**16 for roc (give --grid, such as 0:1:0.01)"),
@@ -360,16 +406,23 @@ def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
 )
 def test_batches_that_cannot_be(cli, here, change, said):
     options = {"--name": "a", "--kind": "ecdf", "--epsilon": "1", "--output": "a.json"}
-    options |= {"--server0": "a", "--server1": "b", "--key0": KEYS[0], "--key1": KEYS[1]} | change
+    for role in (0, 1):
+        public = {"url": f"https://{role}.example", "key": KEYS[role], "authority": ""}
+        (here / f"public{role}.json").write_text(json.dumps(public))
+    (here / "bad.json").write_text(json.dumps({**public, "url": "https://b", "key": "xyz"}))
+    files = sorted(here.iterdir())
+    options |= {"--server0": "public0.json", "--server1": "public1.json"} | change
     assert said in refused(cli("batch", *(word for pair in options.items() for word in pair)))
-    assert not list(here.iterdir())
+    assert sorted(here.iterdir()) == files
 
 
-def test_a_batch_is_described_wherever_its_file_is_read(here, cli, capsys):
-    batch = described(cli, "roc", 1.0, "--grid", "0.25:1:0.25")
+def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys):
+    batch = described(cli, Pair(forks, here, []), "roc", 1.0, "--grid", "0.25:1:0.25")
     assert nolook.cli._run(["show", "one.json"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("one: the ROC curve of one number an owner reports with its class.\n")
+    assert said.startswith(
+        "one: the ROC curve of one number and its class; one report for each row.\n"
+    )
     for text in (*batch.servers, "at least 20 reports", "epsilon = 1, delta = 0", "4 thresholds"):
         assert text in said
     (here / "one.json").write_text((here / "one.json").read_text().replace("0.25", "0.5"))
@@ -385,30 +438,25 @@ def test_a_batch_is_described_wherever_its_file_is_read(here, cli, capsys):
         (["--table", "t", "--column", "c"], "'t'"),
         (["--value", "1", "--from", "x"], "--from is given, but --table is not a database"),
         (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
-        (["--value", "1", "--where", "c > 1"], "--where is given, but --table is not"),
+        (["--value", "1", "--where", "c > 1"], "--where or --schema is given, but --table is not"),
         (["--value", "nan"], "--value is not a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
-        (["--value", "1", "--server0", "http://x"], "https://"),
-        (["--value", "1", "--server0", "https://127.0.0.1:1/"], "are the same"),
         (["--value", "1", "--certificate", "c"], "--certificate and --key"),
         (["--value", "1", "--token-file", "token"], "given once"),
         (["--value", "1", *["--token-file", "token"] * 2], "the same token"),
         (["--value", "1", "--token-file", "token", "--token-file", "same"], "the same token"),
         (["--value", "1", *["--token-file", "token"] * 3], "given 3 times"),
         (["--value", "1", "--token-file", "token", "--token-file", "bad"], "holds no token"),
-        (["--value", "1", "--ca", "bad"], "--ca"),
         (["--value", "1", "--batch", "bad"], "bad is not a batch"),
         (["--value", "1", "--pending", "one.json"], "used for something else"),
     ],
 )
-def test_submissions_that_cannot_be(cli, here, words, said):
-    described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+def test_submissions_that_cannot_be(forks, cli, here, words, said):
+    described(cli, Pair(forks, here, []), "ecdf", 1.0, "--grid", "0:127:1")
     for name, token in (("token", "0" * 64), ("same", "0" * 64 + "\n"), ("other", "1" * 64)):
         (here / name).write_text(token)
     (here / "bad").write_text("x")
-    usual = {"--server0": "https://127.0.0.1:2", "--server1": "https://127.0.0.1:1"}
-    usual |= {"--batch": "one.json", "--ca": Authority(here).path}
-    first = [word for pair in usual.items() if pair[0] not in words for word in pair]
+    first = [] if "--batch" in words else ["--batch", "one.json"]
     if "--token-file" not in words:
         first += ["--token-file", "token", "--token-file", "other"]
     message = refused(cli("submit", *first, *words))
@@ -416,18 +464,50 @@ def test_submissions_that_cannot_be(cli, here, words, said):
     assert not (here / "one.pending").exists()
 
 
-def test_a_table_of_units_is_not_reported_row_by_row(cli, here):
-    described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+UNITS = '[columns.id]\ntype = "text"\nuse = "unit"\n'
+
+
+def test_a_table_of_units_is_not_reported_row_by_row(forks, cli, here):
+    pair = Pair(forks, here, [])
+    described(cli, pair, "ecdf", 1.0, "--grid", "0:127:1")
     pq.write_table(pa.table({"id": ["a", "a"], "age": [3.0, 4.0]}), here / "t.parquet")
-    (here / "s.toml").write_text('[columns.id]\ntype = "text"\nuse = "unit"\n')
-    (here / "token").write_text("0" * 64)
-    (here / "other").write_text("1" * 64)
-    words = ["--server0", "https://127.0.0.1:2", "--server1", "https://127.0.0.1:1"]
-    words += ["--batch", "one.json", "--ca", Authority(here).path, "--token-file", "token"]
-    words += ["--token-file", "other", "--table", "t.parquet", "--column", "age"]
-    message = refused(cli("submit", *words, "--schema", "s.toml"))
-    assert "'id' as the unit, but here every row of a table is a report" in message
+    (here / "s.toml").write_text(UNITS)
+    words = ["--table", "t.parquet", "--column", "age", "--schema", "s.toml"]
+    message = refused(cli("submit", *reach(pair, "owner"), *words))
+    assert "'id' as the unit, but the batch has none" in message
     assert not (here / "one.pending").exists()
+
+
+def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
+    """The names of columns come from the batch, and every row of a unit is as likely."""
+    pair = Pair(forks, here, [])
+    words = ["--column", "risk", "--target", "died", "--positive", "yes", "--unit", "id"]
+    described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.25", *words)
+    many = 200
+    table = {
+        "id": [f"p{k // 2}" for k in range(2 * many)] + ["single"],
+        "risk": [0.1, 0.9] * many + [0.5],
+        "died": ["no", "yes"] * many + ["yes"],
+    }
+    pq.write_table(pa.table(table), here / "t.parquet")
+    pair.start()
+    try:
+        out = fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet"))
+        assert out.endswith(f"reports of one at both servers: {many + 1}\n")
+        assert "ROC curve of risk and died; one report for each id" in out
+        out = fine(cli("query", *reach(pair, "analyst"), "--freeze", "--report", "r.html"))
+        found = nolook.load(here / "one.roc.json")
+        assert (found.scored_.score, found.scored_.target) == ("risk", "died")
+        assert found.scored_.positive == "yes"
+        assert found.privacy_.unit.column == "id"
+        assert abs(found.n_positive_ + found.n_negative_ - many - 1) < 0.01
+        # A coin for each unit with two rows, off by 5 standard errors at most.
+        assert abs(found.n_positive_ - 1 - many / 2) < 5 * (many / 4) ** 0.5
+        page = (here / "r.html").read_text()
+        assert "risk" in page
+        assert "died" in page
+    finally:
+        pair.close()
 
 
 def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
@@ -436,8 +516,9 @@ def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
         assert (done.status, done.err) == (0, "")
         assert "Usage: nolook federated" in done.out
     code = (
-        "import sys, nolook.cli; "
-        "print(sorted({'httpx', 'starlette', 'uvicorn', 'cryptography'} & set(sys.modules)))"
+        "import sys, nolook.federated.commands; "
+        "heavy = {'http.client', 'numpy', 'starlette', 'uvicorn', 'cryptography'}; "
+        "print(sorted(heavy & set(sys.modules)))"
     )
     import subprocess
     import sys
@@ -455,13 +536,13 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     for part, age in enumerate((1.0, 2.5)):
         pq.write_table(pa.table({"age": [age]}), here / "t" / f"{part}.parquet")
     database, folder = _place("sqlite:v.db", "t"), _place("t", None)
-    plain, older = Schema.from_dict({}), [("age", ">", "2")]
+    older = [("age", ">", "2")]
     asked = [(database, []), (folder, []), (database, older)]
-    submissions = [_Wanted(None, *each, "age", None, (None, None), plain) for each in asked]
+    submissions = [_Wanted(None, *each, "age", None, (None, None), None, None) for each in asked]
     found = [each._rows()[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
-    classed = _Wanted(None, database, [], "age", "bought", ("yes", "no"), plain)
+    classed = _Wanted(None, database, [], "age", "bought", ("yes", "no"), None, None)
     assert classed._rows()[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)

@@ -19,11 +19,11 @@ from contextlib import ExitStack, closing, suppress
 import pytest
 from uvicorn.server import ServerState
 
-from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener, _network
 from nolook.federated.server.running import configured
+from tests.federated.certificates import Authority
 from tests.federated.made import SMALL, reports
 from tests.federated.servers import Caller, Pair
 
@@ -45,7 +45,7 @@ def heard(pair):
     """Assert that an owner, the analyst and the other server are all answered at once."""
     start = time.monotonic()
     with closing(Caller(pair, 0, "owner")) as owner:
-        assert owner.put(SMALL, IDS[0], FIRST[0])[0] in {200, 201}
+        assert owner.put(SMALL, FIRST[0])[0] == 200
     others_are_heard(pair)
     assert time.monotonic() - start < SECONDS
 
@@ -85,15 +85,15 @@ def test_owners_who_take_all_places_leave_those_of_the_others(pair):
     with ExitStack() as held:
         owners = [held.enter_context(closing(Caller(pair, 0, "owner"))) for _ in range(CAP)]
         for owner in owners:
-            assert owner.put(SMALL, IDS[1], FIRST[1])[0] in {200, 201}
+            assert owner.put(SMALL, FIRST[1])[0] == 200
         with closing(Caller(pair, 0, "owner")) as late:
-            assert late.put(SMALL, IDS[2], FIRST[2])[0] == 201
+            assert late.put(SMALL, FIRST[2])[0] == 200
         others_are_heard(pair)
         # The one that asked longest ago made room; it may come again.
         with pytest.raises((OSError, http.client.HTTPException)):
-            owners[0].put(SMALL, IDS[2], FIRST[2])
-        assert owners[-1].put(SMALL, IDS[2], FIRST[2])[0] == 200
-        assert owners[0].put(SMALL, IDS[2], FIRST[2])[0] == 200
+            owners[0].put(SMALL, FIRST[2])
+        assert owners[-1].put(SMALL, FIRST[2])[0] == 200
+        assert owners[0].put(SMALL, FIRST[2])[0] == 200
     heard(pair)
 
 
@@ -102,7 +102,7 @@ def test_a_server_told_to_stop_closes_its_files_and_waits_for_nobody_idle(pair):
     with closing(Caller(pair, 0, "owner")) as owner, ExitStack() as idle:
         for _ in range(CAP):
             idle.enter_context(owner.connection())
-        assert owner.put(SMALL, IDS[0], FIRST[0])[0] == 201
+        assert owner.put(SMALL, FIRST[0])[0] == 200
         start = time.monotonic()
         os.kill(pair.processes[0].pid, signal.SIGTERM)
         pair.processes[0].wait()

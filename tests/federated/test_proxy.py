@@ -18,7 +18,7 @@ from tests.conftest import skip_or_fail
 from tests.federated.made import SMALL, reports
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 
-IDS, FIRST, *_ = reports(SMALL, 40)
+_, FIRST, *_ = reports(SMALL, 40)
 PAGE = Path(__file__).parents[2] / "docs" / "federated.md"
 CAP = 5  # connections from one address
 PROXY, CROWD, OTHER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
@@ -75,21 +75,21 @@ def test_a_crowd_behind_the_proxy_keeps_no_other_address_away(pair, proxy_port):
             stack.enter_context(closing(calling(pair, "owner", proxy_port, CROWD)))
             for _ in range(CAP + 1)
         ]
-        for owner, report_id, report in zip(owners[:CAP], IDS, FIRST, strict=False):
-            assert owner.put(SMALL, report_id, report)[0] == 201
+        for owner, report in zip(owners[:CAP], FIRST, strict=False):
+            assert owner.put(SMALL, report)[0] == 200
         for _ in range(4 * CAP):
             bare = socket.create_connection(("127.0.0.1", proxy_port), source_address=(CROWD, 0))
             stack.enter_context(bare)
             with suppress(ConnectionError, ssl.SSLError):
                 stack.enter_context(stranger.connection())
         # The crowd's address has all the places it may have: who asked longest ago makes room.
-        assert owners[CAP].put(SMALL, IDS[CAP], FIRST[CAP])[0] == 201
+        assert owners[CAP].put(SMALL, FIRST[CAP])[0] == 200
         with pytest.raises((OSError, http.client.HTTPException)):
-            owners[0].put(SMALL, IDS[CAP], FIRST[CAP])
+            owners[0].put(SMALL, FIRST[CAP])
         # Another address has its own, and so has the analyst at the crowd's.
         start = time.monotonic()
         other = stack.enter_context(closing(calling(pair, "owner", proxy_port, OTHER)))
-        assert other.put(SMALL, IDS[CAP + 1], FIRST[CAP + 1])[0] == 201
+        assert other.put(SMALL, FIRST[CAP + 1])[0] == 200
         analyst = stack.enter_context(closing(calling(pair, "analyst", proxy_port, CROWD)))
         assert analyst("GET", "/v1/batches/ages")[0] == 200
         assert time.monotonic() - start < CAP

@@ -170,7 +170,7 @@ class Walk:
         if wanted is None:
             refused(409, outcome.result, PATIENCE)
         else:
-            assert outcome.result(PATIENCE) is wanted
+            assert outcome.result(PATIENCE) == wanted
 
     def freeze(self, role):
         peer = self.both.peers[role]
@@ -285,7 +285,7 @@ def test_an_ended_batch_keeps_its_answers_and_nothing_else(tmp_path):
         assert both.ask(role=0) == [answer]
         assert "ended" in refused(410, both.ask, 1)
         ids, first, *_ = reports(BATCH, 40)
-        assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) is False
+        assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) == 0
         refused(409, both.services[0].put(Arrival(ids[20], first[20])).result, PATIENCE)
         assert both.services[1].freeze()["state"] == "ended"
         assert both.spent() == [LOUD, 0.0]

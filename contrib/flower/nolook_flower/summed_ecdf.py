@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import count_event
-from nolook.algorithms.forest import Forest, best_forest
+from nolook.algorithms.forest import Forest, best_forest, count_event
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.node_counts import NoisyForest, Smoothing
 from nolook.errors import ParameterError

@@ -7,7 +7,6 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from certificates import Authority
-from federated import SCORES, free_ports, nolook, server, token
+from federated import SCORES, free_ports, nolook, server, token_words
 
-__all__ = ["SCORES", "Authority", "free_ports", "nolook", "server", "token"]
+__all__ = ["SCORES", "free_ports", "nolook", "server", "token_words"]

@@ -14,11 +14,10 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.forest import best_forest
+from nolook.algorithms.forest import CountEvent, best_forest, count_event
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.node_counts import (
     IN_FULL,
-    CountEvent,
     Smoothing,
     Weighing,
     event_for_rows,
@@ -26,33 +25,15 @@ from nolook.algorithms.node_counts import (
     pooled,
     release_forests,
 )
-from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent, Relation
+from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
 from nolook.tables import Table
 
-__all__ = ["EcdfRelease", "count_event", "ecdf_release", "release_counts"]
-
-# Below, the noise would exceed any table, and could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-32
-_EVENT = "counts of blocks"
+__all__ = ["EcdfRelease", "ecdf_release", "release_counts"]
 
 Counts = NDArray[np.int64]
-
-
-def count_event(budget: Budget, levels: int, whole: float | None = None) -> CountEvent:
-    """Spend a budget on counts of so many levels; Gaussian noise if it has a delta, else Laplace.
-
-    Raises ParameterError if it is too small for any noise; it names `whole` if that is an epsilon
-    of which this is a part.
-    """
-    cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
-    if cost / levels < _SMALLEST_SHARE:
-        raise too_small(whole or budget.epsilon, budget.delta or None)
-    return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The shape of the blocks in which rows are counted, chosen from public numbers only.
+"""The shape and the cost of the blocks in which rows are counted, from public numbers only.
 
 N cells lie side by side in blocks of h lengths b_1 > ... > b_h = 1, each a multiple of the next.
 All k_1 = ceil(N / b_1) longest blocks stand beside each other: a forest of trees without a common
@@ -17,13 +17,22 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
+from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
 
-__all__ = ["Forest", "Noise", "best_forest", "forest_of"]
+__all__ = ["CountEvent", "Forest", "Noise", "best_forest", "count_event", "forest_of"]
 
 #: Laplace noise grows with the number of levels, Gaussian noise with its root.
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 
+#: What a release of counts costs: Laplace noise, or Gaussian.
+CountEvent: TypeAlias = PureEvent | GaussianEvent
+
 _MOST_CHILDREN = 64
+# Below, the noise would exceed any table, and could leave the range of the exact samplers.
+_SMALLEST_SHARE = 2.0**-32
+_EVENT = "counts of blocks"
 
 Vector = NDArray[np.float64]
 
@@ -136,3 +145,15 @@ def best_forest(cells: int, noise: Noise, *, shares: bool = False) -> Forest:
         return per_block * forest.mean_variance(shares=shares)
 
     return min(_shapes(cells), key=cost)
+
+
+def count_event(budget: Budget, levels: int, whole: float | None = None) -> CountEvent:
+    """Spend a budget on counts of some levels; Gaussian noise if it has a delta, else Laplace.
+
+    Raises ParameterError if it is too small for any noise; it names `whole` if that is an epsilon
+    of which this is a part.
+    """
+    cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
+    if cost / levels < _SMALLEST_SHARE:
+        raise too_small(whole or budget.epsilon, budget.delta or None)
+    return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)

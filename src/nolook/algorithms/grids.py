@@ -17,6 +17,7 @@ from nolook.errors import ParameterError
 __all__ = [
     "GRIDS",
     "GRID_KINDS",
+    "PROBABILITIES",
     "DoublesGrid",
     "Grid",
     "LinearGrid",
@@ -201,3 +202,7 @@ def _check(grid: LinearGrid | LogGrid, steps: float) -> None:
             f"step is {grid.step!r}, which makes more than {_MOST_POINTS} points (use "
             "a larger step)"
         )
+
+
+#: Thresholds of probabilities.
+PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfRelease, ecdf_release, release_counts
-from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.grids import PROBABILITIES
 from nolook.algorithms.node_counts import IN_FULL, Weighing, event_for_rows
 from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
@@ -45,7 +45,6 @@ from nolook.tables.folding import Rows
 
 __all__ = [
     "BORDERS_SHARE",
-    "PROBABILITIES",
     "HosmerLemeshowPlan",
     "hosmer_lemeshow_plan",
     "quantile_borders",
@@ -57,8 +56,6 @@ __all__ = [
 
 #: Share of epsilon for the groups' borders.
 BORDERS_SHARE = 0.2
-#: Thresholds of the probabilities.
-PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _BORDER_STEPS = 2.0**20
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25

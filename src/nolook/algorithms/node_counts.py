@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.forest import Forest, Noise, best_forest
+from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts, cells_of_blocks
 from nolook.privacy.budgets import row_share
@@ -31,7 +31,6 @@ from nolook.tables import Table
 
 __all__ = [
     "IN_FULL",
-    "CountEvent",
     "NoisyForest",
     "Smoothing",
     "Weighing",
@@ -42,8 +41,6 @@ __all__ = [
     "release_forests",
 ]
 
-#: What a release of counts costs: Laplace noise, or Gaussian.
-CountEvent: TypeAlias = PureEvent | GaussianEvent
 #: Whether counts are made to rise; None leaves them as they are.
 Smoothing: TypeAlias = Literal["isotonic"] | None
 

@@ -22,8 +22,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.cumulative_noise import ForestNoise, settled
-from nolook.algorithms.ecdf import count_event
-from nolook.algorithms.forest import best_forest
+from nolook.algorithms.forest import best_forest, count_event
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.node_counts import (
     IN_FULL,

@@ -23,11 +23,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.forest import Forest, best_forest
+from nolook.algorithms.forest import CountEvent, Forest, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
-    CountEvent,
     NoisyForest,
     Weighing,
     event_for_rows,

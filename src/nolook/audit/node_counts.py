@@ -12,8 +12,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.forest import best_forest
-from nolook.algorithms.node_counts import CountEvent, noise_kind, release_forests
+from nolook.algorithms.forest import CountEvent, best_forest
+from nolook.algorithms.node_counts import noise_kind, release_forests
 from nolook.audit.audit_case import (
     FEWER_RUNS,
     Case,

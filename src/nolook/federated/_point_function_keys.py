@@ -91,3 +91,9 @@ class Ciphers:
     def proof(self, kind: int, offset: int) -> CipherContext:
         """Return the permutation of one block of the proofs of nodes of one offset."""
         return self.named(f"proof {kind} {offset}")
+
+
+def root_inputs(seeds: NDArray[np.uint64], role: int) -> NDArray[np.uint64]:
+    """Return the cipher's inputs of the roots: their lowest bit is the role."""
+    low = seeds[..., 0] & ~np.uint64(1) | np.uint64(role)
+    return np.stack([seeds[..., 1], low ^ seeds[..., 1]], axis=-1)

@@ -1,4 +1,4 @@
-"""The trees of a verifiable point function, one level of a block of keys at a time.
+"""A server's trees of a verifiable point function, one level of a block of keys at a time.
 
 `point_functions.md` has the construction; the steps between two encryptions are in
 `kernels/point_trees.py`. A server's nodes lie stop by stop: those of one offset below their parents
@@ -7,83 +7,20 @@ at the last stop side by side, so that each offset is encrypted by its own permu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape
+from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
 from nolook.federated._prg import as_bytes, block_words, encrypt
 from nolook.kernels.point_trees import (
     add_proofs,
     add_values,
-    correct_proofs,
-    correct_turn,
-    correct_values,
     grow_both,
     level_steps,
 )
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-
-
-def _root_inputs(seeds: Words, role: int) -> Words:
-    """Return the cipher's inputs of the roots: their lowest bit is the role."""
-    low = seeds[..., 0] & ~np.uint64(1) | np.uint64(role)
-    return np.stack([seeds[..., 1], low ^ seeds[..., 1]], axis=-1)
-
-
-class Dealer:
-    """Makes pairs of keys."""
-
-    def __init__(self, shape: Shape, ciphers: Ciphers) -> None:
-        self._shape, self._ciphers = shape, ciphers
-
-    def deal(self, cells: Words, words: Words, keys: Bytes) -> None:
-        """Write the keys (2, count, key_bytes) of cells (count,).
-
-        The random words (count, 2, 2) are the root's seeds of party 0 and 1.
-        """
-        shape, count = self._shape, len(cells)
-        corrections = np.empty((count, shape.levels, 2), np.uint64)
-        parts = shape.parts(keys)
-        bits = np.zeros(parts["bits"].shape[1:], np.uint8)
-        seeds = words.transpose(1, 0, 2)
-        inputs = np.stack([_root_inputs(seeds[role], role) for role in (0, 1)])
-        level = 0
-        for i, stop in enumerate(shape.stops):
-            while level < stop:
-                blocks = self._encrypted(SIDES, inputs)
-                bit = shape.levels - 1 - level
-                correct_turn(level, bit, cells, inputs, blocks, corrections, bits)
-                level += 1
-            self._stop(i, cells >> np.uint64(shape.levels - stop), inputs, parts["stops"][..., i])
-        parts["seed"], parts["corrections"], parts["bits"] = seeds, corrections, bits
-
-    def _stop(self, i: int, nodes: Words, inputs: Words, parts: NDArray[np.void]) -> None:
-        """Write the corrections of one stop."""
-        count = len(nodes)
-        values = np.empty(count, np.uint64)
-        correct_values(inputs, self._encrypted(("value",), inputs)[0], values)
-        blocks = np.empty((PROOF_KINDS, *inputs.shape), np.uint64)
-        offsets = nodes & np.uint64((1 << self._shape.gaps[i]) - 1)
-        for offset in np.unique(offsets).tolist():
-            rows = np.flatnonzero(offsets == offset)
-            names = [f"proof {kind} {offset}" for kind in range(PROOF_KINDS)]
-            blocks[:, :, rows] = self._encrypted(names, inputs[:, rows])
-        proofs = np.empty((count, PROOF_KINDS, 2), np.uint64)
-        correct_proofs(inputs, blocks, proofs)
-        parts["value"], parts["proof"] = values, proofs
-
-    def _encrypted(self, names: Sequence[str], inputs: Words) -> Words:
-        """Return the inputs under each of some permutations."""
-        plain = np.ascontiguousarray(inputs)
-        room = block_words(len(names) * plain.size // 2)
-        for i, name in enumerate(names):
-            start = i * plain.nbytes
-            encrypt(self._ciphers.named(name), as_bytes(plain), as_bytes(room)[start:])
-        return room[:-2].reshape(len(names), *plain.shape)
 
 
 class _Stop:
@@ -98,6 +35,7 @@ class _Stop:
         self.value = np.array(own["value"], np.uint64)
         self.proof = np.array(own["proof"].transpose(1, 0, 2), np.uint64, order="C")
         self.sums = np.zeros(keys, np.uint64)
+        self.totals = np.zeros((parents, size), np.uint64)
         kinds = PROOF_KINDS if proofs else 0
         self.proofs = np.zeros((size, kinds, keys, 2), np.uint64)
         # Nodes, for the next stop.
@@ -119,32 +57,34 @@ class Grower:
         self._shape, self._role, self._ciphers, self._width = shape, role, ciphers, width
         self._room = block_words(0)
         self._levels: dict[int, Words] = {}
-        self.totals: list[Words] = [
-            np.zeros((1 << stop - gap, 1 << gap), np.uint64)
-            for stop, gap in zip(shape.stops, shape.gaps, strict=True)
-        ]
+        #: The cells' sums, which have no signs yet.
+        self.totals = np.zeros(1 << shape.levels, np.uint64)
         #: Most parents that a key has at a stop.
-        self.widest = max(len(each) for each in self.totals)
+        self.widest = 1 << shape.levels - shape.gaps[-1]
 
     def add(self, keys: Bytes, *, proofs: bool) -> list[tuple[Words, Words]]:
-        """Add the shares of a block of keys to `totals`, which have no signs yet.
+        """Add the shares of a block of keys to `totals`.
 
         Returns for each stop what the servers compare: the sum of parents less that of their nodes
         (keys,), and, if asked for, the proofs (keys, offsets, kinds, 2).
         """
         parts = self._shape.parts(np.ascontiguousarray(keys))
         steps = self._steps(parts)
-        nodes = _root_inputs(np.array(parts["seed"], np.uint64), self._role)[None]
+        nodes = root_inputs(np.array(parts["seed"], np.uint64), self._role)[None]
         above = np.full(len(keys), 1 - self._role, np.uint64)  # the role 0 takes off the 1
         found, level = [], 0
         for i, stop in enumerate(self._shape.stops):
             here = _Stop(self._shape, i, parts, len(nodes), proofs=proofs)
-            self._grow(level, nodes, np.zeros(1, np.int64), steps, here, self.totals[i])
+            self._grow(level, nodes, np.zeros(1, np.int64), steps, here)
             found.append(here.compared(above))
-            if not here.last:
-                nodes, above = here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
+            nodes, above = here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
             level = stop
+        self.totals += here.totals.reshape(-1)
         return found
+
+    def signed(self) -> Words:
+        """Return party 0's sums as they are and party 1's negated."""
+        return -self.totals if self._role else self.totals
 
     def _steps(self, parts: NDArray[np.void]) -> Words:
         """Return the corrections of all levels, as the kernels add them."""
@@ -162,15 +102,14 @@ class Grower:
         offsets: NDArray[np.int64],
         steps: Words,
         here: _Stop,
-        totals: Words,
     ) -> None:
         """Go down to a stop from nodes of some offsets: (offsets * parents, keys, 2)."""
         count, keys, _ = nodes.shape
         if level == here.level:
-            self._arrive(nodes.reshape(len(offsets), -1, keys, 2), offsets, here, totals)
+            self._arrive(nodes.reshape(len(offsets), -1, keys, 2), offsets, here)
         elif 2 * count * keys > self._width and len(offsets) > 1:
             for part, some in zip(np.split(nodes, 2), np.split(offsets, 2), strict=True):
-                self._grow(level, part, some, steps, here, totals)
+                self._grow(level, part, some, steps, here)
         else:
             room = self._room_for(2 * nodes.size)
             for turn, side in enumerate(SIDES):
@@ -180,15 +119,15 @@ class Grower:
             blocks = room[: 2 * nodes.size].reshape(children.shape)
             grow_both(nodes, blocks, steps[level], children)
             below = np.concatenate([2 * offsets, 2 * offsets + 1])
-            self._grow(level + 1, children.reshape(-1, keys, 2), below, steps, here, totals)
+            self._grow(level + 1, children.reshape(-1, keys, 2), below, steps, here)
 
-    def _arrive(self, nodes: Words, offsets: NDArray[np.int64], here: _Stop, totals: Words) -> None:
+    def _arrive(self, nodes: Words, offsets: NDArray[np.int64], here: _Stop) -> None:
         """Take the values and proofs of some offsets' nodes, (offsets, parents, keys, 2)."""
         plain, size = as_bytes(nodes), nodes.nbytes
         room = self._room_for(PROOF_KINDS * nodes.size)
         encrypt(self._ciphers.named("value"), plain, as_bytes(room))
         blocks = room[: nodes.size].reshape(nodes.shape)
-        add_values(nodes, blocks, offsets, here.value, totals, here.sums)
+        add_values(nodes, blocks, offsets, here.value, here.totals, here.sums)
         if not here.last:
             here.inputs[:, offsets] = nodes.transpose(1, 0, 2, 3)
         kinds, each, out = here.proofs.shape[1], size // len(offsets), as_bytes(room)

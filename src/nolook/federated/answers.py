@@ -187,5 +187,5 @@ def block_variance(batch: Batch) -> float:
 
 
 def _scored(batch: Batch) -> Scored:
-    """Return the names of the parts of a score: no table has given them names."""
-    return Scored(batch.name, "target", "1")
+    """Return the names of the parts of a score."""
+    return Scored(*(batch.columns or (batch.name, "target", "1")))

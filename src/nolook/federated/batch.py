@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -19,12 +20,17 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
+from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
-from nolook.algorithms.ecdf import count_event
-from nolook.algorithms.forest import Forest, Noise, best_forest, forest_of
-from nolook.algorithms.grids import GRID_KINDS, DoublesGrid, LinearGrid, LogGrid
-from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
-from nolook.algorithms.node_counts import CountEvent
+from nolook.algorithms.forest import (
+    CountEvent,
+    Forest,
+    Noise,
+    best_forest,
+    count_event,
+    forest_of,
+)
+from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.federated.point_functions import PointFunctions, even_stops
 from nolook.privacy import accounting
@@ -80,6 +86,10 @@ def _delta(delta: object) -> float:
     return check_delta(delta, allow_zero=True)
 
 
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
 def _pair(given: object, pattern: re.Pattern[str], message: str) -> Servers:
     listed = tuple(given) if isinstance(given, tuple | list) else ()
     fits = all(isinstance(one, str) and pattern.fullmatch(one) for one in listed)
@@ -101,8 +111,8 @@ def _public_keys(keys: object) -> Servers:
     return _pair(
         keys,
         _KEY,
-        "keys is not two different keys of 64 hexadecimal digits; expected what `nolook federated "
-        "key` printed for the server of role 0 and of role 1",
+        "keys is not two different keys of 64 hexadecimal digits; expected those of the server of "
+        "role 0 and of role 1",
     )
 
 
@@ -128,6 +138,12 @@ class Batch:
     keys: Servers = field(converter=_public_keys, kw_only=True)
     #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
     delta: float = field(default=0.0, converter=_delta, kw_only=True)
+    #: Names of the value and, with classes, of the target and its positive value; for readers.
+    columns: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+    #: The column of an owner's table that names whom a report is of, such as a patient; or a row.
+    unit: str | None = field(default=None, kw_only=True)
+    #: Who signed the servers' certificates, in PEM; empty for authorities that the system trusts.
+    authorities: tuple[str, ...] = field(default=("", ""), converter=_texts, kw_only=True)
     nonce: str = field(factory=_fresh_nonce, kw_only=True)
     #: Lengths of the blocks that are counted, down to 1; None for the best, which a file names.
     lengths: tuple[int, ...] | None = field(default=None, kw_only=True)
@@ -154,6 +170,11 @@ class Batch:
             raise ParameterError(
                 f"delta is {self.delta!r} for {self.kind}; expected 0 (only an ecdf has Gaussian "
                 "noise)"
+            )
+        if self.columns and len(self.columns) != 2 * len(self.classes) - 1:
+            raise ParameterError(
+                f"columns are {list(self.columns)} for {self.kind}; expected the value's name and, "
+                "except for an ecdf, those of the target and its positive value"
             )
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 random hexadecimal digits")
@@ -212,7 +233,8 @@ class Batch:
             "long as one of them is honest."
         )
         assumed = "The promise is computational: AES-128, SHA-256 and X25519 must not be broken."
-        return evolve(cost, table=self.name, basis=(honest, assumed))
+        unit = ROW if self.unit is None else Unit(self.unit, 1)
+        return evolve(cost, table=self.name, unit=unit, basis=(honest, assumed))
 
     def in_words(self) -> tuple[str, ...]:
         """Describe the release and its promise to an owner, in sentences."""
@@ -220,9 +242,11 @@ class Batch:
         released = {"ecdf": "the distribution", "roc": "the ROC curve"}.get(
             self.kind, "the calibration"
         )
-        classed = " with its class" * (len(self.classes) - 1)
+        value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
+        sender = "row" if self.unit is None else f"{self.unit}, with a row of it drawn at random"
+        reported = " and ".join((value, *target[:1]))
         return (
-            f"{self.name}: {released} of one number an owner reports{classed}.",
+            f"{self.name}: {released} of {reported}; one report for each {sender}.",
             f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
             f"It is released once, from at least {self.minimum:,} reports.",
             self.guarantee().in_words(),
@@ -248,14 +272,18 @@ class Batch:
             "minimum": self.minimum,
             "servers": list(self.servers),
             "keys": list(self.keys),
+            "authorities": list(self.authorities),
+            "columns": list(self.columns),
+            "unit": self.unit,
             "nonce": self.nonce,
             "points": hashlib.sha256(self.points().astype("<f8").tobytes()).hexdigest(),
             "lengths": list(self.forest.lengths),
         }
 
     def read_options(self) -> dict[str, Any]:
-        """Return how the reports were read, as a table's: one column of the batch's name."""
-        return {"features": [self.name], "categories": {}, "missing": "zero"}
+        """Return how the reports were read, as a table's of one column."""
+        value = (self.columns or (self.name,))[0]
+        return {"features": [value], "categories": {}, "missing": "zero"}
 
 
 @lru_cache(maxsize=8)

@@ -32,6 +32,9 @@ class _Content(Content, frozen=True):
     minimum: int
     servers: tuple[str, str]
     keys: tuple[str, str]
+    authorities: tuple[str, str]
+    columns: tuple[str, ...]
+    unit: str | None
     nonce: str
     points: str
     lengths: tuple[int, ...]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-import httpx
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -18,19 +21,19 @@ from numpy.typing import NDArray
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
-from nolook.federated.reports import ID_BYTES
+from nolook.federated.reports import MOST_TOGETHER
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
 __all__ = ["Access", "ServerClient", "check_tokens", "printable", "submit"]
 
-_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_CONNECTING, _READING = 10.0, 60.0  # seconds
 _SLOWEST = 600.0  # seconds until the whole of an answer is here
 _LARGEST = 1 << 16  # bytes of what a server says of a batch, or why it refuses
 _LARGEST_PAGE = 1 << 20  # of its reports' entries
 _LARGEST_ANSWER = 1 << 26
-_ATTEMPTS = 5
-_FIRST_PAUSE = 0.1  # seconds, doubled each time
+_ATTEMPTS = 7  # at a server that cannot be reached
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, doubled each time
 _LONGEST_SHOWN = 300
 _LATER = (429, 503)  # what is tried again
 _UPLOADERS = 8
@@ -38,33 +41,37 @@ _UPLOADERS = 8
 
 @frozen
 class Access:
-    """How to reach a server: its https address, and files."""
+    """How to reach a server: its https address, the authority to trust in PEM, and files."""
 
     url: str
     token: Path  # holds nothing else, or one token a report
-    ca: Path  # the certificates to trust, in PEM
+    authority: str  # empty for those that the system trusts
     certificate: Path | None = None  # to show a server that demands one, in PEM
     key: Path | None = None
 
 
 class ServerClient:
-    """One server, which threads may share; it may be busy or away for `patience` seconds."""
+    """One server, which threads may share; connections are kept.
 
-    def __init__(self, access: Access, patience: float = 60.0) -> None:
+    It may be busy or away for `patience` seconds; `told` hears of the first refusal that is waited
+    for.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        patience: float = 60.0,
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
         if not access.url.startswith("https://"):
             raise ParameterError(
                 "a server's address does not begin with https:// (nothing is sent without TLS)"
             )
         self.url = access.url.rstrip("/")
-        self._patience = patience
+        self._patience, self._told = patience, told
         self._tokens = read_tokens(access.token)
-        self._client = httpx.Client(
-            base_url=self.url,
-            verify=_context(access),
-            timeout=_TIMEOUT,
-            trust_env=False,
-            limits=httpx.Limits(max_connections=2 * _UPLOADERS),
-        )
+        self._context = _context(access)
+        self._idle: list[HTTPSConnection] = []
 
     def __enter__(self) -> Self:
         return self
@@ -74,20 +81,21 @@ class ServerClient:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        while self._idle:
+            self._idle.pop().close()
 
     @property
     def tokens(self) -> int:
         """How many tokens there are."""
         return len(self._tokens)
 
-    def put(self, name: str, report: bytes, report_id: bytes, which: int = 0) -> bool:
-        """Send a report, perhaps twice, which is the same as once; tell whether it was new.
+    def put(self, name: str, reports: Sequence[bytes], which: int = 0) -> int:
+        """Send sealed reports, perhaps twice, which is the same as once; return how many were new.
 
         `which` of the tokens is shown.
         """
-        address = f"/v1/batches/{name}/reports/{report_id.hex()}"
-        return self._call("PUT", address, report, which)[0] == 201
+        address = f"/v1/batches/{name}/reports"
+        return int(self._document("POST", address, b"".join(reports), which).get("new", 0))
 
     def status(self, name: str) -> dict[str, Any]:
         """Return a batch's state and number of reports."""
@@ -104,7 +112,7 @@ class ServerClient:
     def entries(self, name: str, after: bytes) -> bytes:
         """Return some of its reports' entries, after an id: for the other server."""
         address = f"/v1/batches/{name}/entries?after={after.hex()}"
-        return self._call("GET", address, largest=_LARGEST_PAGE)[1]
+        return self._call("GET", address, largest=_LARGEST_PAGE)
 
     def end(self, name: str) -> dict[str, Any]:
         """End a batch, whose answers stay; return the state."""
@@ -112,12 +120,13 @@ class ServerClient:
 
     def answer(self, name: str) -> bytes:
         """Return the answer about a batch, waiting while the server adds up."""
-        address = f"/v1/batches/{name}/answer"
-        return self._call("POST", address, largest=_LARGEST_ANSWER)[1]
+        return self._call("POST", f"/v1/batches/{name}/answer", largest=_LARGEST_ANSWER)
 
-    def _document(self, method: str, address: str) -> dict[str, Any]:
+    def _document(
+        self, method: str, address: str, body: bytes = b"", which: int = 0
+    ) -> dict[str, Any]:
         try:
-            document = json.loads(self._call(method, address)[1])
+            document = json.loads(self._call(method, address, body, which))
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
@@ -126,41 +135,73 @@ class ServerClient:
 
     def _call(
         self, method: str, address: str, body: bytes = b"", which: int = 0, largest: int = _LARGEST
-    ) -> tuple[int, bytes]:
-        """Send a request until it is granted; return status and content, of `largest` bytes."""
-        token = f"Bearer {self._tokens[which]}"
+    ) -> bytes:
+        """Send a request until it is granted; return the content, of `largest` bytes at most."""
         # What is compressed could be far more than what arrives.
-        headers = {"authorization": token, "accept-encoding": "identity"}
+        headers = {
+            "authorization": f"Bearer {self._tokens[which]}",
+            "accept-encoding": "identity",
+        }
         deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
         while True:
             attempt += 1
             try:
-                with self._client.stream(
-                    method, address, content=body, headers=headers
-                ) as response:
-                    status, content = response.status_code, _read(self.url, response, largest)
-            except httpx.TransportError as error:
-                if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                    raise RefusedError(
-                        f"{self.url} shows a certificate that is not trusted; expected one for "
-                        "this address, signed by an authority of --ca",
-                        502,
-                    ) from None
-                if attempt >= _ATTEMPTS or time.monotonic() > deadline:
-                    raise RefusedError(
-                        f"{self.url} cannot be reached ({type(error).__name__})", 503
-                    ) from None
-            except httpx.HTTPError as error:
+                status, content = self._answered(method, address, body, headers, largest)
+            except ssl.SSLCertVerificationError:
                 raise RefusedError(
-                    f"{self.url} does not answer in HTTP ({type(error).__name__})", 502
+                    f"{self.url} shows a certificate that is not trusted; expected one for "
+                    "this address, signed by the authority that the batch names",
+                    502,
                 ) from None
+            except (OSError, HTTPException) as error:
+                refusal = RefusedError(
+                    f"{self.url} cannot be reached ({type(error).__name__})", 503
+                )
+                if attempt >= _ATTEMPTS or time.monotonic() > deadline:
+                    raise refusal from None
             else:
                 if status in range(200, 300):
-                    return status, content
+                    return content
+                refusal = _refusal(self.url, status, content)
                 if status not in _LATER or time.monotonic() > deadline:
-                    raise _refusal(self.url, status, content)
+                    raise refusal
+            if attempt == 4:  # a shorter wait is not worth a message
+                self._told(f"{refusal}; trying again for up to {self._patience:.0f} seconds")
             time.sleep(pause)
-            pause = min(2 * pause, 2.0)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _answered(
+        self, method: str, address: str, body: bytes, headers: dict[str, str], largest: int
+    ) -> tuple[int, bytes]:
+        """Return the status and content of the answer to one request."""
+        connection = self._connected()
+        try:
+            connection.request(method, address, body, headers)
+            with connection.getresponse() as response:
+                content = _read(self.url, response, largest)
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return response.status, content
+
+    def _connected(self) -> HTTPSConnection:
+        """Return a connection that is not in use."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        try:
+            place = urlsplit(self.url)
+            host, port = place.hostname or "", place.port
+        except ValueError:
+            raise ParameterError(f"a server's address, {self.url!r}, is not one") from None
+        made = HTTPSConnection(host, port, timeout=_CONNECTING, context=self._context)
+        made.connect()
+        made.sock.settimeout(_READING)
+        made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
 
 
 def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
@@ -183,17 +224,19 @@ def submit(
     If a server has several tokens, each report is sent with its own. After an error the same call
     may be made again.
     """
-    check_tokens(servers, len(reports[0]))
+    count = len(reports[0])
+    check_tokens(servers, count)
+    together = 1 if any(server.tokens > 1 for server in servers) else MOST_TOGETHER
 
-    def send(which: int) -> None:
+    def send(first: int) -> None:
         for role, server in enumerate(servers):
-            report = bytes(reports[role][which])
-            token = which if server.tokens > 1 else 0
-            server.put(batch.name, seal(batch, role, report), report[-ID_BYTES:], token)
+            some = reports[role][first : first + together]
+            sealed = [seal(batch, role, bytes(report)) for report in some]
+            server.put(batch.name, sealed, first if server.tokens > 1 else 0)
 
     with ThreadPoolExecutor(_UPLOADERS) as pool:
         try:
-            for _ in pool.map(send, range(len(reports[0]))):
+            for _ in pool.map(send, range(0, count, together)):
                 pass
         except BaseException:
             pool.shutdown(cancel_futures=True)
@@ -202,21 +245,22 @@ def submit(
 
 def _context(access: Access) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=access.ca)
+        context = ssl.create_default_context(cadata=access.authority or None)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if access.certificate is not None:
             context.load_cert_chain(access.certificate, access.key)
-    except OSError:  # ssl.SSLError is one
+    except (OSError, ValueError):  # ssl.SSLError is one
         raise ParameterError(
-            "--ca, --certificate or --key cannot be used; expected certificates and a key in PEM"
+            "--certificate or --key, or the batch's authorities, cannot be used; expected "
+            "certificates and a key in PEM"
         ) from None
     return context
 
 
-def _read(url: str, response: httpx.Response, largest: int) -> bytes:
+def _read(url: str, response: HTTPResponse, largest: int) -> bytes:
     """Return what a response holds; one that is too long or too slow is not read to its end."""
     content, latest = bytearray(), time.monotonic() + _SLOWEST
-    for part in response.iter_raw():
+    while part := response.read1(1 << 16):
         content += part
         if len(content) > largest or time.monotonic() > latest:
             raise RefusedError(
@@ -224,6 +268,8 @@ def _read(url: str, response: httpx.Response, largest: int) -> bytes:
                 f"longer than {_SLOWEST:.0f} seconds",
                 502,
             )
+    if response.length:
+        raise IncompleteRead(bytes(content), response.length)
     return bytes(content)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nolook.errors import BudgetExceededError, NolookError
 
-__all__ = ["RefusedError", "ReportError", "StoreError"]
+__all__ = ["DiskFullError", "RefusedError", "ReportError", "StoreError"]
 
 _PAYMENT = 402  # the ledger has too little budget left
 
@@ -22,6 +22,10 @@ class StoreError(NolookError):
     """A server's files are damaged, in use or cannot be written; the message names the file."""
 
     exit_status = 2
+
+
+class DiskFullError(StoreError):
+    """A server's disk is full: what was asked can be asked again when there is room."""
 
 
 class ReportError(RefusedError, ValueError):

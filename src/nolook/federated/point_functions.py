@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
@@ -26,8 +27,11 @@ from numpy.typing import NDArray
 from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
-from nolook.federated._point_function_trees import Dealer, Grower
+from nolook.federated._point_function_pairs import Dealer
 from nolook.privacy.noise import ByteSource
+
+if TYPE_CHECKING:
+    from nolook.federated._point_function_trees import Grower
 
 __all__ = [
     "LARGEST_GAP",
@@ -75,9 +79,8 @@ class Checked:
 
     #: For the other server, shape (n, 32): a pair of keys is accepted if both messages are equal.
     messages: Bytes
-    #: This server's shares, summed over all n keys, whether they will be accepted or not. One array
-    #: for each stop: shape (nodes of the stop before, nodes below each).
-    counts: list[Words]
+    #: This server's shares of the cells, summed over all n keys, accepted or not.
+    counts: Words
 
 
 @frozen
@@ -130,8 +133,8 @@ class PointFunctions:
         >>> from nolook.privacy.noise import byte_source
         >>> functions = PointFunctions(2, (2,), bytes(32))
         >>> pair = functions.generate(np.array([2, 2, 0], np.uint64), byte_source(None))
-        >>> functions.expand(0, pair[0])[-1] + functions.expand(1, pair[1])[-1]
-        array([[1, 0, 2, 0]], dtype=uint64)
+        >>> functions.expand(0, pair[0]) + functions.expand(1, pair[1])
+        array([1, 0, 2, 0], dtype=uint64)
         """
         if cells.dtype != np.uint64 or cells.ndim != 1:
             raise ParameterError(
@@ -175,9 +178,9 @@ class PointFunctions:
             found = grower.add(some, proofs=True)
             names = ids[start : start + len(some)]
             messages[start : start + len(some)] = _messages(names, some, found)
-        return Checked(messages, _signed(grower.totals, role))
+        return Checked(messages, grower.signed())
 
-    def expand(self, role: int, keys: Bytes) -> list[Words]:
+    def expand(self, role: int, keys: Bytes) -> Words:
         """Return a server's sums over keys without any check, as `counts` of :class:`Checked`.
 
         For keys that were accepted, or for what those that were not must be taken off again.
@@ -185,13 +188,15 @@ class PointFunctions:
         grower = self._grower(role, keys)
         for _, some in self._blocks(keys, grower):
             grower.add(some, proofs=False)
-        return _signed(grower.totals, role)
+        return grower.signed()
 
     def _blocks(self, keys: Bytes, grower: Grower) -> list[tuple[int, Bytes]]:
         size = min(max(_GROWN_PARENTS // grower.widest, 1), _GROWN_KEYS)
         return [(start, keys[start : start + size]) for start in range(0, len(keys), size)]
 
     def _grower(self, role: int, keys: Bytes) -> Grower:
+        from nolook.federated._point_function_trees import Grower  # compiled code, for servers only
+
         if role not in (0, 1):
             raise ParameterError(f"role is {role!r}; expected 0 or 1 (say whose keys these are)")
         if keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != self.key_bytes:
@@ -216,8 +221,3 @@ def _messages(names: Bytes, keys: Bytes, found: list[tuple[Words, Words]]) -> By
             digest.update(proofs[k].data)
         messages[k] = np.frombuffer(digest.digest(), np.uint8)
     return messages
-
-
-def _signed(totals: list[Words], role: int) -> list[Words]:
-    """Return party 0's sums as they are and party 1's negated, in place."""
-    return [np.negative(each, out=each) for each in totals] if role else totals

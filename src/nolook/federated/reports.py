@@ -32,9 +32,11 @@ from nolook.federated.batch import Batch
 from nolook.federated.failures import ReportError
 from nolook.privacy.noise import ByteSource
 
-__all__ = ["ID_BYTES", "check", "make_reports", "report_bytes", "unpack"]
+__all__ = ["ID_BYTES", "MOST_TOGETHER", "check", "make_reports", "report_bytes", "unpack"]
 
 ID_BYTES: Final = 32
+#: Reports of one request, and of one flush of a server's disk.
+MOST_TOGETHER: Final = 256
 
 _MAGIC = b"NLKR"
 _VERSION = 1

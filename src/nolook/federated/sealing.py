@@ -32,6 +32,7 @@ __all__ = [
     "new_private_key",
     "public_key",
     "read_private_key",
+    "role_of",
     "seal",
     "sealed_bytes",
 ]
@@ -78,7 +79,7 @@ def read_private_key(path: Path) -> bytes:
         found = None
     if found is None:
         raise ParameterError(
-            f"{str(path)!r} is not a private key; use the file that `nolook federated key` wrote"
+            f"{str(path)!r} is not a private key; use the one that `nolook federated setup` made"
         )
     return bytes.fromhex(found[1].decode("ascii"))
 
@@ -97,23 +98,26 @@ def seal(batch: Batch, role: int, report: bytes) -> bytes:
         return _SUITE.encrypt(report, _public(batch.keys[role]), _info(batch, role))
     except ValueError:  # a few strings of 32 bytes are no keys
         raise ParameterError(
-            f"the batch's key of role {role} is not a public key; use the one that `nolook "
-            "federated key` printed there"
+            f"the batch's key of role {role} is not a public key; use the public.json that `nolook "
+            "federated setup` wrote there"
         ) from None
 
 
-class Unsealer:
-    """Decrypts what was sealed for one server's role in a batch.
+def role_of(batch: Batch, private: bytes) -> int:
+    """Return the role of the server with a private key in a batch that names its public one."""
+    own = public_key(private)
+    if own not in batch.keys:
+        raise ParameterError(
+            f"{batch.name} does not name this server's key (make the batch with the public.json "
+            "that `nolook federated setup` wrote here)"
+        )
+    return batch.keys.index(own)
 
-    Raises a ParameterError if the batch does not name the private key's public one.
-    """
+
+class Unsealer:
+    """Decrypts what was sealed for one server's role in a batch."""
 
     def __init__(self, batch: Batch, role: int, private: bytes) -> None:
-        if public_key(private) != batch.keys[role]:
-            raise ParameterError(
-                f"{batch.name} has another key for role {role} than this server; expected the one "
-                "that `nolook federated key` printed here (make the batch with that)"
-            )
         self._key = X25519PrivateKey.from_private_bytes(private)
         self._info = _info(batch, role)
 

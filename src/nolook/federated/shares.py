@@ -63,13 +63,13 @@ def check_reports(batch: Batch, role: int, reports: Bytes) -> CheckedReports:
     """
     ids, keys = unpack(batch, reports)
     found = batch.functions.check(role, keys, ids)
-    return CheckedReports(found.messages, _by_class(batch, found.counts[-1]))
+    return CheckedReports(found.messages, _by_class(batch, found.counts))
 
 
 def cell_shares(batch: Batch, role: int, reports: Bytes) -> Shares:
     """Return shares of what some reports count, as `shares` of :class:`CheckedReports`."""
     _, keys = unpack(batch, reports)
-    return _by_class(batch, batch.functions.expand(role, keys)[-1])
+    return _by_class(batch, batch.functions.expand(role, keys))
 
 
 def release_key(secret: bytes, batch: Batch, accepted: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens, of which a server keeps only the SHA-256.
+"""Bearer tokens and their roles; a server keeps only their SHA-256.
 
 A file of tokens has one line for each: a role and the digest in hexadecimal; for an owner's perhaps
 the most reports that it may send to a batch (or -), and the most in a second.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from pathlib import Path
 
 from attrs import frozen
@@ -33,7 +34,7 @@ _LARGEST_FILE = 2**30
 
 @frozen
 class Token:
-    """What a server knows of a token; None is no limit."""
+    """A token at a server: its role and limits; None is no limit."""
 
     role: str
     digest: bytes
@@ -48,10 +49,15 @@ class Token:
 
 
 class Tokens:
-    """The tokens that a server knows, from their file. Each is of one role."""
+    """The tokens that a server knows, from their file, also as it is changed. Each has one role."""
 
     def __init__(self, path: Path) -> None:
-        self._known: dict[bytes, Token] = {}
+        self._path = path
+        self._seen = _state(path)
+        self._known = self._read()
+
+    def _read(self) -> dict[bytes, Token]:
+        path, known = self._path, dict[bytes, Token]()
         for line in _text(path).splitlines():
             found = _LINE.fullmatch(line)
             if found is None or found[1] not in ROLES:
@@ -61,17 +67,26 @@ class Tokens:
                 )
             limits = [None if text in {None, "-"} else int(text) for text in found.group(3, 4)]
             token = Token(found[1], bytes.fromhex(found[2]), *limits)
-            if self._known.setdefault(token.digest, token) != token:
+            if known.setdefault(token.digest, token) != token:
                 raise ParameterError(
                     f"the file of tokens {str(path)!r} has one token twice, with different roles "
                     "or limits (remove one of them)"
                 )
+        return known
 
     def find(self, token: str) -> Token | None:
-        """Return what is known of a bearer's token, None if nothing is.
+        """Return the entry of a bearer's token, None if there is none.
 
-        How long it takes tells nothing: what is looked up is a digest.
+        How long it takes tells nothing: what is looked up is a digest. A file that cannot be read
+        any more changes nothing, and the operator is told.
         """
+        if (state := _state(self._path)) != self._seen:
+            self._seen = state
+            try:
+                self._known = self._read()
+            except ParameterError as error:
+                sys.stderr.write(f"nolook: error: {error}\n")
+                sys.stderr.flush()
         return self._known.get(_digest(token))
 
 
@@ -102,6 +117,15 @@ def read_tokens(path: Path) -> list[str]:
             f"{str(path)!r} holds no token; expected what `nolook federated token` printed"
         )
     return tokens
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return a mark of a file that changes with its content."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _digest(token: str) -> bytes:

@@ -18,8 +18,7 @@ from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.forest import forest_of
-from nolook.algorithms.grids import GRID_KINDS, GRIDS, LinearGrid, LogGrid
-from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
+from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow

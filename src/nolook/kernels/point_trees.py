@@ -8,9 +8,7 @@ where the control bit is set. Secrets choose by masks, not by branches.
 All arrays are of uint64 but `bits` (uint8) and `offsets` (int64):
 
 ===============  =================================================================================
-``cells``        (keys,): the secrets
-``inputs``       of a dealer (2 parties, keys, 2); of a server (blocks, keys, 2) or, at a stop,
-                 (offsets, parents, keys, 2)
+``inputs``       (blocks, keys, 2) or, at a stop, (offsets, parents, keys, 2)
 ``blocks``       encrypted inputs; first the kind: left and right, or a stop's value and proofs
 ``corrections``  (keys, levels, 2): of a level's children; the lowest bit is that of the left one
 ``bits``         (keys, bytes): the right children's, a bit a level, the lowest first
@@ -27,9 +25,6 @@ from numpy.typing import NDArray
 __all__ = [
     "add_proofs",
     "add_values",
-    "correct_proofs",
-    "correct_turn",
-    "correct_values",
     "grow_both",
     "level_steps",
 ]
@@ -41,72 +36,6 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _REST = ~np.uint64(1)  # of a block's first word, all but the control bit
 _LEFT, _RIGHT = 0, 1
-
-
-@njit(nogil=True, cache=True)
-def _choose(mask: np.uint64, ones: np.uint64, zeros: np.uint64) -> np.uint64:
-    """Return `ones` where the mask has ones and `zeros` elsewhere."""
-    return zeros ^ (mask & (ones ^ zeros))
-
-
-@njit(nogil=True, cache=True)
-def correct_turn(
-    level: int,
-    bit: int,
-    cells: Words,
-    inputs: Words,
-    blocks: Words,
-    corrections: Words,
-    bits: Bits,
-) -> None:
-    """Write one level of every key, and move both parties' nodes down the secret path.
-
-    The level is that of `bit` of the cell; its bit in `bits` must be 0 before.
-    """
-    kept = np.empty((2, 2), np.uint64)  # party, word
-    lost = np.empty((2, 2), np.uint64)
-    for k in range(len(cells)):
-        right = _ZERO - ((cells[k] >> np.uint64(bit)) & _ONE)
-        for party in range(2):
-            for word in range(2):
-                left_word = blocks[_LEFT, party, k, word] ^ inputs[party, k, word]
-                right_word = blocks[_RIGHT, party, k, word] ^ inputs[party, k, word]
-                kept[party, word] = _choose(right, right_word, left_word)
-                lost[party, word] = _choose(right, left_word, right_word)
-        # Beside the path the blocks become equal; on it the control bits differ.
-        first, second = lost[0, 0] ^ lost[1, 0], lost[0, 1] ^ lost[1, 1]
-        keep_bit = (kept[0, 0] ^ kept[1, 0] ^ _ONE) & _ONE
-        lose_bit = first & _ONE
-        corrections[k, level, 0] = (first & _REST) | _choose(right, lose_bit, keep_bit)
-        corrections[k, level, 1] = second
-        right_bit = _choose(right, keep_bit, lose_bit)
-        bits[k, level >> 3] |= np.uint8(right_bit << np.uint64(level & 7))
-        for party in range(2):
-            mask = _ZERO - ((inputs[party, k, 0] ^ inputs[party, k, 1]) & _ONE)
-            low = kept[party, 0] ^ (mask & ((first & _REST) | keep_bit))
-            high = kept[party, 1] ^ (mask & second)
-            inputs[party, k, 0] = high
-            inputs[party, k, 1] = low ^ high
-
-
-@njit(nogil=True, cache=True)
-def correct_values(inputs: Words, blocks: Words, corrections: Words) -> None:
-    """Write the corrections (keys,) that make the two parties' values of each node differ by 1."""
-    for k in range(len(corrections)):
-        mine = blocks[0, k, 0] ^ inputs[0, k, 0]
-        gap = _ONE - mine + (blocks[1, k, 0] ^ inputs[1, k, 0])
-        control = (inputs[1, k, 0] ^ inputs[1, k, 1]) & _ONE
-        corrections[k] = (gap ^ (_ZERO - control)) + control
-
-
-@njit(nogil=True, cache=True)
-def correct_proofs(inputs: Words, blocks: Words, corrections: Words) -> None:
-    """Write the corrections (keys, kinds, 2) that make the two parties' proofs equal."""
-    for k in range(len(corrections)):
-        for kind in range(corrections.shape[1]):
-            for word in range(2):
-                both = blocks[kind, 0, k, word] ^ blocks[kind, 1, k, word]
-                corrections[k, kind, word] = both ^ inputs[0, k, word] ^ inputs[1, k, word]
 
 
 @njit(nogil=True, cache=True)

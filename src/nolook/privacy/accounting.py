@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import (
@@ -60,6 +59,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
     ``Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``, in (0, 1].
     """
+    from scipy.special import erfcx, ndtr  # takes long to load, and only Gaussian noise needs it
+
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if near > 1e8:
         return math.ulp(0.0)  # far below the smallest double

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, grid
+from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, ValueOption, grid
 from nolook.cli._plug_ins import help_without_command
 from nolook.federated.commands._close import close
 from nolook.federated.commands._options import check_extra
 from nolook.federated.commands._query import query
 from nolook.federated.commands._serve import serve
+from nolook.federated.commands._setup import setup
 from nolook.federated.commands._status import status
 from nolook.federated.commands._submit import submit
 from nolook.formats.files import check_outputs
@@ -31,20 +32,7 @@ federated_app = typer.Typer(
     help="Distributions of rows that never leave their owners.", add_completion=False
 )
 federated_app.callback(invoke_without_command=True)(help_without_command)
-
-
-@federated_app.command()
-def key(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The private key's file.")
-    ],
-) -> None:
-    """Make a server's key and print the public one, which batches name; owners encrypt to it."""
-    check_extra()
-
-    from nolook.federated.sealing import make_private_key
-
-    sys.stdout.write(f"{make_private_key(output)}\n")
+federated_app.command()(setup)
 
 
 @federated_app.command()
@@ -53,13 +41,9 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="What is released.")],
     epsilon: EpsilonOption,
     server0: Annotated[
-        str, typer.Option(metavar="URL", help="The server of role 0, with https://.")
+        Path, typer.Option(metavar="FILE", help="Server 0's public.json, from its setup.")
     ],
-    server1: Annotated[str, typer.Option(metavar="URL", help="The server of role 1.")],
-    key0: Annotated[
-        str, typer.Option(metavar="KEY", help="What `nolook federated key` printed at server 0.")
-    ],
-    key1: Annotated[str, typer.Option(metavar="KEY", help="The same of server 1.")],
+    server1: Annotated[Path, typer.Option(metavar="FILE", help="Server 1's.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="The batch's file.")
     ],
@@ -71,6 +55,20 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     minimum: Annotated[
         int, typer.Option(metavar="N", help="The fewest reports that are answered.")
     ] = 100,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The value's column in owners' tables.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column of classes, if there are any.")
+    ] = None,
+    positive: ValueOption = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column that names whom a report is of: one each, of a row drawn at random.",
+        ),
+    ] = None,
 ) -> None:
     """Describe a batch: the public file that owners, both servers and the analyst share."""
     check_extra()
@@ -82,15 +80,21 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
 
     from nolook.federated.batch import Batch
     from nolook.federated.batch_file import write_batch
+    from nolook.federated.folder import read_party
 
+    parties = read_party(server0), read_party(server1)
+    classes = () if target is None else (target, positive or "1")
     made = Batch(
         name,
         chosen,
         epsilon,
         thresholds,
         minimum,
-        servers=(server0, server1),
-        keys=(key0.strip(), key1.strip()),
+        servers=tuple(one.url for one in parties),
+        keys=tuple(one.key for one in parties),
+        authorities=tuple(one.authority for one in parties),
+        columns=() if column is None else (column, *classes),
+        unit=unit,
         delta=delta,
     )
     write_batch(made, output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from nolook.federated.client import ServerClient
 
 
+_PATIENCE = 300.0  # seconds for a server that is busy or away
+
+
 @frozen
 class Servers:
     """A batch, and how to reach both of its servers."""
@@ -28,17 +32,6 @@ class Servers:
         list[Path],
         typer.Option(metavar="FILE", help="Server 0's token; repeat the option for server 1's."),
     ]
-    ca: Annotated[Path, typer.Option(metavar="FILE", help="Certificates to trust, in PEM.")]
-    server0: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The server of role 0, with https://; by default as in the batch.",
-        ),
-    ] = None
-    server1: Annotated[
-        str | None, typer.Option(metavar="URL", help="The same for the server of role 1.")
-    ] = None
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="For servers that require one, in PEM.")
     ] = None
@@ -49,7 +42,7 @@ class Servers:
     @property
     def files(self) -> list[Path]:
         """The files that are read."""
-        return [self.batch, *self.token_file, self.ca]
+        return [self.batch, *self.token_file]
 
     @contextmanager
     def clients(self, batch: Batch) -> Iterator[tuple[ServerClient, ServerClient]]:
@@ -65,21 +58,25 @@ class Servers:
             )
         if (self.certificate is None) != (self.key is None):
             raise ParameterError("--certificate and --key: give both or neither")
-        given = (self.server0, self.server1)
-        urls = [one or name for one, name in zip(given, batch.servers, strict=True)]
-        if urls[0].rstrip("/") == urls[1].rstrip("/"):
-            raise ParameterError("--server0 and --server1 are the same; expected two servers")
         if set.intersection(*(set(read_tokens(file)) for file in self.token_file)):
             raise ParameterError(
                 "--token-file gives both servers the same token (give each its own, since the "
                 "operator of one server could use it at the other"
             )
         first, second = (
-            Access(url, token, self.ca, self.certificate, self.key)
-            for url, token in zip(urls, self.token_file, strict=True)
+            ServerClient(
+                Access(url, token, trusted, self.certificate, self.key), _PATIENCE, told=_tell
+            )
+            for url, token, trusted in zip(
+                batch.servers, self.token_file, batch.authorities, strict=True
+            )
         )
-        with ServerClient(first) as one, ServerClient(second) as other:
-            yield one, other
+        with first, second:
+            yield first, second
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"nolook: {message}\n")
 
 
 def calls_servers(command: Callable[..., None]) -> Callable[..., None]:
@@ -100,6 +97,6 @@ def calls_servers(command: Callable[..., None]) -> Callable[..., None]:
 
 def check_extra() -> None:
     """Refuse to go on without the libraries that only these commands need."""
-    for name in ("cryptography", "httpx", "starlette", "uvicorn"):
+    for name in ("cryptography", "starlette", "uvicorn"):
         if find_spec(name) is None:
             raise ParameterError(f"{name} is not installed: pip install 'nolook[federated]'")

@@ -10,36 +10,17 @@ import typer
 
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import check_extra
+from nolook.federated.commands._setup import FolderArgument
 
 if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
 
-def serve(  # noqa: PLR0917 -- Typer gives every option by name
-    role: Annotated[int, typer.Option(metavar="0|1", help="Which of the two it is.")],
+def serve(
+    folder: FolderArgument,
     batch: Annotated[
         list[Path],
         typer.Option(metavar="FILE", help="A batch; may be given several times."),
-    ],
-    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder for what is stored.")],
-    ledger: Annotated[
-        Path, typer.Option(metavar="FILE", help="Charged for every batch; of the relation replace.")
-    ],
-    tokens: Annotated[
-        Path, typer.Option(metavar="FILE", help="Who may call, from `nolook federated token`.")
-    ],
-    certificate: Annotated[Path, typer.Option(metavar="FILE", help="This server's, in PEM.")],
-    key: Annotated[Path, typer.Option(metavar="FILE", help="That certificate's key, in PEM.")],
-    peer: Annotated[str, typer.Option(metavar="URL", help="The other server, with https://.")],
-    peer_token_file: Annotated[
-        Path, typer.Option(metavar="FILE", help="Holds the token that the other server made.")
-    ],
-    ca: Annotated[
-        Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
-    ],
-    private_key: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="From `nolook federated key`; opens owners' reports."),
     ],
     client_ca: Annotated[
         Path | None,
@@ -60,11 +41,10 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
 ) -> None:
     """Take reports, and answer together with the other server. Neither sees a value."""
     check_extra()
-    if role not in {0, 1}:
-        raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
 
     from nolook.federated.client import Access
-    from nolook.federated.sealing import read_private_key
+    from nolook.federated.folder import Folder, read_party
+    from nolook.federated.sealing import read_private_key, role_of
     from nolook.federated.server.app import make_app, refuse_unknown
     from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.release import check_ledger
@@ -72,30 +52,32 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.server.running import answer, configured, listening, opened
     from nolook.federated.tokens import Tokens, read_tokens
 
-    batches, known = _batches(batch), Tokens(tokens)
-    if any(known.find(one) for one in read_tokens(peer_token_file)):
+    files = Folder(folder)
+    batches, known, peer = _batches(batch), Tokens(files.tokens), read_party(files.peer)
+    if any(known.find(one) for one in read_tokens(files.peer_token)):
         raise ParameterError(
-            "--peer-token-file holds a token of this server's own --tokens (the other server makes "
-            "its peer token)"
+            f"{str(files.peer_token)!r} holds a token of this server (put the other server's "
+            "peer.token there)"
         )
-    check_ledger(ledger)
+    check_ledger(files.ledger)
     trusted = _address(proxy)
-    private = read_private_key(private_key)
-    intakes = [ReportIntake(one, role, private) for one in batches]
+    private = read_private_key(files.private_key)
+    roles = [role_of(one, private) for one in batches]
+    intakes = [ReportIntake(*each, private) for each in zip(batches, roles, strict=True)]
     connections = Connections(connections_per_address)
     allow_files(len(batches))
+    own = files.certificate, files.certificate_key
     # A server that demands certificates shows its own to the other one.
-    shown = (None, None) if client_ca is None else (certificate, key)
-    access = Access(peer, peer_token_file, ca, *shown)
-    configured(refuse_unknown, certificate, key, client_ca)  # before any file is made
+    shown = (None, None) if client_ca is None else own
+    access = Access(peer.url, files.peer_token, peer.authority, *shown)
+    configured(refuse_unknown, *own, client_ca)  # before any file is made
     with (
-        opened(role, batches, data, ledger, access) as services,
+        opened(roles, batches, files, access) as services,
         listening(host, port, connections, trusted) as listener,
     ):
         app = make_app(list(zip(intakes, services, strict=True)), known, connections)
         names = ", ".join(one.name for one in batches)
-        config = configured(app, certificate, key, client_ca)
-        answer(config, listener, f"role {role} serves {names}")
+        answer(configured(app, *own, client_ca), listener, f"{folder.name} serves {names}")
 
 
 def _address(proxy: str | None) -> str | None:

@@ -78,22 +78,25 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
 
     Without --value and --table it sends what an interrupted submission left.
     """
-    from nolook.tables.schema import as_schema
-
-    place = _place(table, from_table)
-    if where and table is None:
-        raise ParameterError("--where is given, but --table is not; give both or neither")
-    wanted = _Wanted(
-        value, place, conditions_of(where), column, target, (positive, negative), as_schema(schema)
-    )
-    digest = wanted.digest()
-
     from nolook.federated.batch_file import read_batch
     from nolook.federated.client import check_tokens
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending, write_pending
 
     batch = read_batch(servers.batch)
+    place = _place(table, from_table, described=bool(where or schema))
+    named = (*batch.columns, None, None, None)
+    wanted = _Wanted(
+        value,
+        place,
+        conditions_of(where) if where else [],
+        column or (named[0] if table else None),
+        target or (named[1] if table else None),
+        (positive or named[2], negative),
+        schema,
+        batch.unit,
+    )
+    digest = wanted.digest()
     if batch.epsilon > check_epsilon(at_most_epsilon, "--at-most-epsilon"):
         raise ParameterError(
             f"{batch.name} has epsilon {batch.epsilon:g}, above --at-most-epsilon "
@@ -121,8 +124,15 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         sys.stdout.write(f"reports of {batch.name} at both servers: {len(reports[0])}\n")
 
 
-def _place(table: str | None, from_table: str | None) -> Path | str | Database | None:
+def _place(
+    table: str | None, from_table: str | None, *, described: bool = False
+) -> Path | str | Database | None:
     """Return where the table is, if there is one."""
+    if table is None and described:
+        raise ParameterError("--where or --schema is given, but --table is not")
+    if table is None and from_table is None:
+        return None  # the tables' code takes a second to load
+
     from nolook.tables.databases import is_address
 
     if from_table is not None and (table is None or not is_address(table)):
@@ -142,18 +152,19 @@ class _Wanted:
     column: str | None
     target: str | None
     classes: tuple[str | None, str | None]  # of the positive and the negative class
-    schema: Schema
+    schema: Schema | None
+    unit: str | None  # the batch's
 
     def __attrs_post_init__(self) -> None:
         if self.value is not None and self.table is not None:
             raise ParameterError("--value and --table are both given; give one of them")
         if (self.table is None) != (self.column is None):
             raise ParameterError("--table and --column: give both or neither")
-        for unit in () if self.table is None else self.schema.used_as("unit"):
+        units = () if self.schema is None or self.unit else self.schema.used_as("unit")
+        for unit in units:
             raise ParameterError(
-                f"--schema names {unit!r} as the unit, but here every row of a table is a report "
-                "and is protected separately; declare its use as 'nothing', and give one row per "
-                "unit"
+                f"--schema names {unit!r} as the unit, but the batch has none: every row would be "
+                "a report and protected separately; ask for a batch with --unit"
             )
 
     def digest(self) -> bytes | None:
@@ -164,7 +175,9 @@ class _Wanted:
         if isinstance(self.table, Path) and self.table.is_file():
             status = self.table.stat()
             source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
-        options = [self.column, self.target, self.classes, repr(self.where), self.schema.digest]
+        options = [self.column, self.target, self.classes, repr(self.where), self.unit]
+        if self.schema is not None:
+            options.append(self.schema.digest)
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
     def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
@@ -184,27 +197,31 @@ class _Wanted:
         """Return the numbers, and whether each is positive if there are classes."""
         import numpy as np
 
-        from nolook.tables import read_table
-        from nolook.tables.read import read_scores
-        from nolook.tables.words import same
-
         if self.value is not None:
             if math.isnan(self.value):
                 raise ParameterError("--value is not a number (give one, such as 0.31)")
-            targets = (
-                None
-                if self.target is None
-                else np.array([same(self.target, self.classes[0] or "1")])
-            )
-            return np.array([self.value]), targets
+            number = np.array([self.value])
+            if self.target is None:
+                return number, None
+
+            from nolook.tables.words import same
+
+            return number, np.array([same(self.target, self.classes[0] or "1")])
+        from nolook.privacy.noise import SystemEntropy
+        from nolook.tables.read import read_scores, read_table
+
         column = str(self.column)
         # The number of reports is public: none may be left out for a value that is missing.
         declared: dict[str, Any] = {"schema": self.schema, "where": self.where, "missing": "zero"}
+        if self.unit is not None and not (self.schema and self.schema.used_as("unit")):
+            declared["unit"] = self.unit
         if self.target is None:
             read = read_table(self.table, False, features=[column], **declared)
         else:
             read = read_scores(self.table, column, self.target, *self.classes, **declared)
         kept = read.keeping_infinite(all_targets=True)
+        if self.unit is not None:
+            kept = kept.sample_rows(1, SystemEntropy().words)
         parts = [np.empty((kept.n_columns, 0))]
         for part in kept.batches():
             parts.append(part)

@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -54,6 +55,12 @@ class Rates:
         self._left[token.digest] = (left - 1.0 if left >= 1.0 else left, now)
         return left >= 1.0
 
+    def charge(self, token: Token, more: int) -> None:
+        """Subtract what else came with a report; the token waits until it has one again."""
+        if token.rate is not None:
+            left, then = self._left[token.digest]
+            self._left[token.digest] = (left - more, then)
+
 
 @frozen
 class _Asked:
@@ -97,7 +104,7 @@ def make_app(
         return Route(f"/v1/batches/{{name}}{path}", answer, methods=[method])
 
     routes = [
-        route("/reports/{report}", "PUT", {"owner"}, _put),
+        route("/reports", "POST", {"owner"}, partial(_store, rates)),
         route("", "GET", {"analyst", "peer"}, _document(BatchService.status)),
         route("/freeze", "POST", {"analyst"}, _document(BatchService.freeze)),
         route("/answer", "POST", {"analyst"}, _answer),
@@ -136,11 +143,11 @@ async def _answered(handler: Callable[[], Awaitable[Response]]) -> Response:
         return _error(500, _INTERNAL)
 
 
-async def _put(asked: _Asked) -> Response:
-    report_id = asked.intake.report_id(asked.request.path_params["report"])
+async def _store(rates: Rates, asked: _Asked) -> Response:
     body = await _body(asked.request, asked.intake.largest)
-    stored = asked.service.put(asked.intake.arrival(body, report_id, asked.token))
-    return JSONResponse({"stored": True}, 201 if await asyncio.wrap_future(stored) else 200)
+    arrivals = await run_in_threadpool(asked.intake.arrivals, body, asked.token)
+    rates.charge(asked.token, len(arrivals) - 1)
+    return JSONResponse({"new": await asyncio.wrap_future(asked.service.put(*arrivals))})
 
 
 def _document(call: Callable[[BatchService], object]) -> Handler:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from typing import Any
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.failures import DiskFullError, RefusedError, StoreError
 from nolook.federated.server.agreement import Entries, Peer, agree, check_enough, said
 from nolook.federated.server.expander import Expander
 from nolook.federated.server.release import charge, encode, make_secret, require
@@ -32,6 +33,8 @@ from nolook.federated.server.store import Arrival, Store
 from nolook.federated.shares import noise_digest, noisy_blocks, release_key
 
 __all__ = ["BatchService"]
+
+_BETWEEN_WORDS = 60.0  # seconds
 
 
 class BatchService:
@@ -46,6 +49,7 @@ class BatchService:
         self._ledger = ledger
         self._peer = peer
         self._failure: NolookError | None = None
+        self._next_word = 0.0
         self._changing = threading.Lock()
         self._agreeing = threading.Lock()
         self._store = Store(folder, batch, role, make_secret())
@@ -59,10 +63,10 @@ class BatchService:
         self._expander.close()
         self._store.close()
 
-    def put(self, one: Arrival) -> Future[bool]:
-        """Take a checked report; the future returns whether it is new, once on the disk."""
+    def put(self, *arrivals: Arrival) -> Future[int]:
+        """Take checked reports; the future returns how many are new, once on the disk."""
         self._check_alive()
-        return self._intake.put(one)
+        return self._intake.put(*arrivals)
 
     def status(self) -> dict[str, Any]:
         """Return the batch's state and counts, for an analyst: all public under replacement."""
@@ -199,8 +203,14 @@ class BatchService:
         except StoreError as error:
             self._fail(error)
             self._check_alive()
+            raise RefusedError("the server's disk is full; try again later", 503) from None
 
     def _fail(self, error: NolookError) -> None:
-        self._failure = error
+        """Tell the operator of an error; all but a full disk, told once a minute, end the work."""
+        if not isinstance(error, DiskFullError):
+            self._failure = error
+        elif time.monotonic() < self._next_word:
+            return
+        self._next_word = time.monotonic() + _BETWEEN_WORDS
         sys.stderr.write(f"nolook: error: {error}\n")
         sys.stderr.flush()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from nolook.errors import NolookError
+from nolook.federated.failures import DiskFullError
 from nolook.federated.server.store import Store
 from nolook.federated.shares import cell_shares, check_reports
 
@@ -20,7 +21,7 @@ class Expander:
     """Checks the reports of a batch in the order of arrival, and adds each to the sums once.
 
     Once the batch is frozen it takes off what is not in the agreed set; then reports are deleted.
-    It calls `failed` with the error that ends its work.
+    It calls `failed` with an error that ends its work, or with that of a full disk, which does not.
     """
 
     def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
@@ -44,22 +45,31 @@ class Expander:
 
     def _work(self) -> None:
         try:
-            while not (self._stopping or self._store.erased):
-                if not self._advance():
-                    self._hurrying.wait(_GATHERING)
-                    self._hurrying.clear()
+            while not (self._stopping or self._finished()):
+                self._hurrying.wait(_GATHERING)
+                self._hurrying.clear()
         except NolookError as error:
             self._failed(error)
 
+    def _finished(self) -> bool:
+        """Return whether the sums are final and the rest is deleted, after adding what is there."""
+        try:
+            if self._store.erased or self._advance():
+                self._store.shrink()
+                return True
+        except DiskFullError as error:
+            self._failed(error)  # and try again
+        return False
+
     def _advance(self) -> bool:
-        """Add all reports that are there; return whether the sums are final, or this must stop."""
+        """Add all reports that are there; return whether the sums are final."""
         store, batch, role = self._store, self._store.batch, self._store.role
         # In this order: a batch that is frozen gets no more reports.
         frozen, stored = store.state == "frozen", store.count
         for reports in store.halves(store.checked, stored, self._block):
             store.add_checked(check_reports(batch, role, reports))
             if self._stopping:
-                return True
+                return False
         if frozen:
             sums = store.sums
             for reports in store.halves(0, stored, self._block, outside=True):

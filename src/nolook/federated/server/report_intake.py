@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from itertools import accumulate
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.failures import RefusedError, ReportError
-from nolook.federated.reports import ID_BYTES, check
+from nolook.federated.failures import DiskFullError, RefusedError, ReportError
+from nolook.federated.reports import MOST_TOGETHER, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.tokens import Token
 
 __all__ = ["GroupCommit", "ReportIntake"]
 
-_MOST_TOGETHER = 256
-_MOST_WAITING = 4096
+_MOST_WAITING = 512  # requests
 _GATHERING = 0.002  # seconds for more to arrive: a flush takes as long for many as for one
 _STOPPED = "the server cannot store anything now; try again later"
 
@@ -33,47 +33,51 @@ class ReportIntake:
         self.batch = batch
         self._role = role
         self._unsealer = Unsealer(batch, role, private)
-        #: Bytes of what is sent.
-        self.largest = sealed_bytes(batch)
+        self._size = sealed_bytes(batch)
+        #: Bytes of the longest request.
+        self.largest = MOST_TOGETHER * self._size
 
-    def report_id(self, address: str) -> bytes:
-        """Return the id in an address."""
-        if len(address) != 2 * ID_BYTES or not set(address) <= set("0123456789abcdef"):
-            raise RefusedError(
-                f"the address does not end with a report's id; expected {2 * ID_BYTES} hex digits",
-                400,
+    def arrivals(self, body: bytes, token: Token) -> list[Arrival]:
+        """Return the reports that were sent together, or raise a ReportError."""
+        size = self._size
+        if not body or len(body) % size:
+            raise ReportError(
+                f"the request has {len(body)} bytes; expected reports of {size} bytes each"
             )
-        return bytes.fromhex(address)
+        return [
+            self._arrival(body[start : start + size], token) for start in range(0, len(body), size)
+        ]
 
-    def arrival(self, body: bytes, report_id: bytes, token: Token) -> Arrival:
-        """Return the report that was sent under an id, or raise a ReportError."""
-        report = self._unsealer.open(body)
-        if check(self.batch, self._role, report) != report_id:
-            raise ReportError("the report has another id than its address")
+    def _arrival(self, sealed: bytes, token: Token) -> Arrival:
+        report = self._unsealer.open(sealed)
+        report_id = check(self.batch, self._role, report)
         return Arrival(report_id, report, token.digest, token.most)
 
 
 class GroupCommit:
     """A queue before a store, emptied by one thread.
 
-    It calls `failed` with the error that ends its work.
+    It calls `failed` with an error that ends its work, or with that of a full disk, which does not.
     """
 
     def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
         self._store = store
         self._failed = failed
         self._changed = threading.Condition()
-        self._waiting: list[tuple[Arrival, Future[bool]]] = []
+        self._waiting: list[tuple[Sequence[Arrival], Future[int]]] = []
         self._is_open = True
         self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
         self._thread.start()
 
-    def put(self, one: Arrival) -> Future[bool]:
-        """Store a checked report; the future returns whether it is new, once on the disk."""
-        outcome: Future[bool] = Future()
+    def put(self, *arrivals: Arrival) -> Future[int]:
+        """Store checked reports; the future returns how many are new, once on the disk.
+
+        If any is refused, the others are stored, and the future raises the first refusal.
+        """
+        outcome: Future[int] = Future()
         with self._changed:
             if self._is_open and len(self._waiting) < _MOST_WAITING:
-                self._waiting.append((one, outcome))
+                self._waiting.append((arrivals, outcome))
                 self._changed.notify()
             else:
                 outcome.set_exception(RefusedError(_STOPPED, 503))
@@ -89,8 +93,12 @@ class GroupCommit:
     def _work(self) -> None:
         while together := self._collect():
             outcomes: list[bool | RefusedError]
+            reports = [one for arrivals, _ in together for one in arrivals]
             try:
-                outcomes = self._store.add([one for one, _ in together])
+                outcomes = self._store.add(reports)
+            except DiskFullError as error:
+                self._failed(error)
+                outcomes = [RefusedError(_STOPPED, 503)] * len(reports)
             except NolookError as error:
                 # The next start finds out what reached the files.
                 self._failed(error)
@@ -98,26 +106,31 @@ class GroupCommit:
                     self._is_open = False
                     together += self._waiting
                     self._waiting = []
-                outcomes = [RefusedError(_STOPPED, 503)] * len(together)
-            for (_, waiting), outcome in zip(together, outcomes, strict=True):
-                _settle(waiting, outcome)
+                outcomes = [RefusedError(_STOPPED, 503)] * sum(len(one) for one, _ in together)
+            start = 0
+            for arrivals, waiting in together:
+                _settle(waiting, outcomes[start : start + len(arrivals)])
+                start += len(arrivals)
 
-    def _collect(self) -> list[tuple[Arrival, Future[bool]]]:
+    def _collect(self) -> list[tuple[Sequence[Arrival], Future[int]]]:
         """Wait for a report, and a little for others; nothing comes after the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or not self._is_open)
             gathering = _GATHERING if self._is_open else 0.0
         time.sleep(gathering)
         with self._changed:
-            together = self._waiting[:_MOST_TOGETHER]
-            del self._waiting[:_MOST_TOGETHER]
+            sizes = accumulate(len(arrivals) for arrivals, _ in self._waiting)
+            count = max(1, sum(size <= MOST_TOGETHER for size in sizes))
+            together = self._waiting[:count]
+            del self._waiting[:count]
         return together
 
 
-def _settle(waiting: Future[bool], outcome: bool | RefusedError) -> None:
+def _settle(waiting: Future[int], outcomes: Sequence[bool | RefusedError]) -> None:
     if not waiting.set_running_or_notify_cancel():  # the caller is gone
         return
-    if isinstance(outcome, RefusedError):
-        waiting.set_exception(outcome)
+    refusals = [one for one in outcomes if isinstance(one, RefusedError)]
+    if refusals:
+        waiting.set_exception(refusals[0])
     else:
-        waiting.set_result(outcome)
+        waiting.set_result(sum(one is True for one in outcomes))

@@ -20,6 +20,7 @@ from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.disk import make_folder
+from nolook.federated.folder import Folder
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
@@ -54,15 +55,16 @@ class _Protocol(H11Protocol):
 
 @contextmanager
 def opened(
-    role: int, batches: Sequence[Batch], data: Path, ledger: Path, peer: Access
+    roles: Sequence[int], batches: Sequence[Batch], files: Folder, peer: Access
 ) -> Iterator[list[BatchService]]:
     """Open the batches' files; close them at the end."""
-    make_folder(data)
+    make_folder(files.state)
     with ExitStack() as stack:
         client = stack.enter_context(ServerClient(peer, _PEER_PATIENCE))
         services = []
-        for batch in batches:
-            services.append(BatchService(role, batch, data / batch.name, ledger, client))
+        for role, batch in zip(roles, batches, strict=True):
+            folder = files.state / batch.name
+            services.append(BatchService(role, batch, folder, files.ledger, client))
             stack.callback(services[-1].close)
         yield services
 
@@ -115,8 +117,8 @@ def configured(
         config.load()
     except OSError:  # ssl.SSLError is one
         raise ParameterError(
-            "--certificate, --key or --client-ca cannot be used; expected files in PEM, and the "
-            "certificate's own key"
+            "certificate.pem, certificate.key or --client-ca cannot be used; expected files in "
+            "PEM, and the certificate's own key"
         ) from None
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2

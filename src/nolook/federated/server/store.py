@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nolook._files import flush, open_own
 from nolook.federated.batch import Batch
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
-from nolook.federated.failures import RefusedError, ReportError, StoreError
+from nolook.federated.failures import DiskFullError, RefusedError, ReportError, StoreError
 from nolook.federated.reports import check
 from nolook.federated.shares import CheckedReports, Shares
 
@@ -217,13 +217,16 @@ class Store:
         with self._transaction():
             self._keep(sums)
             self._erase()
-        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def end(self) -> None:
         """Answer nothing new again; delete all but ids and the answer."""
         with self._transaction():
             self._rows("UPDATE batch SET state = 'ended', secret = NULL, sums = NULL")
             self._erase()
+        self.shrink()
+
+    def shrink(self) -> None:
+        """Cut what was deleted off the files."""
         self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def entries(self, after: bytes, most: int) -> list[tuple[bytes, int]]:
@@ -354,6 +357,11 @@ class Store:
                 yield
         except sqlite3.Error as error:
             text = str(error)
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise DiskFullError(
+                    f"{str(self._place)!r} cannot be written: the disk is full (make room; the "
+                    "server goes on by itself)"
+                ) from None
             reason = "is in use by another server" if "locked" in text else "is damaged or closed"
             if "full" in text or "I/O" in text or "unable" in text or "readonly" in text:
                 reason = "cannot be written"
