@@ -12,6 +12,7 @@ everything up to the sum of all reports.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import socket
@@ -35,7 +36,7 @@ from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.folder import Folder, read_party
 from nolook.federated.reports import MOST_TOGETHER, make_reports
-from nolook.federated.sealing import seal
+from nolook.federated.sealing import seal, sealed_bytes
 from nolook.federated.tokens import read_tokens
 from nolook.privacy.noise import SystemEntropy
 
@@ -252,6 +253,22 @@ def report(owners, strangers, reports):
     for count, together in ((reports // 10, 1), (reports // 10, MOST_TOGETHER)):
         yield _line(count, together)
     yield _line(reports, MOST_TOGETHER)
+    yield from ("", "## Bytes that an owner sends", "")
+    yield "Both sealed halves of a report, next to the larger share and the proof of Prio3Histogram"
+    yield "by the VDAF draft's formula (field elements of 16 bytes, chunks of the square root)."
+    yield from ("", "| cells | nolook | Prio3Histogram |", "|---:|---:|---:|")
+    for levels in (8, 16):
+        grid = nolook.LinearGrid(1, 2**levels, 1)
+        batch = Batch("x", "ecdf", 1.0, grid, servers=("a", "b"), keys=("0" * 64, "1" * 64))
+        yield f"| {2**levels:,} | {2 * sealed_bytes(batch):,} | {prio3_bytes(2**levels):,} |"
+
+
+def prio3_bytes(cells):
+    """Return the bytes of the larger share and the proof of Prio3Histogram."""
+    chunk = math.isqrt(cells)
+    calls = -(-cells // chunk)
+    points = 1 << calls.bit_length()  # the first power of two above the calls of the gadget
+    return 16 * (cells + 2 * chunk + 2 * (points - 1) + 1)
 
 
 def _line(reports, together):
