@@ -12,9 +12,9 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from nolook.cli._examples import write_examples
 from scripts import measured, pages, pictures
 from tests.conftest import ROOT
-from tests.docs.made import write_tables
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -48,7 +48,7 @@ def shell(script):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
 def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, capsys):
-    write_tables(tmp_path)
+    write_examples(tmp_path)
     monkeypatch.chdir(tmp_path)
     variables = {}
     for language, code in BLOCK.findall(pages.without_blocks(page.read_text())):
@@ -63,6 +63,20 @@ def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path, monkey
 
 def test_the_pages_have_examples():
     assert len(RUNNING) >= 8
+
+
+def test_a_page_says_where_its_tables_come_from(tmp_path, cli):
+    folder = tmp_path / "tables"
+    assert cli("examples", folder).status == 0
+    names = {path.stem for path in folder.iterdir()}
+    for page in RUNNING:
+        text = page.read_text(encoding="utf-8")
+        first = text.partition("\n\n")[2]
+        reads = re.search(rf"\b({'|'.join(names)})\.(parquet|csv|sqlite|duckdb)\b", text)
+        assert bool(reads) == first.startswith("The examples on this page read"), page
+    again = cli("examples", folder)
+    assert again.status == 2
+    assert "new or empty folder" in again.err
 
 
 def anchors(path):

@@ -25,6 +25,7 @@ from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
 from nolook.cli._evaluate import evaluate
+from nolook.cli._examples import examples
 from nolook.cli._fit import fit
 from nolook.cli._groups import compare_groups
 from nolook.cli._interruption import Interrupted
@@ -57,7 +58,7 @@ app = typer.Typer(
 _COMMANDS = (
     *(schema, plan, describe, tabulate, fit, select, predict, evaluate),
     *(compare_groups, ecdf, quantiles, roc, calibration),
-    *(show, report, compare, audit),
+    *(show, report, compare, audit, examples),
 )
 for _command in _COMMANDS:
     app.command()(_command)
