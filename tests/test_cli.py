@@ -185,7 +185,7 @@ def test_many_columns_are_elided(here, cli):
     table = write_table(here / "wide.parquet", data)
     done = cli("fit", table, "--target", "x00", *BUDGET)
     assert done.status == 0, done.err
-    assert "... 10 smaller effects" in done.out
+    assert "... 10 more columns" in done.out
     assert sum(f" x{i:02} " in done.out for i in range(1, 30)) == 19
 
 

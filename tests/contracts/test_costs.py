@@ -125,17 +125,17 @@ def gradients(draws):
 
 
 def descent(draws):
-    """Sizes come before the first and the third of eight gradients; the fit and scores last."""
-    *before, sizes, one, two, again = draws[:-8]
-    return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-8:-2]), *draws[-2:]]
+    """Sizes come before the first and the third of eight gradients; fit, errors, scores last."""
+    *before, sizes, one, two, again = draws[:-10]
+    return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-10:-4]), *draws[-4:]]
 
 
 def curved(draws):
     """Histograms for curves, and their choice, are stated with the gradients."""
-    knots, choice = draws[-17:-15]
+    knots, choice = draws[-19:-17]
     assert choice == pytest.approx(knots * math.sqrt(0.8))
-    *before, gradients, fit, scores = descent([*draws[:-17], *draws[-15:]])
-    return [*before, math.hypot(knots, choice, gradients), fit, scores]
+    *before, gradients, fit, errors, sides, scores = descent([*draws[:-19], *draws[-17:]])
+    return [*before, math.hypot(knots, choice, gradients), fit, errors, sides, scores]
 
 
 def steps(draws):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_SHOWN",
+    "by_effect",
     "coefficient_section",
     "knows_intervals",
 ]
@@ -41,20 +42,20 @@ def coefficient_section(model: PrivateModel) -> Section:
     """Show the coefficients with their intervals, and say what these are for."""
     found, words = model.coefficients[:-1], words_of(model)
     figures: tuple[Figure, ...] = ()
-    if found and not model.failed_:
+    if any(one.ends for one in found) and not model.failed_:
         omitted = MOST_SHOWN if len(found) > MOST_SHOWN else None
         legend = _about_intervals(model, found)
         about = words.sentence(
             "picture_caption", target=words.target, omitted=omitted, legend=legend
         )
         change = words.phrase("changed", target=words.target, by_scale=True)
-        figures = (Figure(_picture(found, change), about),)
+        figures = (Figure(_picture(found, change, words.no_interval), about),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, compared)
     if len(found) > _MOST_PRINTED:
-        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
+        kept = by_effect(found)[: _MOST_PRINTED - 1]
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
-        left = phrase("model.smaller_effects", left=len(found) - len(kept))
+        left = phrase("model.more_columns", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
     notes, in_short = _notes(model, found)
     dropped = _dropped_in_words(model)
@@ -73,23 +74,37 @@ def coefficient_section(model: PrivateModel) -> Section:
     )
 
 
-def _picture(found: Sequence[Coefficient], change: str) -> Picture:
-    """Draw the effect of each column: a point for the coefficient, a line for its interval."""
-    ordered = sorted(found, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
-    limit = _limit(ordered)
+def by_effect(found: Sequence[Coefficient]) -> list[Coefficient]:
+    """Sort coefficients by effect; those without an interval come last, in their own order."""
+    return sorted(found, key=lambda one: -abs(one.effect) if one.ends else math.inf)
+
+
+def _picture(found: Sequence[Coefficient], change: str, unknown: str) -> Picture:
+    """Draw the effect of each column: a point for the coefficient, a line for its interval.
+
+    A coefficient without an interval is a cross at 0.
+    """
+    ordered = by_effect(found)[:MOST_SHOWN]
+    limit = _limit([one for one in ordered if one.ends])
     # A round number on either side of 0, and lines half-way, whose numbers would not fit.
     decade = 10.0 ** math.floor(math.log10(limit))
     step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
     ticks = [(share * step, number(share * step)) for share in (-1, 0, 1)]
     ticks += [(share * step, "") for share in (-0.5, 0.5)]
-    lines = any(one.ends is not None for one in ordered)
     return Picture(
         f"The {change}",
-        phrase("model.picture_legend", lines=lines),
+        phrase("model.picture_legend"),
         Axis(change, -limit, limit, tuple(ticks), zero=0.0),
         Axis("", -0.5, len(ordered) - 0.5),
         tuple(
-            Point(one.effect, place, one.effect_ends, one.clear, one.name, _in_words(one))
+            Point(
+                one.effect if one.ends else 0.0,
+                place,
+                one.effect_ends,
+                one.clear,
+                one.name,
+                _in_words(one, unknown),
+            )
             for place, one in enumerate(ordered)
         ),
         rows=True,
@@ -109,9 +124,9 @@ def _limit(found: Sequence[Coefficient]) -> float:
     return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0
 
 
-def _in_words(one: Coefficient) -> str:
+def _in_words(one: Coefficient, unknown: str) -> str:
     value, ends = estimated(one.effect, one.effect_ends, "")
-    return f"{one_line(one.name)}: {value}{f' ({ends})' if ends else ''}"
+    return f"{one_line(one.name)}: {f'{value} ({ends})' if one.ends else unknown}"
 
 
 def knows_intervals(model: PrivateModel) -> bool:
@@ -127,7 +142,8 @@ def _notes(
     """Say what holds for these coefficients, at length and in short."""
     known, words = knows_intervals(model), words_of(model)
     if not words.estimates_errors:
-        return (), () if known else (_about_intervals(model, found),)
+        about = () if known else (_about_intervals(model, found),)
+        return about, about
     chosen = words.chosen()
     missing = any(one.ends is None for one in model.coefficients)
     rest = (*((words.withheld(),) * (missing and not chosen)), *words.clipped(), *chosen)
@@ -140,7 +156,8 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
     def cells(name: str, one: Coefficient) -> tuple[str, ...]:
-        shown, between = estimated(one.value, one.ends, words.no_interval)
+        value, between = estimated(one.value, one.ends, words.no_interval)
+        shown = value if one.ends else words.no_interval
         return name, shown, *((between,) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
@@ -149,11 +166,14 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     intercept = cells(last.name, last)
     if not found:
         return Table(caption, heads, (intercept,))
+    some = any(one.ends for one in found)
     rows = []
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
-        rows.append((*cells(name, one), words.last_cell(one)))
-    return Table(caption, (*heads, words.last_head), tuple(rows), (*intercept, ""))
+        last_cell = words.last_cell(one) if one.ends else ""
+        rows.append((*cells(name, one), *((last_cell,) if some else ())))
+    heads += (words.last_head,) * some
+    return Table(caption, heads, tuple(rows), (*intercept, *("",) * some))
 
 
 def _dropped_in_words(model: PrivateModel) -> tuple[Text, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from nolook.report.coefficient_findings import knows_intervals
+from nolook.report.coefficient_findings import by_effect, knows_intervals
 from nolook.report.curve_findings import bent_columns
 from nolook.report.model_words import words_of
 from nolook.report.reference_levels import sides
@@ -60,8 +60,7 @@ def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:
 def _columns(part: PrivateModel) -> tuple[Text, ...]:
     """Say what is associated with the target: the columns with the largest effects, and others."""
     bent = bent_columns(part)
-    found = sorted(part.coefficients[:-1], key=lambda one: -abs(one.effect))
-    found = [one for one in found if one.name not in bent]
+    found = [one for one in by_effect(part.coefficients[:-1]) if one.name not in bent]
     clear = [one for one in found if one.clear]
     words = [sentence("curves.bent", names=bent, target=words_of(part).target)] if bent else []
     words += _changes(part, clear[:_MOST_TOLD])

@@ -83,7 +83,7 @@ def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
         return (words_of(model).constant(why_not_visible(model)),)
     if not model.failed_:
         return ()
-    return (phrase("model.failed", one=words_of(model).one, median=model.intercept_),)
+    return (phrase("model.failed", one=words_of(model).one),)
 
 
 def why_not_visible(model: PrivateModel) -> str:
@@ -104,7 +104,9 @@ def _regression(model: PrivateModel) -> tuple[Section, ...]:
 def _scales(model: PrivateModel) -> tuple[Section, ...]:
     """Tell where the columns used were found to lie."""
     scaling, words = model.scaling_, words_of(model)
-    used = [*(model.considered & ~model.dropped).tolist(), model.detected_ and words.scales_target]
+    if model.failed_ or not model.detected_:
+        return ()
+    used = [*(model.considered & ~model.dropped).tolist(), words.scales_target]
     if not any(used):
         return ()
     notes, hidden = [*words.long_rows()], []

@@ -237,7 +237,7 @@ class LinearWords:
 
     def constant(self, why: str) -> str:
         """Say that nothing stood out, and what is predicted then."""
-        return self.phrase("constant", intercept=self.model.intercept_, why=why)
+        return self.phrase("constant", why=why)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return how much higher or lower the target is after a step of a column."""

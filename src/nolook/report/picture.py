@@ -84,7 +84,7 @@ class Band:
 class Point:
     """A point and the interval around it: across in a picture of rows, upwards in others.
 
-    `sure` is False where noise may have made the point, None where nothing is known of that;
+    `sure` is False where noise may have made the point, None where nothing is known: a cross.
     `name` is that of its row, and `numbers` are its own in words.
     """
 

@@ -64,7 +64,8 @@ def _point(one: Point, picture: Picture, ax: Axes) -> None:
             if picture.rows and end * sign > limit * sign:
                 ax.plot(limit, one.up, "<>"[sign > 0], color=colour, clip_on=False)
     filled = "white" if one.sure is False else colour
-    ax.plot(one.across, one.up, "o", color=colour, markerfacecolor=filled)
+    shape = "x" if one.sure is None else "o"
+    ax.plot(one.across, one.up, shape, color=colour, markerfacecolor=filled)
 
 
 def _limits(axis: Axis) -> tuple[float, float]:

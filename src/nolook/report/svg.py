@@ -148,7 +148,15 @@ def _point(one: Point, frame: _Frame) -> Markup:
     elif one.ends is not None:
         low_y, high_y = map(frame.y, one.ends)
         parts.append(_straight("interval", (x, x), (low_y, high_y)))
-    parts.append(Markup('<circle cx="{}" cy="{}" r="4.5"/>').format(x, y))
+    if one.sure is None:  # nothing is known of the point
+        for side in (-4, 4):
+            parts.append(
+                Markup(
+                    '<svg x="{}" y="{}" overflow="visible"><path d="M-4 {}L4 {}"/></svg>'
+                ).format(x, y, -side, side)
+            )
+    else:
+        parts.append(Markup('<circle cx="{}" cy="{}" r="4.5"/>').format(x, y))
     return Markup('<g class="{}">{}</g>').format(_KINDS[one.sure], Markup().join(parts))
 
 
