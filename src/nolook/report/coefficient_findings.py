@@ -171,9 +171,8 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
         last_cell = words.last_cell(one) if one.ends else ""
-        rows.append((*cells(name, one), *((last_cell,) if some else ())))
-    heads += (words.last_head,) * some
-    return Table(caption, heads, tuple(rows), (*intercept, *("",) * some))
+        rows.append(cells(name, one) + (last_cell,) * some)
+    return Table(caption, heads + (words.last_head,) * some, tuple(rows), intercept + ("",) * some)
 
 
 def _dropped_in_words(model: PrivateModel) -> tuple[Text, ...]:

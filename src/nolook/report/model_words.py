@@ -254,11 +254,10 @@ class LinearWords:
 
     def _most_errors(self) -> dict[str, object]:
         """Return the bound on 90 % of the errors, and whether that on half of them is known."""
-        known = {one.name: one for one in self.model.measures}
-        half, most = known.get("median_error"), known.get("p90_error")
-        if half is None or most is None or half.value is None or most.value is None:
-            return {"sizes": half is not None and half.value is not None, "most": ""}
-        return {"sizes": True, "most": "{} ({})".format(*estimated(most.value, most.ends))}
+        known = {one.name: one for one in self.model.measures if one.value is not None}
+        most, sizes = known.get("p90_error"), "median_error" in known
+        told = most and "{} ({})".format(*estimated(most.value, most.ends))
+        return {"sizes": sizes, "most": told}
 
     def _accuracy(self) -> tuple[float | None, str, str]:
         """Return the measure that best shows the fit, as it is and in words."""

@@ -22,6 +22,8 @@ _TOP, _HEIGHT = 30, 300  # pixels
 _LONGEST_LABEL = 40
 
 _SAME = "; the table below holds the same numbers"
+_CIRCLE = Markup('<circle cx="{}" cy="{}" r="4.5"/>')
+_CROSS = Markup('<svg x="{}" y="{}" overflow="visible"><path d="M-4 -4L4 4M-4 4L4 -4"/></svg>')
 _KINDS = {True: "clear", False: "unclear", None: "alone"}
 
 
@@ -148,15 +150,7 @@ def _point(one: Point, frame: _Frame) -> Markup:
     elif one.ends is not None:
         low_y, high_y = map(frame.y, one.ends)
         parts.append(_straight("interval", (x, x), (low_y, high_y)))
-    if one.sure is None:  # nothing is known of the point
-        for side in (-4, 4):
-            parts.append(
-                Markup(
-                    '<svg x="{}" y="{}" overflow="visible"><path d="M-4 {}L4 {}"/></svg>'
-                ).format(x, y, -side, side)
-            )
-    else:
-        parts.append(Markup('<circle cx="{}" cy="{}" r="4.5"/>').format(x, y))
+    parts.append((_CROSS if one.sure is None else _CIRCLE).format(x, y))
     return Markup('<g class="{}">{}</g>').format(_KINDS[one.sure], Markup().join(parts))
 
 
