@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+import joblib
 import mpmath
 import pytest
 from hypothesis import given, settings
@@ -510,3 +511,12 @@ def test_what_is_not_a_path_is_named_by_its_type():
         Ledger(None)
     with pytest.raises(ParameterError, match="path is a value of type int; expected the path"):
         Ledger.create(7, Budget(1.0, 0.0), name="seven")
+
+
+def test_processes_of_joblib_charge_it(path):
+    ledger = Ledger.create(path, Budget(3.0), name="people")
+    joblib.Parallel(n_jobs=2)(
+        joblib.delayed(ledger.charge)(Budget(0.5), description="a count") for _ in range(3)
+    )
+    assert ledger.remaining == Amount(1.5, 0.0)
+    assert not ledger.charged()  # by this process

@@ -159,3 +159,29 @@ def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkey
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ParameterError, match=r"pip install 'nolook\[files\]'"):
         nolook.read_table(tmp_path / name, features=["x"])
+
+
+def test_two_codes_with_one_label_are_two_units(tmp_path):
+    ids = [1.0, 2.0, 3.0, 5.0, 6.0]
+    labels = {1: "Ann Lee", 2: "Ann Lee", 3: "5"}
+    pyreadstat.write_sav(
+        pd.DataFrame({"x": ids, "who": ids}), tmp_path / "t.sav",
+        variable_value_labels={"who": labels}, variable_measure={"who": "nominal"},
+    )  # fmt: skip
+    table = nolook.read_table(tmp_path / "t.sav", features=["x"], unit="who")
+    assert table.count_units() == 5
+    assert cells(tmp_path / "t.sav", "who")[0][:2] == ["Ann Lee (1)", "Ann Lee (2)"]
+
+
+def test_a_text_is_no_number_of_a_sheet_where_units_are_compared(tmp_path):
+    book = openpyxl.Workbook()
+    found = [1, "1", "1 ", 2.5, "2.5", True, "true", "x", "x "]
+    for row in [["x", "who"], *([i, each] for i, each in enumerate(found))]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    table = nolook.read_table(tmp_path / "t.xlsx", features=["x"], unit="who")
+    assert table.count_units() == len(found)
+    schema = nolook.Schema({"who": {"type": "category", "levels": ["1", "2.5"]}, "x": "number"})
+    read = nolook.read_table(tmp_path / "t.xlsx", features=["who"], schema=schema)
+    codes = np.concatenate(list(read.batches()), axis=1)
+    assert codes.tolist()[0] == [0, 0, 0, 1, 1, 0, 0, 0, 0]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self, get_args
+from functools import partial
+from typing import Any, Self, get_args
 
 from attrs import evolve
 
@@ -174,6 +175,10 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, name={self.name!r}, budget={self.budget})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the file's path: another process opens it again."""
+        return partial(type(self), self.path.absolute(), output=self._output), ()
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from importlib import import_module
@@ -26,6 +26,7 @@ from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
 from nolook.tables.source import Column
 from nolook.tables.spool import Spooled
+from nolook.tables.words import number_of
 
 __all__ = ["SHEETS", "STATISTICS", "SheetFile", "StatisticsFile"]
 
@@ -47,6 +48,10 @@ _DATES = {
         ("(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA)", 86_400.0, _1960),
     ),
 }
+# What a number, a boolean or a date becomes, perhaps with blanks behind it.
+_LIKE_A_VALUE = re.compile(
+    r"(?:-?[\d.]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
+)
 _TIMES = pa.timestamp("ms")
 _LATEST = 1e12  # seconds
 
@@ -131,7 +136,10 @@ def _text(cell: Any) -> str | None:  # noqa: ANN401
         return repr(cell / timedelta(days=1))
     if isinstance(cell, date) and not isinstance(cell, datetime):
         return f"{cell} 00:00:00"
-    return str(cell) or None
+    text = str(cell)
+    # No text is what a number is, which may be another person's identifier.
+    is_like = isinstance(cell, str) and _LIKE_A_VALUE.fullmatch(text)
+    return text + " " if is_like else text or None
 
 
 class StatisticsFile(_OnceFile):
@@ -150,20 +158,19 @@ class StatisticsFile(_OnceFile):
         self._encoding = "utf-8"  # which leaves bytes as they are
         with suppress(ParameterError):
             self._encoding = FileFormat(encoding=encoding).encoding
+        kinds = about.readstat_variable_types
         self._labels = {
-            name: words
+            name: _labels(words)
             for name, words in about.variable_value_labels.items()
-            if about.variable_measure.get(name) != "scale"
+            if about.variable_measure.get(name) != "scale" and kinds[name] != "string"
         }
         #: Words of columns that have some, in the order of their codes.
         self.levels = {
-            name: [str(words[code]).strip() for code in sorted(words)]
-            for name, words in self._labels.items()
+            name: [words[code] for code in sorted(words)] for name, words in self._labels.items()
         }
         self._dates = {
             name: self._date(form) for name, form in about.original_variable_types.items()
         }
-        kinds = about.readstat_variable_types
         return tuple(
             Column.from_field(pa.field(name, self._kind(name, kinds[name])))
             for name in about.column_names
@@ -210,7 +217,7 @@ class StatisticsFile(_OnceFile):
 
     def _as_declared(self, column: Column, cells: Sequence[Any]) -> Any:  # noqa: ANN401
         if words := self._labels.get(column.name):
-            return pa.array([None if c is None else str(words.get(c, _plain(c))) for c in cells],
+            return pa.array([None if c is None else words.get(c, _plain(c)) for c in cells],
                             pa.large_string())  # fmt: skip
         if pa.types.is_large_string(column.type):
             raw = [
@@ -232,3 +239,15 @@ class StatisticsFile(_OnceFile):
 def _plain(code: Any) -> str:  # noqa: ANN401
     """Return a code without a word as a text."""
     return _text(float(code)) or "" if isinstance(code, float | int) else str(code)
+
+
+def _labels(words: Mapping[Any, Any]) -> dict[Any, str]:
+    """Return the words of a column's codes, with the codes where two codes could be one text.
+
+    They may be identifiers, of which none may become another one.
+    """
+    labels = {code: str(word).strip() for code, word in words.items()}
+    alone = len({*labels.values()}) == len(labels)
+    if alone and all(number_of(word) in {None, code} for code, word in labels.items()):
+        return labels
+    return {code: f"{label} ({_plain(code)})" for code, label in labels.items()}
