@@ -43,6 +43,8 @@ class Asked:
     again: int
     error: str = ""
     sections: tuple[Section, ...] = ()
+    #: Whether it was asked before, so that it need not or must not be started again.
+    made: bool = False
 
     @property
     def given(self) -> dict[str, Any]:
@@ -89,14 +91,6 @@ class Asked:
         """Its run, whether it was started or not."""
         return Run(self.session.folder / "runs" / self.output)
 
-    @property
-    def is_made(self) -> bool:
-        """Tell whether it was asked for, and need not or must not be started again."""
-        run = self.run
-        return bool(run.about) and (
-            run.state in {"running", "made"} or run.charged(self.session.ledger)
-        )
-
     def start(self) -> None:
         """Start it, unless it was."""
         again = {**self.given, "again": self.again + 1}
@@ -122,8 +116,9 @@ def ask(
     if not check:
         return asked
     try:
-        if asked.is_made:
-            return asked
+        run = asked.run
+        if run.about and (run.state in {"running", "made"} or run.charged(session.ledger)):
+            return evolve(asked, made=True)
         with dry_running():
             run_command([*asked.arguments, "--quiet"])
         raise TypeError(f"{question.command} makes no release")

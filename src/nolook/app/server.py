@@ -154,7 +154,7 @@ def _ask(request: Request, form: Form) -> Response:
         raise HTTPException(404)
     query = {name: request.query_params.getlist(name) for name in request.query_params}
     asked = ask(session, QUESTIONS[command], form or query, check=bool(form))
-    if "run" in form and (asked.sections or asked.is_made):
+    if "run" in form and (asked.sections or asked.made):
         asked.start()
         return _to(session, f"runs/{asked.output}")
     return _page("ask.html", asked.question.words, session, asked=asked)

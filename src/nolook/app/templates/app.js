@@ -36,11 +36,11 @@ for (const button of document.querySelectorAll("[data-fill]")) {
   button.onclick = () => { byId(button.dataset.fill).value = button.dataset.words; };
 }
 
-// How far a release is, until there is no more progress.
+// How far a release is, until it has ended.
 if (byId("progress")) {
   setInterval(async () => {
-    const found = await page();
-    const place = byId(found.getElementById("progress") ? "progress" : "run");
-    if (byId("progress")) place.replaceWith(found.getElementById(place.id));
+    const now = (await page()).getElementById("progress");
+    if (now) byId("progress").replaceWith(now);
+    else location.reload();
   }, 700);
 }
