@@ -112,6 +112,9 @@ COMMITTED = [
     ("intervals", r"covered, of all intervals given: (\S+)$", "least", 0.92),
     # Of some 380, a level of a table whose levels leave the model open.
     ("intervals", r"covered less than .85: (\d+)$", "most", 1),
+    ("curves", r"covered, of all points given: (\S+)$", "least", 0.93),
+    ("curves", r"covered, of all points given: (\S+)$", "most", 0.98),
+    ("curves", r"covered less than .85: (\d+)$", "most", 10),
     ("intervals", r"^- share given at epsilon = 1: (\S+)$", "least", 0.5),
     ("intervals", r"^\| rare declared level, 20,000 rows \| 10 \| (\S+)", "most", 1.0),
     ("intervals", r"^\| rare declared level, 20,000 rows \| 10 \| \S+ \| (\S+)", "least", 0.9),

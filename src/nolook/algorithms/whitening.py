@@ -42,6 +42,13 @@ class Spread:
         """Leave rows of this size as they are."""
         return cls(np.zeros(size), np.eye(size))
 
+    def widened(self, size: int) -> Spread:
+        """Return the same for rows with further entries, which stay as they are."""
+        old = len(self.center)
+        center, whole = np.zeros(size), np.eye(size)
+        center[:old], whole[:old, :old] = self.center, self.map
+        return Spread(center, whole)
+
     def among(self, kept: NDArray[np.bool_]) -> Spread:
         """Return the same for rows of more columns, of which those not kept count for nothing."""
         center, whole = np.zeros(kept.size), np.zeros((kept.size, kept.size))

@@ -50,7 +50,7 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
             "Curves",
             figures=figures,
             tables=(table,),
-            notes=(sentence("curves.about"), *_lines(found)),
+            notes=(sentence("curves.about"), *_lines(model, found)),
             printed=(printed,),
         ),
     )
@@ -66,16 +66,19 @@ def _by_share(model: PrivateModel) -> list[tuple[str, ColumnCurve]]:
     return sorted((one for one in found if one[1].share > 0.0), key=lambda one: -one[1].share)
 
 
-def _lines(found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:
+def _lines(model: PrivateModel, found: list[tuple[str, ColumnCurve]]) -> tuple[Text, ...]:
     """List the columns with lines, and those whose curves are not distinguishable from one."""
-    straight = [(name, curve) for name, curve in found if curve.straight]
-    same = [name for name, curve in straight if len(curve.places) > 2]
-    lines = [name for name, curve in straight if len(curve.places) == 2]
+    scaling = model.scaling_
+    levels = {name for name, own in zip(scaling.names, scaling.binary, strict=True) if own}
+    fixed = levels | set(getattr(model, "straight", None) or ())
+    straight = [name for name, curve in found if curve.straight]
     words: list[Text] = []
-    if same:
+    if same := [name for name in straight if name not in fixed]:
         words.append(sentence("curves.not_bent", names=same))
-    if lines:
+    if lines := [name for name in straight if name in fixed]:
         words.append(sentence("curves.straight", names=lines))
+    if wide := [name for name, curve in found if curve.band is None]:
+        words.append(sentence("curves.no_band", names=wide))
     return tuple(words)
 
 

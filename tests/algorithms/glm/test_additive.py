@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from benchmarks import curves as benchmark
 from nolook.algorithms.curves import cell_edges, curve_of
 from nolook.algorithms.glm import additive
 from nolook.algorithms.glm.additive import AdditiveRelease
@@ -64,8 +65,8 @@ def test_neighbours_are_within_every_sensitivity(row):
     more = np.insert(X, place, one, axis=0), np.insert(y, place, target)
     first, second = table_from_arrays(X, y), table_from_arrays(*more)
     shares = check_neighbours(first, second, 8.0, kind=AdditiveRelease)
-    # Histograms of three columns and the choice were among them.
-    assert len(shares) == len(recorded(first, 8.0).asked) + 2
+    # Histograms of three columns, gradients of lines and the choice were among them.
+    assert len(shares) == len(recorded(first, 8.0).asked) + 4
     assert max(shares) <= 1.0
 
 
@@ -106,6 +107,24 @@ def test_a_curve_without_evidence_is_its_line(monkeypatch):
     places = curves[1].places
     fitted = np.polyfit(places, curves[1].heights, 1)
     np.testing.assert_allclose(np.polyval(fitted, places), curves[1].heights, atol=1e-5)
+
+
+def test_bands_are_as_wide_as_errors_are(monkeypatch):
+    monkeypatch.setattr(benchmark, "population", lambda _: data(60_000))
+    covered, half, error, straight = np.array(
+        benchmark.on_population("made", 20_000, 1.0, 10), dtype=float
+    ).transpose(2, 0, 1)
+    assert straight[:, 0].max() == 0.0
+    assert (covered.mean(axis=0) > 0.85).all()
+    # Bands that say nothing would hold everything.
+    assert (half.mean(axis=0)[:2] < 5.0 * error.mean(axis=0)[:2]).all()
+
+
+def test_no_band_where_columns_cannot_be_told_apart():
+    X, y = data(20_000)
+    twins = np.column_stack([X, X[:, 1] + 1e-6])
+    _, _, curves = additive_curves(run(twins, y, 0.5))
+    assert [curve.band is None for curve in curves] == [False, True, False, True]
 
 
 def test_curves_go_to_workers():

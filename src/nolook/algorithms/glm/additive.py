@@ -13,13 +13,14 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
+from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import products_sigma, release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
-from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients
+from nolook.algorithms.glm.estimate import Gradients, combine_gradients
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.linear import GRADIENTS, Clips, LinearRelease
 from nolook.algorithms.scaling import Scaling, release_histograms
@@ -44,13 +45,13 @@ _CLIP = 1.5
 # n mu below which the gradients need all of their share.
 _LEAST = 700.0
 # Deviations of chance by which a column must seem bent.
-_BENT = 4.0
-# Log-likelihood by which a curve must beat its line.
-_EVIDENCE = 1.0
-# Shares of the gradients' mu^2 for knots and for the choice, if any feature may have a curve.
-_KNOTS, _CHOICE = 0.125, 0.1
-_PRIORS = 1e-7, 10.0
-_ROUNDS = 60
+_BENT = 3.0
+# Shares of the gradients' mu^2 for knots, for gradients of lines and for the choice, if any feature
+# may have a curve.
+_KNOTS, _LINES, _CHOICE = 0.08, 0.12, 0.12
+_STEPS = 2
+# Least variance of residuals, in squared scales of the target.
+_LEAST_LEFT = 0.1
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -76,12 +77,17 @@ class AdditiveRelease(LinearRelease):
         **LinearRelease.CALLED,
         "gradients": f"histograms for curves, their choice, gradients of {GRADIENTS} rounds",
     }
-    OWN_STEPS: ClassVar = LinearRelease.OWN_STEPS + 2
+    OWN_STEPS: ClassVar = LinearRelease.OWN_STEPS + 3
 
     def _shaped(
-        self, table: Table, scaling: Scaling, source: ByteSource, progress: OnStep
-    ) -> Scaling:
-        """Find knots, and choose which features are to have curves: none if none may."""
+        self,
+        table: Table,
+        scaling: Scaling,
+        spread: Spread,
+        source: ByteSource,
+        progress: OnStep,
+    ) -> tuple[Scaling, Vector | None]:
+        """Find knots, follow lines, and choose which features are to have curves."""
         lines = len(table.feature_names) + 1
         rows = scaling.rows.value
         room = min((rows * self._mu("gram")) ** (2.0 / 3.0) - lines, _MOST_ENTRIES)
@@ -90,21 +96,23 @@ class AdditiveRelease(LinearRelease):
         searched &= ~np.isin(table.feature_names, self.straight)
         hidden = room < most or rows * self.mu < _LEAST or lines * (most + 1) > _WIDEST
         if hidden or not searched.any() or not scaling.detected[-1]:
-            return scaling
+            return scaling, None
         progress("knots")
         edges = cell_edges(scaling.limit)
         counts, sigma = self._histograms(table, scaling, np.flatnonzero(searched), edges, source)
         rest = iter(counts)
         curves = [curve_of(next(rest), sigma, edges, most) if own else None for own in searched]
-        scaling = evolve(scaling, curves=tuple(curves))
+        progress("lines")
+        begin = _Beginning(table, spread, self._mu("gradients"), source)
+        begin.follow(scaling)
         progress("choice")
-        bent = self._bent(table, scaling, source)
+        bent = begin.bent(evolve(scaling, curves=tuple(curves)))
         chosen: list[Curve | None] = [None] * len(curves)
         for place in sorted(bent, key=lambda each: -bent[each][0]):
             excess, size = bent[place]
             if excess > _BENT * math.sqrt(2.0 * size) and size <= room:
                 chosen[place], room = curves[place], room - size
-        return evolve(scaling, curves=tuple(chosen))
+        return evolve(scaling, curves=tuple(chosen)), begin.theta
 
     def _histograms(
         self,
@@ -120,33 +128,8 @@ class AdditiveRelease(LinearRelease):
         sigma = histograms_sensitivity(len(places), "add-remove") / mu
         return release_histograms(table, mu, source, count), sigma
 
-    def _bent(
-        self, table: Table, scaling: Scaling, source: ByteSource
-    ) -> dict[int, tuple[float, int]]:
-        """Release the gradient of the model that is 0, and return how bent columns seem.
-
-        That is the squares of their deviations' entries, in variances of noise and chance, less
-        their number; and that number.
-        """
-        size = scaling.features.size + 1
-        unit = choose_unit(math.sqrt(size))
-        design = WeightedDesign(scaling, size * unit**2, unit, Spread.standard(size - 1))
-        blocks = Blocks(table, design, 0)
-        most = 2 * math.floor(_CLIP * math.sqrt(size) * unit * PRODUCT_UNIT / 2)
-        mu = math.sqrt(_CHOICE) * self._mu("gradients")
-        model = GridModel(*design.on_grid(np.zeros(size)))
-        gradient = release_products(blocks, model, most, mu, source)
-        variance = products_sigma(blocks, most, mu) ** 2 + scaling.rows.value
-        squares, start = gradient**2 / variance, len(scaling.names)
-        bent = {}
-        for place, curve in enumerate(scaling.curves):
-            if curve is not None:
-                own = squares[start : start + len(curve.shapes)]
-                bent[place], start = (float(own.sum()) - own.size, own.size), start + own.size
-        return bent
-
     def _gradients_mu(self, design: WeightedDesign) -> float:
-        left = 1.0 - _KNOTS - _CHOICE if design.scaling.curves else 1.0
+        left = 1.0 - _KNOTS - _LINES - _CHOICE if design.scaling.curves else 1.0
         return math.sqrt(left) * self._mu("gradients")
 
     def _estimate(
@@ -161,7 +144,7 @@ class AdditiveRelease(LinearRelease):
         if all(curve is None for curve in found.curves):
             return combined.theta, None
         residuals = clips.residuals(found.gram, found.gram_sigma)
-        return _with_priors(combined, found, residuals), None
+        return shrink(combined, found, residuals).theta, None
 
 
 def _count(
@@ -178,56 +161,55 @@ def _count(
     return np.array([threshold_counts(each, edges[1:-1], weights) for each in values])
 
 
-def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[NDArray[np.int64], Vector]:
-    """Return the prior of each entry of a model, and its variance in units of that.
+@define(eq=False)
+class _Beginning:
+    """Gradients before there is a design: of lines, and of deviations when lines are followed.
 
-    The constant has 0, then lines one each, then curves one each.
+    Each is GDP of its share of `mu`. The rows are kept nowhere.
     """
-    block, shape = list(range(len(curves) + 1)), [1.0] * (len(curves) + 1)
-    for curve in curves:
-        if curve is not None:
-            block += [max(block) + 1] * len(curve.shapes)
-            shape += list(1.0 / curve.roughness)
-    return np.array(block), np.array(shape)
 
+    table: Table
+    spread: Spread  # of lines
+    mu: float  # of all gradients together
+    source: ByteSource
+    theta: Vector = field(factory=lambda: np.zeros(0))  # of lines, whitened, the constant first
+    left: float = 1.0  # deviation of residuals, in scales of the target
 
-def _with_priors(combined: CombinedGradients, found: NoisyFrame, residuals: float) -> Vector:
-    """Estimate a model, shape (d,), by the variances of lines and curves that are likeliest.
+    def follow(self, scaling: Scaling) -> None:
+        """Follow gradients of lines, shrunk as far as noise and chance make them."""
+        rows, lines = scaling.rows.value, len(scaling.names)
+        self.theta = np.zeros(lines)
+        for _ in range(_STEPS):
+            found, variance = self._gradient(scaling, _LINES / _STEPS)
+            size = float(found @ found)
+            keep = max(0.0, 1.0 - lines * variance / max(size, variance))
+            self.theta = self.theta + keep * found / rows
+            self.left = math.sqrt(max(self.left**2 - keep * size / rows**2, _LEAST_LEFT))
 
-    Gradients are observations of ``A theta`` by noise, and by sampling's ``residuals A``. A curve
-    whose line is nearly as likely is that line.
-    """
-    block, shape = _blocks_of(found.curves)
-    curvature = (combined.vectors * combined.values) @ combined.vectors.T
-    moments = combined.vectors @ combined.moments
-    # theta is of whitened rows; what has a prior is the model of the columns about their centre.
-    whitened = np.eye(len(moments))
-    whitened[1:, 1:] = np.linalg.inv(found.spread.map)
-    noise = combined.variance * np.eye(len(moments)) + residuals * curvature
-    ways = np.linalg.solve(noise, curvature @ whitened)
-    precision = whitened.T @ curvature @ ways
-    told = ways.T @ moments
-    variances = np.full(block.max() + 1, 0.1)
-    variances[0] = 1.0
-    for _ in range(_ROUNDS):
-        prior = variances[block] * shape
-        posterior = np.linalg.inv(precision + np.diag(1.0 / prior))
-        mean, sure = posterior @ told, 1.0 - posterior.diagonal() / prior
-        squares = np.bincount(block, mean**2 / shape)
-        variances = (squares / np.maximum(np.bincount(block, sure), 1e-12)).clip(*_PRIORS)
-    prior = variances[block] * shape
-    best = _likelihood(precision, told, prior)
-    for place in range(len(found.curves) + 1, block.max() + 1):
-        straight = np.where(block == place, 1e-9, prior)
-        likelihood = _likelihood(precision, told, straight)
-        if best - likelihood < _EVIDENCE:
-            prior, best = straight, likelihood
-    theta: Vector = whitened @ np.linalg.solve(precision + np.diag(1.0 / prior), told)
-    return theta
+    def bent(self, scaling: Scaling) -> dict[int, tuple[float, int]]:
+        """Return the evidence that columns are bent once lines have done what they can.
 
+        That is the squares of their deviations' entries in a gradient, in variances of noise and
+        chance, less their number; and that number.
+        """
+        found, variance = self._gradient(scaling, _CHOICE)
+        squares, start = found**2 / variance, len(scaling.names)
+        bent = {}
+        for place, curve in enumerate(scaling.curves):
+            if curve is not None:
+                own = squares[start : start + len(curve.shapes)]
+                bent[place], start = (float(own.sum()) - own.size, own.size), start + own.size
+        return bent
 
-def _likelihood(precision: Matrix, told: Vector, prior: Vector) -> float:
-    """Return the marginal log-likelihood of a prior's variances."""
-    roots = np.sqrt(prior)
-    width = np.linalg.slogdet(np.eye(prior.size) + roots[:, None] * precision * roots)[1]
-    return 0.5 * float(told @ np.linalg.solve(precision + np.diag(1.0 / prior), told) - width)
+    def _gradient(self, scaling: Scaling, share: float) -> tuple[Vector, float]:
+        """Release a gradient; return it, and the variance of an entry by noise and by chance."""
+        size, mu = scaling.features.size + 1, math.sqrt(share) * self.mu
+        unit = choose_unit(math.sqrt(size))
+        design = WeightedDesign(scaling, size * unit**2, unit, self.spread.widened(size - 1))
+        blocks = Blocks(self.table, design, 0)
+        most = 2 * math.floor(_CLIP * self.left * math.sqrt(size) * unit * PRODUCT_UNIT / 2)
+        theta = np.append(self.theta, np.zeros(size - self.theta.size))
+        model = GridModel(*design.on_grid(theta))
+        gradient = release_products(blocks, model, most, mu, self.source)
+        noise = products_sigma(blocks, most, mu) ** 2
+        return gradient, noise + self.left**2 * scaling.rows.value

@@ -14,14 +14,19 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from nolook.algorithms.curves import Curve
+from nolook.algorithms.glm.additive_priors import Shrunk, shrink
+from nolook.algorithms.glm.estimate import combine_gradients, hidden_directions
+from nolook.algorithms.glm.inference import QUANTILE
 from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.algorithms.glm.linear_inference import MOST_HIDDEN, knowledge
 from nolook.kernels.moments import UNIT
 
-__all__ = ["ColumnCurve", "additive_curves"]
+__all__ = ["ColumnCurve", "additive_curves", "feature_entries"]
 
 # A curve whose deviations are no more, in scales of the target, is a line.
 _STRAIGHT = 1e-6
+# Share of a curve's squared loading on hidden directions beyond which it has no band; and what the
+# variance of effects along these is at least: theirs seem smaller than they are.
+_MOST_HIDDEN, _HIDDEN = 0.2, 0.02
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -56,35 +61,39 @@ def additive_curves(
 ) -> tuple[float, Vector | None, tuple[ColumnCurve, ...]]:
     """Return the level that curves are added to, its interval, and a curve for each feature."""
     scaling, theta, back = release.scaling, release.spread.model(release.theta), release.spread.back
-    moments = back @ release.gram @ back.T / max(float(release.gram[0, 0]), 1.0)
+    rows = max(float(release.gram[0, 0]), 1.0)
+    moments = back @ release.gram @ back.T / rows
     low, high = (end[:-1] for end in scaling.limits)
     lines = slice(1, np.count_nonzero(release.kept) + 1)
     means = np.append(1.0, moments[0, 1:])
     means[lines] = means[lines].clip(low[release.kept], high[release.kept])
     spread = moments - np.outer(means, means)
-    target, known = scaling.scale[-1], knowledge(release)
-    residuals = release.clips.residuals(release.gram, release.gram_sigma)
+    target, errors = scaling.scale[-1], _Errors.of(release)
 
-    def half_widths(contrasts: Matrix) -> Matrix | None:
-        half = target * known.half_widths(contrasts, MOST_HIDDEN, residuals=residuals)
-        return None if np.isnan(half).any() else half[:, None] * np.array([-1.0, 1.0])
+    def half_widths(contrasts: Matrix, extra: float = 0.0) -> Matrix | None:
+        half = errors.half_widths(contrasts, extra)
+        return None if half is None else target * half[:, None] * np.array([-1.0, 1.0])
 
     found = [
         ColumnCurve(np.array(ends), np.zeros(2), None, straight=True, share=0.0)
         for ends in zip(scaling.low[:-1], scaling.high[:-1], strict=True)
     ]
     columns = np.flatnonzero(release.kept)
-    for column, (entries, curve) in zip(columns, _entries(release), strict=True):
+    for column, (entries, curve) in zip(columns, feature_entries(release), strict=True):
         ends = float(low[column]), float(high[column])
         standard, contrasts = _contrasts(entries, curve, ends, means)
-        heights, half = target * (contrasts @ theta), half_widths(contrasts)
         part = theta[entries]
+        varied = max(float(part @ spread[np.ix_(entries, entries)] @ part), 0.0)
+        # The mean is not known for certain either: by sampling, and by the moments' noise.
+        moved = 0.5 * float(((part @ back[entries]) ** 2).sum()) + float(part @ means[entries]) ** 2
+        centred = varied / rows + moved * (release.gram_sigma / rows) ** 2
+        heights, half = target * (contrasts @ theta), half_widths(contrasts, centred)
         found[column] = ColumnCurve(
             scaling.center[column] + scaling.scale[column] * standard,
             heights,
             None if half is None else heights[:, None] + half,
             straight=bool((np.abs(part[1:]) <= _STRAIGHT).all()),
-            share=max(float(part @ spread[np.ix_(entries, entries)] @ part), 0.0),
+            share=varied,
         )
     whole = max(sum(each.share for each in found), np.finfo(np.float64).tiny)
     level, half = float(scaling.center[-1] + target * (means @ theta)), half_widths(means[None])
@@ -95,11 +104,53 @@ def additive_curves(
     )
 
 
+@frozen(eq=False)
+class _Errors:
+    """Variances of the errors of an additive model."""
+
+    release: NoisyRegression
+    shrunk: Shrunk
+    hidden: Matrix  # orthonormal directions of the model, hidden by noise
+    noise: float  # variance of that of the combined gradients
+    sampling: Matrix  # of these, were residuals alike in all rows
+
+    @classmethod
+    def of(cls, release: NoisyRegression) -> _Errors:
+        residuals = release.clips.residuals(release.gram, release.gram_sigma)
+        combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
+        sampling = residuals * (combined.vectors * combined.values) @ combined.vectors.T
+        shrunk = shrink(combined, release, residuals)
+        seen = hidden_directions(combined.eigenvalues, release.gram_sigma)
+        hidden, _ = np.linalg.qr(release.spread.along(combined.vectors[:, seen]))
+        return cls(release, shrunk, hidden, combined.variance, sampling)
+
+    def half_widths(self, contrasts: Matrix, extra: float) -> Vector | None:
+        """Half widths of the intervals of contrasts of a model of (1, x), standardised.
+
+        `extra` is a further variance of each. None where more than a share of the contrasts'
+        squares is on hidden directions.
+        """
+        release = self.release
+        contrasts = release.spread.centred(contrasts)
+        hidden = ((contrasts @ self.hidden) ** 2).sum(axis=1)
+        if hidden.sum() > _MOST_HIDDEN * (contrasts**2).sum():
+            return None
+        ways = contrasts @ self.shrunk.response
+        lengths = (ways**2).sum(axis=1)
+        scores = ((ways @ release.score_moments) * ways).sum(axis=1) + release.score_sigma * lengths
+        sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
+        missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
+        missed += _HIDDEN * hidden
+        half: Vector = QUANTILE * np.sqrt(missed + self.noise * lengths + sampling + extra)
+        return half
+
+
 def _contrasts(
     entries: list[int], curve: Curve | None, ends: tuple[float, float], means: Vector
 ) -> tuple[Vector, Matrix]:
     """Return the places of a feature, standardised, and its curve there less its mean."""
-    inside = np.zeros(0) if curve is None else curve.knots / UNIT
+    # The band of a line is narrowest, and bent, at the mean.
+    inside = means[entries] if curve is None else curve.knots / UNIT
     inside = inside[(inside > ends[0]) & (inside < ends[1])]
     standard = np.concatenate([ends[:1], inside, ends[1:]])
     contrasts = np.zeros((standard.size, means.size))
@@ -110,7 +161,7 @@ def _contrasts(
     return standard, contrasts
 
 
-def _entries(release: NoisyRegression) -> Iterator[tuple[list[int], Curve | None]]:
+def feature_entries(release: NoisyRegression) -> Iterator[tuple[list[int], Curve | None]]:
     """Yield the entries of each kept feature in a model: its line, then its deviations."""
     lines = np.count_nonzero(release.kept)
     start = lines + 1

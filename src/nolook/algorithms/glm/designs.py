@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from nolook._unit import Unit
@@ -97,6 +97,8 @@ class WeightedDesign:
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
     unit: int  # grid units in a scale, a power of two
     spread: Spread  # what rows are whitened by
+    #: First entries of the model at which gradients begin; the others are 0.
+    start: Vector | None = field(default=None, kw_only=True)
 
     @property
     def size(self) -> int:

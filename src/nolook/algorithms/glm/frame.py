@@ -131,9 +131,11 @@ class Frame:
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
         kept &= ~self._apart(table)
-        placed = self._placed(scaling.select(kept))
-        placed = self._shaped(table.select(kept), placed, source, progress)
-        design = self._design(table.select(kept), placed, source, progress)
+        placed, used = self._placed(scaling.select(kept)), table.select(kept)
+        progress("spread")
+        spread = release_spread(used, placed, self._mu("spread"), source)
+        placed, start = self._shaped(used, placed, spread, source, progress)
+        design = evolve(self._design(used, placed, spread, source, progress), start=start)
         progress("moments")
         room = copy_room(scaling, design.size, table.unit)
         blocks = Blocks(*self._blocked(table, kept, scaling, design), room)
@@ -153,12 +155,13 @@ class Frame:
         self,
         table: Table,
         scaling: Scaling,
+        spread: Spread,  # noqa: ARG002
         source: ByteSource,  # noqa: ARG002
         progress: OnStep,  # noqa: ARG002
-    ) -> Scaling:
-        """Return the scaling with curves of the columns, if any."""
+    ) -> tuple[Scaling, Vector | None]:
+        """Return the scaling with curves of the columns, and where gradients begin, if any."""
         del table
-        return scaling
+        return scaling, None
 
     def _apart(self, table: Table) -> NDArray[np.bool_]:
         """Tell which features have no slope of their own."""
@@ -176,12 +179,16 @@ class Frame:
         return scaling
 
     def _design(
-        self, table: Table, scaling: Scaling, source: ByteSource, progress: OnStep
+        self,
+        table: Table,
+        scaling: Scaling,
+        spread: Spread,
+        source: ByteSource,
+        progress: OnStep,
     ) -> WeightedDesign:
-        """Find what rows are whitened by, and B: the noise grows with its square."""
-        progress("spread")
-        spread = release_spread(table, scaling, self._mu("spread"), source)
+        """Find B: the noise grows with its square. Deviations from lines are not whitened."""
         progress("norms")
+        spread = spread.widened(scaling.features.size)
         size, rows = len(spread.center) + 1, scaling.rows.value
         few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
         few = min(few, _MOST_SHORTENED * rows)

@@ -188,12 +188,14 @@ class LinearRelease(Frame):
         source: ByteSource,
         progress: OnStep,
     ) -> tuple[Gradients, Clips]:
-        """Take preconditioned steps along noisy gradients, from the model that is 0."""
+        """Take preconditioned steps along noisy gradients."""
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
         whole = self._gradients_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
+        if design.start is not None:
+            theta[: design.start.size] = design.start
         counts: list[Vector] = []
         seen, bounds = Gradients.none(size), []
         for number in range(GRADIENTS):
