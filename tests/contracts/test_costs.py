@@ -125,17 +125,18 @@ def gradients(draws):
 
 
 def descent(draws):
-    """Sizes come before the first and the third of eight gradients; fit, errors, scores last."""
+    """Sizes come before the first and the third of eight gradients; four releases come last."""
     *before, sizes, one, two, again = draws[:-10]
     return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-10:-4]), *draws[-4:]]
 
 
 def curved(draws):
-    """Histograms for curves, and their choice, are stated with the gradients."""
-    knots, choice = draws[-19:-17]
-    assert choice == pytest.approx(knots * math.sqrt(0.8))
-    *before, gradients, fit, errors, sides, scores = descent([*draws[:-19], *draws[-17:]])
-    return [*before, math.hypot(knots, choice, gradients), fit, errors, sides, scores]
+    """Histograms for curves, gradients of lines and the choice are stated with the gradients."""
+    knots, *lines, choice = draws[-20:-16]
+    assert lines == pytest.approx([knots * math.sqrt(0.75)] * 2)
+    assert choice == pytest.approx(knots * math.sqrt(1.5))
+    *before, gradients, fit, errors, sides, scores = descent([*draws[:-20], *draws[-16:]])
+    return [*before, math.hypot(knots, *lines, choice, gradients), fit, errors, sides, scores]
 
 
 def steps(draws):
