@@ -24,7 +24,7 @@ _LONGEST_SHOWN = 60
 def require(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 -- an optional package
     """Import what an optional feature needs; `extra` installs it."""
     try:
-        return import_module(module)
+        return [*map(import_module, (module.partition(".")[0], module))][-1]
     except ImportError:
         package = module.partition(".")[0]
         raise ParameterError(
