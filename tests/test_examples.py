@@ -123,7 +123,7 @@ def test_the_federated_example_runs(run, tmp_path):
     assert abs(released.n_positive_ - 234) < 600
     assert (tmp_path / "deposits.html").stat().st_size > 10_000
     for role in (0, 1):
-        with nolook.Ledger(tmp_path / f"server{role}.ledger") as ledger:
+        with nolook.Ledger(tmp_path / f"server{role}" / "ledger") as ledger:
             assert ledger.spent.epsilon == 1.0
         # What the owners sent, some 550 bytes each, is deleted once it has been added up.
         assert (tmp_path / f"state{role}" / "deposits" / "state.sqlite").stat().st_size < 500_000

@@ -166,7 +166,8 @@ class ServerClient:
                 if status not in _LATER or time.monotonic() > deadline:
                     raise refusal
             if attempt == 4:  # a shorter wait is not worth a message
-                self._told(f"{refusal}; trying again for up to {self._patience:.0f} seconds")
+                told, self._told = self._told, lambda _: None  # once, whatever threads wait
+                told(f"{refusal}; trying again, for up to {self._patience:.0f} seconds")
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
