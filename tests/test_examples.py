@@ -126,4 +126,4 @@ def test_the_federated_example_runs(run, tmp_path):
         with nolook.Ledger(tmp_path / f"server{role}" / "ledger") as ledger:
             assert ledger.spent.epsilon == 1.0
         # What the owners sent, some 550 bytes each, is deleted once it has been added up.
-        assert (tmp_path / f"state{role}" / "deposits" / "state.sqlite").stat().st_size < 500_000
+        assert (tmp_path / f"server{role}/state/deposits/state.sqlite").stat().st_size < 500_000
