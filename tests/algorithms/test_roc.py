@@ -258,7 +258,9 @@ def test_the_intervals_cover_the_populations_curve(relation, runs, least):
         np.testing.assert_allclose(places, recalls)
         hits["band"] += np.mean((low - 1e-9 <= precision) & (precision <= high + 1e-9))
     for name, count in hits.items():
-        assert least <= count / runs <= (0.998 if runs > 100 else 1.0), name
+        # Half of the ties of a coarse grid widen the interval of the area.
+        most = 0.998 if runs > 100 and name != "area" else 1.0
+        assert least <= count / runs <= most, name
 
 
 @pytest.mark.parametrize("cells", [2, 7, 64, 300])
