@@ -73,6 +73,7 @@ EXPECTED = {
     "roc": "T.a+y.roc.json",
     "calibration": "T.a+y.calibration.json",
     "compare-groups": "T.a+y.comparison.json",
+    "survival": "T.a+y.survival.json",
     "tabulate": "T.all.tabulation.json",
     "describe": "T.description.json",
 }

@@ -42,6 +42,10 @@ RELEASES = {
         *("compare-groups", "--by", "word", "--categories", "word=no,yes", "--value", "age"),
         *EPSILON,
     ],
+    "survival": [
+        *("survival", "--event", "word", "--categories", "word=no,yes", "--time", "age"),
+        *EPSILON,
+    ],
     "describe": ["describe", "--features", "age,risk", *EPSILON],
     "roc": [
         *("roc", "--score", "risk", "--target", "word", "--positive", "yes", "-n", "no"),

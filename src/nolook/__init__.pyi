@@ -39,6 +39,8 @@ from nolook.estimators.result import Summary as Summary
 from nolook.estimators.roc import ROCCurve as ROCCurve
 from nolook.estimators.scaler import QuantileScaler as QuantileScaler
 from nolook.estimators.sis import SISSelector as SISSelector
+from nolook.estimators.survival import SurvivalCurve as SurvivalCurve
+from nolook.estimators.survival import survival as survival
 from nolook.estimators.tabulation import Description as Description
 from nolook.estimators.tabulation import Tabulation as Tabulation
 from nolook.estimators.tabulation import describe as describe

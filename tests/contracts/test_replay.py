@@ -94,6 +94,10 @@ def _compared(table, epsilon):
     return nolook.compare_groups(table, "p", "y", epsilon=epsilon)
 
 
+def _curves(table, epsilon):
+    return nolook.survival(table, "p", "y", epsilon=epsilon)
+
+
 #: What releases; which columns it reads. Samples cost less than what is drawn from them.
 ATTACKED = {
     **{
@@ -106,6 +110,7 @@ ATTACKED = {
     "quantiles": (_quantiles, None),
     "quantiles-gaussian": (partial(_quantiles, delta=1e-6), None),
     "compare-groups": (_compared, scored),
+    "survival": (_curves, scored),
     "cross-validated": (_folded, data),
     "cross-validated-logistic": (partial(_folded, model=nolook.LogisticRegression), classes),
 }

@@ -146,6 +146,28 @@ _MAKERS = {
         lambda: nolook.compare_groups(read(False, ()), "a", "c", epsilon=8.0, **SEED),
         lambda: nolook.compare_groups(read(False), "b", "c", epsilon=0.1, **SEED),
     ],
+    "survival curve": [
+        lambda: nolook.survival(read(False, ()), "a", "c", epsilon=8.0, **SEED),
+        lambda: nolook.survival(
+            pa.table({"a": COUNTS, "z": HAPPENED, "y": SCORES > 0.5}),
+            "a",
+            "z",
+            "y",
+            epsilon=4.0,
+            **SEED,
+        ),
+        lambda: nolook.survival(
+            pa.table({"a": SCORES, "z": HAPPENED, "y": SCORES > 0.5}),
+            "a",
+            "z",
+            "y",
+            epsilon=0.1,
+            **SEED,
+        ),
+        lambda: nolook.survival(
+            pa.table({"a": SCORES, "z": SCORES < 0.05}), "a", "z", epsilon=8.0, **SEED
+        ),
+    ],
     "cross-validation": [
         lambda: nolook.cross_validate(
             nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2, **SEED

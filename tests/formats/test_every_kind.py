@@ -46,7 +46,7 @@ def places(value, path=()):
 
 def test_every_kind_is_tried():
     assert sorted(KINDS) == sorted(_RECORDS)
-    assert len(KINDS) == 15
+    assert len(KINDS) == 16
 
 
 @pytest.mark.parametrize(("kind", "place"), EVERY)
@@ -108,7 +108,7 @@ NULL = frozenset({
     *("model_privacy", "exposure", "exposure_range", "band", "straight", "monotone", "errors"),
     *("deviance_explained", "deviance_explained_interval", "n_left_out", "n_undeclared"),
     *("median_error", "median_error_interval", "p90_error", "p90_error_interval", "cut_errors"),
-    "means",
+    *("means", "by"),
 })  # fmt: skip
 # Numbers or texts; whether they can be is for the release's class to say.
 EITHER = frozenset({"k", "sample", "pos_label", "classes"})
@@ -163,7 +163,7 @@ def test_arrays_of_other_sizes_are_refused(tmp_path, kind):
         if path == ("measured",):  # a table may have any measures
             continue
         if (
-            kind in {"tabulation", "description", "group comparison"}
+            kind in {"tabulation", "description", "group comparison", "survival curve"}
             and isinstance(value, list)
             and value[-1:] == [None]
         ):

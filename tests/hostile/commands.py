@@ -57,6 +57,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
         *("--mean", _listed(columns), "--median", _listed(columns[:1])),
     ],
     "compare-groups": lambda columns: ["--value", columns[0], "--by", "y"],
+    "survival": lambda columns: ["--time", columns[0], "--event", "y"],
     "describe": lambda columns: ["--features", _listed(columns)],
     "roc": lambda columns: ["--score", columns[0], "--target", "y", "--grid", "0:10:1"],
     "calibration": lambda columns: ["--probability", columns[0], "--target", "y"],

@@ -35,7 +35,7 @@ _REPEATS = 999
 #: Deviations of its noise that a group's number of rows must exceed.
 ENOUGH = 3.0
 #: The share of a statistic's variance that sampling must have; below, the noise is nearly all.
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.2
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from nolook.cli._ecdf import ecdf
 from nolook.cli._evaluate import evaluate
 from nolook.cli._examples import examples
 from nolook.cli._fit import fit
-from nolook.cli._groups import compare_groups
+from nolook.cli._groups import compare_groups, survival
 from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
 from nolook.cli._plan import plan
@@ -57,7 +57,7 @@ app = typer.Typer(
 )
 _COMMANDS = (
     *(schema, plan, describe, tabulate, fit, select, predict, evaluate),
-    *(compare_groups, ecdf, quantiles, roc, calibration),
+    *(compare_groups, survival, ecdf, quantiles, roc, calibration),
     *(show, report, compare, audit, examples),
 )
 for _command in _COMMANDS:

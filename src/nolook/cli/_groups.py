@@ -1,4 +1,4 @@
-"""``nolook compare-groups``: whether groups differ in a value."""
+"""``nolook compare-groups`` and ``nolook survival``: values, and times to an event, by group."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ import typer
 from nolook.cli._options import CategoriesOption, RelationOption, column_options
 from nolook.cli._release import Release, release_command
 
+ByOption = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        "-b",
+        metavar="NAME",
+        help="The column of the groups, a boolean or declared levels (--categories or a schema), "
+        "all compared with the first.",
+    ),
+]
+
 
 @release_command("comparison.json", "The comparison's file", about=("value", "by"), missing=None)
 def compare_groups(
@@ -17,16 +28,7 @@ def compare_groups(
     value: Annotated[
         str, typer.Option(metavar="NAME", help="The column of numbers, or a boolean.")
     ],
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            "-b",
-            metavar="NAME",
-            help="The column of the groups, a boolean or declared levels (--categories or a "
-            "schema), all compared with the first.",
-        ),
-    ],
+    by: ByOption,
     categories: CategoriesOption = None,
     relation: RelationOption = "add-remove",
 ) -> None:
@@ -39,6 +41,41 @@ def compare_groups(
             release.read_groups([by, value], levels),
             value,
             by,
+            epsilon=release.epsilon,
+            relation=relation,
+            random_state=release.random_state,
+            **ledger_and_progress,
+        )
+    release.keep(found)
+
+
+@release_command("survival.json", "The curves' file", about=("time", "event"), missing=None)
+def survival(
+    release: Release,
+    *,
+    time: Annotated[str, typer.Option(metavar="NAME", help="The column of times.")],
+    event: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The column of events: a boolean, or two declared levels of which the second is "
+            "the event.",
+        ),
+    ],
+    by: ByOption = "",
+    categories: CategoriesOption = None,
+    relation: RelationOption = "add-remove",
+) -> None:
+    """Release survival curves (Kaplan-Meier) with medians and the log-rank test."""
+    from nolook.estimators.survival import survival as release_curves
+
+    levels = column_options(None, categories).get("categories", {})
+    with release.running() as ledger_and_progress:
+        found = release_curves(
+            release.read_groups([*filter(None, (by, event, time))], levels),
+            time,
+            event,
+            by or None,
             epsilon=release.epsilon,
             relation=relation,
             random_state=release.random_state,

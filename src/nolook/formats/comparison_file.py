@@ -11,6 +11,7 @@ from nolook.algorithms.forest import forest_of
 from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.estimators.comparison import GroupComparison, known_levels
+from nolook.estimators.survival import SurvivalCurve
 from nolook.estimators.tabulation import Measured
 from nolook.formats.parts import Finding
 from nolook.formats.strict import Content, Vector, expect
@@ -18,7 +19,7 @@ from nolook.formats.tabulation_file import Measure
 from nolook.tables.design import labels_of
 from nolook.tables.levels import check_categories
 
-__all__ = ["ComparisonFile", "ForestsFile"]
+__all__ = ["ComparisonFile", "ForestsFile", "SurvivalFile"]
 
 
 class ForestsFile(Content, frozen=True):
@@ -63,10 +64,37 @@ class _Grouped(Finding, frozen=True):
     def about_groups(self) -> dict[str, Any]:
         """Return the groups, the number of rows, the guarantee and how columns were read."""
         levels = check_categories(self.read_options.categories)
-        own = ("",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
+        own = ("all",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
         expect(tuple(self.groups) == own, "groups as read_options has them, or of a boolean")
         rows = {"n_rows": self.n_rows, "n_rows_error": self.n_rows_error}
         return {"by": self.by, "groups": own, **rows, **self.about()}
+
+
+class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
+    """Survival curves: the forests of events and of censored times, group by group."""
+
+    time: str
+    event: str
+    level: str
+    whole: bool
+    forests: ForestsFile
+
+    @classmethod
+    def of(cls, found: SurvivalCurve) -> Self:
+        """Return the record of survival curves."""
+        forests = ForestsFile.of(found.forests)
+        return cls.holding(found, forests=forests, groups=list(found.groups))
+
+    def release(self) -> SurvivalCurve:
+        """Return the curves."""
+        known = {self.time, self.event, *([] if self.by is None else [self.by])}
+        expect(known <= {*self.read_options.features}, "columns of read_options")
+        own: dict[str, Any] = {"time": self.time, "event": self.event, "whole": self.whole}
+        levels = check_categories(self.read_options.categories).get(self.event)
+        expect(known_levels(labels_of(levels), "event")[1:] == (self.level,), "the level of event")
+        own["level"] = self.level
+        forests = self.forests.forests(2 * len(self.groups))
+        return SurvivalCurve(forests=forests, **own, **self.about_groups())
 
 
 class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):

@@ -20,7 +20,7 @@ from nolook.formats._models import (
     Pipeline,
     Selection,
 )
-from nolook.formats.comparison_file import ComparisonFile
+from nolook.formats.comparison_file import ComparisonFile, SurvivalFile
 from nolook.formats.files import one_line, write_json
 from nolook.formats.findings_file import (
     CalibrationFile,
@@ -44,7 +44,7 @@ _RECORDS: dict[Any, Any] = {
         *(LinearModel, LogisticModel, CountModel, AdditiveModel, Pipeline, Selection),
         *(DistributionFile, QuantilesFile),
         *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
-        *(TabulationFile, DescriptionFile, ComparisonFile),
+        *(TabulationFile, DescriptionFile, ComparisonFile, SurvivalFile),
     )
 }
 

@@ -11,16 +11,19 @@ from attrs import evolve
 
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Table, Text
-from nolook.report.picture import DASHES, Band, Line, Picture, around, axis
+from nolook.report.picture import DASHES, Axis, Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.tabulation_findings import MISSING
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
 if TYPE_CHECKING:
     from nolook.algorithms.roc_noise import Measure
+    from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
+    from nolook.estimators.survival import SurvivalCurve
+    from nolook.report.picture import Vector
 
-__all__ = ["comparison_findings"]
+__all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
@@ -154,4 +157,114 @@ def _picture(found: GroupComparison) -> Picture:
         axis(found.value, low, high),
         axis("share of the group", 0.0, 1.0),
         (*bands, *lines),
+    )
+
+
+def survival_findings(found: SurvivalCurve) -> Findings:
+    """Report survival curves."""
+    unit, names = found.privacy.unit, found.groups
+    ends = max(float(each.times[-1]) for each in found.curves)
+    across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
+    places = np.array([place for place, _ in across.ticks])
+    tested = len(names) > 1
+    p_value = phrase("groups.log_rank", p=p_in_words(found.p_value))
+    shown = tested and found.p_value is not None
+    not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
+    notes = (
+        *((p_value,) * shown),
+        phrase("groups.about_curves"),
+        *((phrase(not_tested),) * (tested and not shown)),
+    )
+    table = Table(
+        f"Survival, with {CONFIDENCE} intervals",
+        ("Group", "Median", *(f"{found.time} {words}" for _, words in across.ticks)),
+        tuple(
+            _curve_row(name, each, places) for name, each in zip(names, found.curves, strict=True)
+        ),
+    )
+    median = _median(found.curves[0])
+    card = ("p-value", p_in_words(found.p_value), "log-rank test, small if groups differ")
+    return Findings(
+        kind=found.kind,
+        what=f"survival curve of {found.event}:",
+        of=found.time,
+        provenance=evolve(Provenance.of(found), missing=MISSING),
+        cards=(("Median", median, f"of {names[0]}"), *((card,) * tested)),
+        sections=(what_was_found(table, notes, _curves_picture(found, across)),),
+        settings=(
+            ("Time", found.time),
+            ("Event", f"{found.event} = {found.level}"),
+            ("Groups", found.by or "none"),
+        ),
+        rows=(found.n_rows, found.n_rows_error),
+        question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
+        conclusion=(
+            *(_median_said(found, place) for place in range(len(names))),
+            *((p_value,) * shown),
+        ),
+        certainty=(noise_and_sampling(f"{CONFIDENCE} intervals", unit),),
+    )
+
+
+def _median(curve: Curve) -> str:
+    middle, low, high = curve.median()
+    if middle is None:
+        return "not reached"
+    if low is None or high is None:
+        return f"{number(middle)} (from {number(low)})"
+    shown, between = estimated(middle, (low, high))
+    return f"{shown} ({between})"
+
+
+def _median_said(found: SurvivalCurve, place: int) -> Text:
+    group, (middle, low, high) = found.groups[place], found.curves[place].median()
+    if found.curves[place].times.size < 2:
+        return sentence("groups.unknown", group=group)
+    if middle is None:
+        return sentence("groups.no_median", group=group)
+    ends = (middle if low is None else low, math.inf if high is None else high)
+    shown = (
+        estimated(middle, ends) if high is not None else (number(middle), f"{number(low)} or more")
+    )
+    return sentence(
+        "groups.median", group=group, time=found.time, value=shown[0], interval=shown[1]
+    )
+
+
+def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
+    cells = []
+    for value, low, high in curve.at(places).T.tolist():
+        shown = percent(value, (low, high))
+        cells.append(NOT_KNOWN if math.isnan(value) else f"{shown[0]} ({shown[1]})")
+    return name, _median(curve), *cells
+
+
+def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
+    kept = list(zip(found.groups, DASHES, found.curves, strict=False))
+    bands = tuple(
+        Band(each.times, each.low, each.high, f"{CONFIDENCE} interval" * (place == 0))
+        for place, (_, _, each) in enumerate(kept)
+    )
+    lines = tuple(Line(each.times, each.survival, name, dash=dash) for name, dash, each in kept)
+    below = tuple(
+        (
+            name,
+            tuple(
+                f"{max(0.0, risk):,.0f}" if place <= each.times[-1] else ""
+                for (place, _), risk in zip(
+                    across.ticks,
+                    np.interp([place for place, _ in across.ticks], each.times, each.at_risk),
+                    strict=True,
+                )
+            ),
+        )
+        for name, _, each in kept
+    )
+    return Picture(
+        f"Survival by {found.time}",
+        f"{legend(found.groups)}; bands are {CONFIDENCE} intervals, numbers below those at risk",
+        across,
+        axis("share without the event", 0.0, 1.0),
+        (*bands, *lines),
+        below=below,
     )

@@ -116,6 +116,8 @@ class Picture:
         What points are, where they are no rows.
     square : bool
         Whether both axes are of the same length.
+    below : tuple of (str, tuple of str)
+        Rows of numbers under the ticks across, with the name of each.
     key : str
         Tells the pictures of a page apart.
     """
@@ -128,6 +130,7 @@ class Picture:
     rows: bool = False
     points: str = ""
     square: bool = False
+    below: tuple[tuple[str, tuple[str, ...]], ...] = ()
     key: str = "picture"
 
 

@@ -49,6 +49,12 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
         if picture.points:
             ax.plot([], [], "o-", color=_BLUE, label=picture.points)
         ax.legend()
+        for row, (name, numbers) in enumerate(picture.below):
+            low = -0.16 - 0.06 * row
+            places = [-0.1, *(each for each, _ in picture.across.ticks)]
+            for column, (place, words) in enumerate(zip(places, (name, *numbers), strict=True)):
+                frame = ax.get_xaxis_transform() if column else ax.transAxes
+                ax.text(place, low, _plain(words), transform=frame, ha="center", fontsize="small")
     if picture.square:
         ax.set_aspect("equal")
     return ax

@@ -15,7 +15,7 @@ from nolook.report.distribution_findings import ecdf_findings, quantiles_finding
 from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.findings import Findings
 from nolook.report.folds_findings import folds_findings
-from nolook.report.group_findings import comparison_findings
+from nolook.report.group_findings import comparison_findings, survival_findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
@@ -51,6 +51,7 @@ _CONTENT: dict[str, Callable[[Any], Findings]] = {
     "tabulation": tabulation_findings,
     "description": description_findings,
     "group comparison": comparison_findings,
+    "survival curve": survival_findings,
 }
 # What is a picture and no more.
 _PICTURES = {"calibration curve": calibration_picture}

@@ -57,9 +57,17 @@ def svg(picture: Picture) -> Markup:
         # The names are on the left; below is room for the axis.
         frame, below = _Frame(picture, 36.0, 62.0, 8, _ROW * rows), 22
     else:
-        frame, below = _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT), 46
+        frame, below = (
+            _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT),
+            46 + _ROW * len(picture.below),
+        )
     points = [one for one in picture.marks if isinstance(one, Point)]
-    parts = (*_axes(frame), *_curves(frame), *(_point(one, frame) for one in points))
+    parts = (
+        *_axes(frame),
+        *_below(frame),
+        *_curves(frame),
+        *(_point(one, frame) for one in points),
+    )
     # On a narrow screen there is room for the points beside the longest name.
     names = [shortened(one_line(one.name or ""), LONGEST_NAME) for one in points]
     least = min(max((1.3 * width(name) for name in names), default=0), 34.0)
@@ -103,6 +111,15 @@ def _axes(frame: _Frame) -> Iterator[Markup]:
         label = shortened(one_line(picture.across.label), _LONGEST_LABEL)
         yield _text("0", frame.top - 16, picture.up.label, "start")
         yield _text(f"{frame.left + frame.across / 2}%", bottom + 37, label)
+
+
+def _below(frame: _Frame) -> Iterator[Markup]:
+    """Write rows of numbers under the ticks, with their name at the left."""
+    for row, (name, numbers) in enumerate(frame.picture.below):
+        y = frame.bottom + 46 + _ROW * row + 8
+        yield _text("0", y, shortened(one_line(name), 12), "start")
+        for (place, _), words in zip(frame.picture.across.ticks, numbers, strict=True):
+            yield _text(frame.x(place), y, words)
 
 
 def _curves(frame: _Frame) -> Iterator[Markup]:

@@ -1,0 +1,173 @@
+"""Kaplan and Meier's curve and the log-rank test by noisy forests of events and censored times.
+
+All of it is post-processing. Intervals and p-values come from simulated releases, with their noise.
+The proof is ``tabulation.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms._simulation import Generator, simulation_generator
+from nolook.algorithms.cumulative_noise import rising
+from nolook.algorithms.group_tests import ENOUGH, LEAST_SHARE, Forests, forest_noise, p_value
+from nolook.algorithms.roc_noise import NORMAL_95
+
+__all__ = ["Curve", "Times", "log_rank"]
+
+_REPEATS = 499
+
+Array = NDArray[np.float64]
+#: Events and censored times in each cell.
+Cells = tuple[Array, Array]
+
+
+@frozen(eq=False)
+class Curve:
+    """Survival at the ends of cells, from 1 at time 0, as far as the noise leaves it known.
+
+    `low` and `high` are the ends of 95 % intervals, `at_risk` the number of rows after each time.
+    """
+
+    times: Array
+    survival: Array
+    low: Array
+    high: Array
+    at_risk: Array
+
+    def at(self, times: Array) -> Array:
+        """Return survival and its interval at times, shape (3, times); NaN beyond the curve."""
+        ends = self.survival, self.low, self.high
+        return np.array([np.interp(times, self.times, each, right=np.nan) for each in ends])
+
+    def median(self) -> tuple[float | None, float | None, float | None]:
+        """Return the median and its interval, None where the curve or an end is above 1/2."""
+        found = []
+        for each in (self.survival, self.low, self.high):
+            below = np.flatnonzero(each <= 0.5)
+            place = below[0] if below.size else 0
+            up, down = each[place - 1], each[place]
+            step = (up - 0.5) / (up - down) if up > down else 0.0
+            known = self.times[place - 1] + step * (self.times[place] - self.times[place - 1])
+            found.append(float(known) if below.size else None)
+        return found[0], found[1], found[2]
+
+
+@frozen(eq=False)
+class Times:
+    """Times of one group: a forest of events, and one of those censored.
+
+    `single` marks the cells that hold one time only, at which events come before those censored.
+    """
+
+    forests: Forests
+    single: NDArray[np.bool_]
+
+    def cells(self) -> Cells:
+        """Return the number of events and of censored times in each cell."""
+        counts = [self.forests.distribution(place).counts for place in (0, 1)]
+        return np.diff(counts[0], prepend=0.0), np.diff(counts[1], prepend=0.0)
+
+    def noisy(self, exact: Cells, generator: Generator) -> Cells:
+        """Return cells of repeated releases of exact ones, shape (repeats, cells)."""
+        again = []
+        for group, each in zip(self.forests.groups, exact, strict=True):
+            counts = np.cumsum(each, axis=-1) + forest_noise(group, _REPEATS, generator)
+            rows = np.maximum(counts[:, -1], 1.0)
+            kept = [rising(own, most) for own, most in zip(counts, rows, strict=True)]
+            again.append(np.diff(kept, axis=-1, prepend=0.0))
+        return again[0], again[1]
+
+    def curve(self) -> Curve:
+        """Return the curve with intervals of noise and sampling."""
+        exact = self.cells()
+        again = self.noisy(exact, simulation_generator())
+        risk, risks = _at_risk(exact), _at_risk(again)
+        survival, repeated = (_survival(each, self.single) for each in (exact, again))
+        noise = np.mean((repeated - survival) ** 2, axis=0)
+        left = np.maximum(risk - exact[0], 0.5)
+        greenwood = survival**2 * np.cumsum(exact[0] / np.maximum(risk * left, 0.5))
+        room = NORMAL_95 * np.sqrt(noise + greenwood)
+        enough = risk > ENOUGH * np.sqrt(np.mean((risks - risk) ** 2, axis=0))
+        end = int(np.argmin(np.append(enough[:-1], False)))  # the last cell has no end
+        numbers = survival, survival - room, survival + room
+        kept = [np.append(1.0, each[:end]).clip(0.0, 1.0) for each in numbers]
+        points = self.forests.points[:end]
+        times = np.append(min(0.0, *points[:1], 0.0), points)
+        return Curve(times, kept[0], kept[1], kept[2], risk[: end + 1])
+
+
+def _at_risk(cells: Cells) -> Array:
+    """Return the number of rows that are left before each cell."""
+    gone = cells[0] + cells[1]
+    return np.asarray(
+        np.maximum(gone.sum(axis=-1, keepdims=True) - np.cumsum(gone, axis=-1) + gone, 0.0)
+    )
+
+
+def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:
+    """Return the cumulative hazard of an event, and of being censored, in each cell.
+
+    Within a cell of several times both go on at a constant ratio.
+    """
+    risk, gone = np.maximum(_at_risk(cells), 1e-9), cells[0] + cells[1]
+    share = cells[0] / np.maximum(gone, 1e-9)
+    least = 1e-9
+    total = -np.log(np.maximum(1.0 - gone / risk, least))
+    events = -np.log(np.maximum(1.0 - cells[0] / risk, least))
+    own = np.where(single, events, share * total)
+    return own, np.maximum(total - own, 0.0)
+
+
+def _survival(cells: Cells, single: NDArray[np.bool_]) -> Array:
+    return np.exp(-np.cumsum(_hazards(cells, single)[0], axis=-1))
+
+
+def log_rank(groups: tuple[Times, ...]) -> float | None:
+    """Return the p-value of the test that groups have one hazard; None where noise hides it.
+
+    Under the null hypothesis every group has the pooled hazard and its own censoring.
+    """
+    curves, single = [each.curve() for each in groups], groups[0].single
+    end = min(each.times.size for each in curves) - 1
+    if end < 1:
+        return None
+    exact = [each.cells() for each in groups]
+    pooled = np.sum([each[0] for each in exact], 0), np.sum([each[1] for each in exact], 0)
+    hazard, generator = _hazards(pooled, single)[0], simulation_generator()
+    drawn = [_drawn(each, hazard, single, generator) for each in exact]
+    noisy = [each.noisy(own, generator) for each, own in zip(groups, drawn, strict=True)]
+    plain, again = (_excess(each, single, end) for each in (drawn, noisy))
+    found = _excess(exact, single, end)[:, None] - again.mean(axis=1, keepdims=True)
+    again = again - again.mean(axis=1, keepdims=True)
+    if plain.var(axis=1).sum() < LEAST_SHARE * again.var(axis=1).sum():
+        return None
+    inverse = np.linalg.pinv(np.atleast_2d(np.cov(again)))
+    size = [np.einsum("gr,gh,hr->r", each, inverse, each) for each in (found, again)]
+    return p_value(float(size[0][0]), size[1])
+
+
+def _drawn(cells: Cells, hazard: Array, single: NDArray[np.bool_], generator: Generator) -> Cells:
+    """Draw a group with a hazard and its own censoring, shape (repeats, cells)."""
+    censoring = _hazards(cells, single)[1]
+    both = hazard + censoring
+    leaving = np.append(-np.expm1(-both[:-1]), 1.0)  # in the last cell all leave
+    before = np.append(1.0, np.cumprod(1.0 - leaving[:-1]))
+    share = np.divide(hazard, both, out=np.zeros_like(both), where=both > 0.0)
+    share = np.where(single, -np.expm1(-hazard) / np.maximum(leaving, 1e-9), share).clip(0.0, 1.0)
+    chances = np.concatenate([before * leaving * share, before * leaving * (1.0 - share)])
+    rows = max(1, round(float(cells[0].sum() + cells[1].sum())))
+    drawn = generator.multinomial(rows, chances / chances.sum(), size=_REPEATS).astype(np.float64)
+    return drawn[:, : hazard.size], drawn[:, hazard.size :]
+
+
+def _excess(groups: list[Cells], single: NDArray[np.bool_], end: int) -> Array:
+    """Return events less those expected by the pooled hazard, of all groups but the last."""
+    events = np.array([each[0] for each in groups])[..., :end]
+    gone = np.array([each[0] + each[1] for each in groups])[..., :end]
+    risk = np.array([_at_risk(each) for each in groups])[..., :end]
+    risk = np.maximum(risk - np.where(single[:end], 0.0, gone / 2.0), 0.0)
+    share = risk / np.maximum(risk.sum(axis=0), 1e-9)
+    return np.asarray((events - events.sum(axis=0) * share).sum(axis=-1)[:-1])

@@ -1,0 +1,225 @@
+"""Times to an event: survival curves of groups within one budget."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from nolook._language import parameter_name
+from nolook._validation import check_epsilon
+from nolook.algorithms.group_tests import Forests
+from nolook.algorithms.survival import Curve, Times, log_rank
+from nolook.algorithms.tabulation import Released, tabulation
+from nolook.errors import ParameterError
+from nolook.estimators.comparison import check_columns, known_levels
+from nolook.estimators.ecdf import check_relation
+from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.result import Result
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.release import Plan
+from nolook.tables import Table, table_from_arrays
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["SurvivalCurve", "survival"]
+
+
+@frozen(eq=False)
+class SurvivalCurve(Result):
+    """Survival curves of groups (Kaplan and Meier 1958), as far as the noise leaves them known.
+
+    Parameters
+    ----------
+    time, event : str
+        The columns of times and of events.
+    level : str
+        The level of `event` that is the event.
+    by : str or None
+        The column of groups.
+    groups : tuple of str
+        Its declared levels; "all" without one.
+    whole : bool
+        Whether times are whole numbers.
+    forests : Forests
+        Of the events, then of the censored times, of each group.
+    n_rows, n_rows_error : float
+        The number of rows (of units, where their rows have weights) and the standard deviation of
+        its noise.
+    privacy : PrivacyGuarantee
+        Of the whole result.
+    read_options : dict
+        How the columns were read.
+    """
+
+    time: str
+    event: str
+    level: str
+    by: str | None
+    groups: tuple[str, ...]
+    whole: bool
+    forests: Forests = field(repr=False)
+    n_rows: float
+    n_rows_error: float
+    privacy: PrivacyGuarantee
+    read_options: dict[str, Any] = field(repr=False)
+
+    kind: ClassVar[str] = "survival curve"
+    _indexed: ClassVar[int] = 2
+
+    @property
+    def _times(self) -> tuple[Times, ...]:
+        points, forests = self.forests.points, self.forests.groups
+        single = np.diff(points, prepend=points[0] - 2.0) == 1.0
+        pairs = zip(forests[::2], forests[1::2], strict=True)
+        return tuple(Times(Forests(points, pair), single & self.whole) for pair in pairs)
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """The curve of each group, with 95 % intervals and the number at risk."""
+        return tuple(each.curve() for each in self._times)
+
+    @cached_property
+    def p_value(self) -> float | None:
+        """P-value of the log-rank test; None for one group, few rows or full rows of a unit."""
+        alone = len(self.groups) == 1 or self.privacy.unit.max_rows > 1
+        return None if alone else log_rank(self._times)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions of :meth:`ask`."""
+        return ("survival_at",)
+
+    def survival_at(self, times: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Return survival and its 95 % interval at times, by group.
+
+        Parameters
+        ----------
+        times : array-like of shape (n_times,)
+
+        Returns
+        -------
+        dict of ndarray of shape (3, n_times)
+            Survival, and the ends of its interval; NaN beyond a curve.
+        """
+        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        return {name: each.at(at) for name, each in zip(self.groups, self.curves, strict=True)}
+
+    def _columns(self) -> dict[str, Any]:
+        sizes = [each.times.size for each in self.curves]
+        found: dict[str, Any] = {self.by or "group": np.repeat(self.groups, sizes)}
+        for name in ("times", "survival", "low", "high", "at_risk"):
+            own = np.concatenate([getattr(each, name) for each in self.curves])
+            found[self.time if name == "times" else name] = own
+        return found
+
+
+def survival(  # noqa: PLR0913 -- what may be asked
+    X: Table | ArrayLike,
+    time: str,
+    event: str,
+    by: str | None = None,
+    *,
+    epsilon: float = 1.0,
+    relation: str = "add-remove",
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> SurvivalCurve:
+    """Release survival curves with medians, and the log-rank test of several groups.
+
+    No range is needed. All groups together cost what one costs.
+
+    Guarantee
+    ---------
+    The result is (`epsilon`, 0)-differentially private when one row is added or removed (or
+    replaced), or one unit with all its rows if the table names a unit. Proof:
+    ``algorithms/tabulation.md``.
+
+    Parameters
+    ----------
+    X : Table, array or frame of shape (n_samples, columns)
+    time : str
+        A column of numbers: times to the event, or to when a row was last seen without it.
+    event : str
+        A boolean, or a column with two declared levels of which the second is the event. Rows with
+        another value are left out.
+    by : str, optional
+        A column with declared levels, at most 20, or a boolean.
+    epsilon : float, default=1.0
+        Privacy loss, above 0.
+    relation : {"add-remove", "replace"}, default="add-remove"
+    ledger, progress, random_state
+        As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
+
+    Returns
+    -------
+    SurvivalCurve
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or names a column of another type. Nothing is charged.
+    TableError
+        If X is not a table of numbers. Nothing is charged.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Notes
+    -----
+    Where each unit counts once, its rows share it: curves describe units, intervals and p-values
+    are upper bounds. Where several rows of a unit count in full there is no p-value, and intervals
+    take rows as independent.
+
+    Examples
+    --------
+    >>> import nolook, numpy as np, pandas as pd
+    >>> generator = np.random.default_rng(0)
+    >>> days, end = generator.exponential(300.0, 20_000), generator.uniform(100.0, 900.0, 20_000)
+    >>> seen = pd.DataFrame({"days": np.minimum(days, end).round(), "died": days <= end})
+    >>> found = nolook.survival(nolook.read_table(seen), "days", "died", epsilon=1.0)
+    >>> middle, low, high = found.curves[0].median()
+    >>> bool(low < 300.0 * np.log(2.0) < high)
+    True
+    """
+    budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
+    table = X if isinstance(X, Table) else table_from_arrays(X)
+    levels = {"event": event} if by is None else {"by": by, "event": event}
+    coded = check_columns(table, levels, {"time": time})
+    labels = [each or () for each in coded.code_labels]
+    groups = ("all",) if by is None else known_levels(labels[0], "by")
+    events = known_levels(labels[len(levels) - 1], "event")
+    if len(events) != 2:
+        raise ParameterError(
+            f"{parameter_name('event')} has {len(events)} declared levels; expected 2 (the "
+            "second is the event)"
+        )
+    dimensions, place = tuple(range(len(levels))), len(levels)
+    whole = (time, "integer") in {(each.name, each.declared) for each in table._source.columns}
+    release = tabulation(
+        budget, relation, [dimensions], [dimensions], [], [place], even=True, whole=whole
+    )
+
+    def read_off(released: Released, guarantee: PrivacyGuarantee) -> SurvivalCurve:
+        total, values = released.counts[()], released.values[place]
+        codes = [() if by is None else (code,) for code in range(len(groups))]
+        forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
+        rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
+        own = release.whole, Forests(values.points, forests), rows, error, guarantee
+        return SurvivalCurve(time, event, events[1], by, groups, *own, table.read_options())
+
+    plan = Plan.of(release, budget, random_state, relation=relation)
+    return make_release(
+        plan,
+        lambda: coded,
+        SurvivalCurve.kind,
+        ledger=ledger,
+        progress=progress,
+        store=read_off,
+    )

@@ -1,0 +1,100 @@
+"""`survival`: what it returns, refuses, and protects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+
+
+def patients(rows=8000):
+    generator = np.random.default_rng(0)
+    arm = generator.choice(["A", "B"], rows)
+    end = generator.exponential(np.where(arm == "A", 300.0, 450.0))
+    seen = generator.uniform(100.0, 900.0, rows)
+    days = np.ceil(np.minimum(end, seen)).astype(int)
+    died = end <= seen
+    status = np.where(died, "dead", "alive")
+    who = generator.integers(0, rows // 2, rows)
+    return pd.DataFrame({"arm": arm, "days": days, "died": died, "status": status, "id": who})
+
+
+def opened(rows=8000, **options):
+    levels = {"arm": ["A", "B"], "status": ["alive", "dead"]}
+    columns = ["arm", "days", "died", "status"]
+    return nolook.read_table(patients(rows), False, features=columns, categories=levels, **options)
+
+
+def test_curves_medians_and_the_test_are_those_of_the_population():
+    found = nolook.survival(opened(), "days", "died", "arm", epsilon=4.0, random_state=0)
+    assert found.whole
+    assert found.p_value == 0.002
+    for name, curve, mean in zip(found.groups, found.curves, (300.0, 450.0), strict=True):
+        at = np.array([50.0, 200.0, 500.0])
+        value, low, high = found.survival_at(at)[name]
+        np.testing.assert_allclose(value, np.exp(-at / mean), atol=0.03)
+        assert (low < value).all()
+        assert (value < high).all()
+        middle, *ends = curve.median()
+        assert abs(middle / (mean * np.log(2.0)) - 1.0) < 0.1
+        assert ends[0] < middle < ends[1]
+    frame = found.to_frame()
+    assert frame.index.names == ["arm", "days"]
+    assert (frame.survival.loc["A"].diff().dropna() <= 0).all()
+
+
+def test_the_event_may_be_the_second_of_two_levels_and_there_may_be_no_groups():
+    by_level = nolook.survival(opened(), "days", "status", epsilon=4.0, random_state=0)
+    by_truth = nolook.survival(opened(), "days", "died", epsilon=4.0, random_state=0)
+    assert by_level.groups == ("all",)
+    assert by_level.p_value is None
+    first, second = (each.survival_at([300.0])["all"][0] for each in (by_level, by_truth))
+    np.testing.assert_allclose(first, second, atol=0.02)
+
+
+def test_rows_of_a_unit_share_it_or_count_in_full_without_a_test():
+    shared = nolook.survival(opened(unit="id"), "days", "died", "arm", epsilon=4.0)
+    assert abs(shared.n_rows - patients().id.nunique()) < 60
+    assert shared.p_value is not None
+    full = nolook.survival(opened(unit="id", rows_per_unit=2), "days", "died", "arm", epsilon=4.0)
+    assert full.p_value is None
+    assert "no p-values" in full.summary().text
+
+
+def test_too_few_rows_are_said_to_be_too_few():
+    found = nolook.survival(opened(228), "days", "died", "arm", epsilon=0.1, random_state=0)
+    assert found.p_value is None
+    assert "No p-value" in found.summary().text
+
+
+@pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.full(400, np.nan)])
+def test_times_that_do_not_vary_are_shown(values):
+    frame = pd.DataFrame({"died": np.arange(400) % 2 == 0, "x": values, "by": np.arange(400) < 200})
+    table = nolook.read_table(frame)
+    assert str(nolook.survival(table, "x", "died", "by", epsilon=5.0, random_state=0).summary())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"time": "status"}, "time names 'status', a category"),
+        ({"event": "days", "time": "died"}, "event names 'days', a column of numbers"),
+        ({"by": "died"}, "by names 'died' again"),
+        ({"by": "city"}, "by names 'city'"),
+        ({"epsilon": 0.0}, "epsilon"),
+    ],
+)
+def test_what_is_refused_costs_nothing(given, words, costs_nothing):
+    asked = {"time": "days", "event": "died", **given}
+    costs_nothing(lambda ledger: nolook.survival(opened(), ledger=ledger, **asked), words)
+
+
+def test_an_event_has_two_levels(costs_nothing):
+    levels = {"status": ["alive", "dead", "lost"]}
+    table = nolook.read_table(patients(50), False, features=["days", "status"], categories=levels)
+    costs_nothing(
+        lambda ledger: nolook.survival(table, "days", "status", ledger=ledger),
+        "event has 3 declared levels",
+    )
