@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, TypeAlias
 
-from attrs import field, frozen
+from attrs import asdict, field, fields_dict, frozen
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
@@ -29,6 +29,26 @@ def check_rows_per_unit(rows: object) -> RowsPerUnit:
 
 
 @frozen
+class Weighting:
+    """The use of survey weights: clipped at a bound and divided by it.
+
+    Parameters
+    ----------
+    column : str
+    bound : float or None
+        Released; None before it is found.
+    cut, squares : float
+        Noisy, from the weights' histogram: the share of all weight that the bound cuts, and the sum
+        of squared weights over that of weights, both in bounds.
+    """
+
+    column: str
+    bound: float | None = None
+    cut: float = 0.0
+    squares: float = 1.0
+
+
+@frozen
 class Unit:
     """The difference between neighbouring tables: a row, or a unit with all its rows.
 
@@ -43,11 +63,14 @@ class Unit:
 
     column: str | None = None
     rows: RowsPerUnit = field(default="weights", converter=check_rows_per_unit)
+    #: What else a row's weight is multiplied by; not a part of what is protected.
+    weighting: Weighting | None = field(default=None, eq=False)
 
     @property
     def weight_scale(self) -> int:
         """The weight of a unit in exact sums, at most; values are divided by it after noise."""
-        return WHOLE if self.column is not None and self.rows == "weights" else 1
+        shared = self.column is not None and self.rows == "weights"
+        return WHOLE if shared or self.weighting is not None else 1
 
     @property
     def max_rows(self) -> int:
@@ -57,6 +80,8 @@ class Unit:
     @property
     def counted(self) -> str:
         """The thing that numbers count: units, each once, where their rows have weights."""
+        if self.weighting is not None:
+            return f"weighted {self.protected}"
         return "row" if self.weight_scale == 1 else "unit"
 
     @property
@@ -73,6 +98,8 @@ class Unit:
 
     def to_plain(self) -> Any:  # noqa: ANN401 -- a text or a mapping
         """Return the unit as plain data, fit for JSON."""
+        if self.weighting is not None:
+            return {"column": self.column, "rows": self.rows, "weights": asdict(self.weighting)}
         return _RECORD if self.column is None else {"column": self.column, "rows": self.rows}
 
     @classmethod
@@ -82,6 +109,11 @@ class Unit:
             column = data["column"]
             if isinstance(column, str) and column:
                 return cls(column, data["rows"])
+        elif isinstance(data, dict) and data.keys() == {"column", "rows", "weights"}:
+            weights = data["weights"]
+            known = isinstance(weights, dict) and weights.keys() == fields_dict(Weighting).keys()
+            if known and isinstance(data["column"], str | None):
+                return cls(data["column"] or None, data["rows"], Weighting(**weights))
         elif data == _RECORD:
             return cls()
         raise ParameterError("unit is neither 'record' nor a column with a number of rows")

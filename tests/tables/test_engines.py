@@ -74,6 +74,13 @@ def test_states_that_travel_give_the_bits_of_one_process(missing, path):
     np.testing.assert_array_equal(linear(elsewhere(table)), linear(table))
 
 
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_weights_travel_with_their_rows(unit, path):
+    schema = {"columns": {"weight": {"asinh_of": "b"}}}  # half of them are below 0: left out
+    table = read_table(path, "y", features=["a"], weights="weight", schema=schema, unit=unit)
+    np.testing.assert_array_equal(linear(elsewhere(table)), linear(table))
+
+
 @pytest.mark.parametrize("missing", ["drop-row", "zero", "centre"])
 def test_every_table_travels_with_its_parts(missing, path):
     center = np.arange(len(opened(path).column_names), dtype=float)

@@ -164,6 +164,13 @@ def regression(source: object, **options: object) -> np.ndarray:
     return np.append(model.coef_, model.intercept_)
 
 
+def survey(source: object, **options: object) -> np.ndarray:
+    read = nolook.read_table(
+        source, "y", features=["x", "city"], weights="n", schema=SCHEMA, **options
+    )
+    return nolook.LinearRegression(epsilon=5.0, delta=1e-6, random_state=0).fit(read).coef_
+
+
 def distribution(source: object, **options: object) -> np.ndarray:
     read = nolook.read_table(source, features=["x"], **options)
     return nolook.ECDF(epsilon=1.0, random_state=0).fit(read).cdf([-1.0, 0.0, 1.0])
@@ -179,6 +186,7 @@ RELEASES = [
     (regression, "person"),
     (distribution, None),
     (groups, "person"),
+    (survey, "person"),
     pytest.param(regression, None, marks=pytest.mark.slow),
     pytest.param(distribution, "person", marks=pytest.mark.slow),
     pytest.param(groups, None, marks=pytest.mark.slow),

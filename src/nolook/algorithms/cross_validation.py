@@ -29,7 +29,7 @@ from nolook.statistics.held_out import (
 )
 from nolook.statistics.weighted_rows import ERROR_UNIT
 from nolook.tables import Table
-from nolook.tables.table import folds_of
+from nolook.tables.folds import folds_of
 
 __all__ = [
     "Estimate",

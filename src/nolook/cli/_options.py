@@ -151,6 +151,14 @@ RowsPerUnitOption = Annotated[
         help="weights: each unit counts once. C: at most C random rows of each unit, each in full.",
     ),
 ]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="NAME",
+        help="A column of survey weights: results describe the weighted population.",
+    ),
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),

@@ -30,6 +30,7 @@ from nolook.cli._options import (
     ReportOption,
     RowsPerUnitOption,
     UnitOption,
+    WeightsOption,
     check_missing,
     check_rows_per_unit,
     column_names,
@@ -105,6 +106,7 @@ class Release:
     missing: Missing = field(factory=Missing)
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
+    weights: WeightsOption = None
     engine: _engine.EngineOption = None
     spark_master: _engine.SparkMasterOption = None
     output: Path = Path()
@@ -155,6 +157,7 @@ class Release:
             "where": where,
             "unit": self.unit,
             "rows_per_unit": rows,
+            "weights": self.weights,
             "engine": session,
         }
 

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from attrs import define, evolve
 
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
+from nolook.algorithms.weights import weighted
 from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
-from nolook.privacy.release import OnStep, Plan, for_unit
+from nolook.privacy.release import OnStep, Plan, Release, for_unit
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def make_release(
     """
     require(ledger, plan.guarantee)
     worker_threads()  # raises if the environment's setting is none
-    step = _counted_steps(progress, plan.release.progress_steps + 2)
     with undisturbed():
         rows = open_rows()
         if plan.guarantee.relation == "replace" and rows.may_drop_rows():
@@ -84,7 +84,12 @@ def make_release(
             )
         about = rows.subject()
         guarantee = evolve(plan.guarantee, unit=rows.unit, table=about.table, where=about.where)
-        release = for_unit(plan.release, rows.unit)
+        weighting, release = rows.unit.weighting, cast("Release[Any]", plan.release)
+        if weighting is not None:
+            release = weighted(release, weighting)
+            guarantee = evolve(guarantee, mechanisms=release.events())
+        release = for_unit(release, rows.unit)
+        step = _counted_steps(progress, release.progress_steps + 2)
         require(ledger, guarantee, rows.unit)
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
@@ -103,6 +108,9 @@ def make_release(
                 keys = byte_source(plan.random_state).words
                 rows = rows.sample_rows(rows.unit.max_rows, keys)
             released = release.run(rows, source, step)
+            if weighting is not None:
+                weighting, released = released
+                guarantee = evolve(guarantee, unit=evolve(rows.unit, weighting=weighting))
             rows.finish_first_pass()
         step("results")
         return store(released, guarantee)

@@ -186,6 +186,8 @@ def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
 
 
 def _unit(unit: Unit) -> str:
+    if unit.weighting is not None:
+        return f"a weighted {unit.protected}"
     if unit.column is None:
         return "a row"
     counted = "rows have weights" if unit.weight_scale > 1 else f"at most {unit.max_rows} rows"

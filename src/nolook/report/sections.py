@@ -88,7 +88,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     answers = (
         ("What was asked", (("Of the table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
-        ("How sure it is", (*found.certainty, *rows_lost(found))),
+        ("How sure it is", (*found.certainty, *_weighting(guarantee.unit), *rows_lost(found))),
         ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
         (f"How well each {guarantee.unit.protected} is protected", protected),
     )
@@ -144,7 +144,9 @@ def rows_used(found: Findings) -> str | None:
         return None
     unit = found.provenance.guarantee.unit
     about, error = rows_in_words(*found.rows, unit.counted)
-    if unit.weight_scale > 1:
+    if unit.weighting is not None:
+        about += f" ({one_line(unit.weighting.column)})"
+    elif unit.weight_scale > 1:
         about += f" ({one_line(unit.column)})"
     elif unit.column is not None:
         about += f", at most {unit.max_rows} of each unit ({one_line(unit.column)}),"
@@ -155,7 +157,8 @@ def rows_lost(found: Findings) -> tuple[str, ...]:
     """Say the number of rows left out, or with values that are not declared, if known."""
     if found.lost is None:
         return ()
-    noun, lost = found.provenance.guarantee.unit.counted, found.lost
+    unit, lost = found.provenance.guarantee.unit, found.lost
+    noun = unit.counted if unit.weighting is None else unit.protected
     said = (
         (lost.left_out, "left out because of missing values"),
         (lost.undeclared, "used with a value that has no declared level"),
@@ -166,6 +169,11 @@ def rows_lost(found: Findings) -> tuple[str, ...]:
         for words, why in about
         if words.startswith("about")
     )
+
+
+def _weighting(unit: Unit) -> tuple[str, ...]:
+    """State the population that weights describe, if there are weights."""
+    return () if unit.weighting is None else units_in_words(unit)
 
 
 def _much_lost(found: Findings) -> tuple[str, ...]:
@@ -304,6 +312,7 @@ def _settings(found: Findings) -> Section:
         ("epsilon", repr(guarantee.epsilon)),
         ("delta", repr(guarantee.delta)),
         ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
+        *([("Weights", unit.weighting.column)] if unit.weighting else []),
         *_unit_settings(unit),
         ("Missing values", _MISSING.get(provenance.missing, provenance.missing)),
         ("Noise", "from the operating system's entropy")

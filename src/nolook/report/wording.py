@@ -6,13 +6,14 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
+from nolook._validation import one_line
 from nolook.algorithms.moment_estimates import LEVEL
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nolook._unit import Unit
+    from nolook._unit import Unit, Weighting
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
@@ -70,6 +71,8 @@ def count(amount: int, noun: str) -> str:
 
 def units_in_words(unit: Unit) -> tuple[str, ...]:
     """Say what the numbers of a release describe where it protects units of several rows."""
+    if unit.weighting is not None and unit.weighting.bound is not None:
+        return (_weights_in_words(unit.weighting, unit.protected),)
     if unit.column is None:
         return ()
     words = (
@@ -80,6 +83,16 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
         "drawn at random."
     )
     return (words,)
+
+
+def _weights_in_words(weighting: Weighting, one: str) -> str:
+    """State the population that weights describe, and the share of weight that was cut."""
+    bound, cut = number(weighting.bound), max(100.0 * weighting.cut, 0.1)
+    return (
+        f"Everything here describes the population that the weights ({one_line(weighting.column)}) "
+        f"stand for. A weight above {bound} counts as {bound}, which cuts about {cut:.1f} % of all "
+        f"weight. Numbers of weighted {one}s are weights divided by {bound}."
+    )
 
 
 def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, str]:

@@ -97,7 +97,8 @@ class Design:
     @property
     def source_names(self) -> tuple[str, ...]:
         """The source's columns in use: features, target, unit."""
-        names = (*(feature.name for feature in self.features), self.target, self.unit.column)
+        weights = None if self.unit.weighting is None else self.unit.weighting.column
+        names = (*(f.name for f in self.features), self.target, self.unit.column, weights)
         return tuple(name for name in names if name is not None)
 
     @property
@@ -139,6 +140,11 @@ class Design:
             kinds.append(self.target in self.booleans)
         return np.array(kinds, dtype=np.bool_)
 
+    @property
+    def size(self) -> int:
+        """The length of a row: the columns and, last, its weight if there are weights."""
+        return self.binary.size + (self.unit.weighting is not None)
+
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
@@ -170,6 +176,9 @@ class Design:
                     row += _contrasts(column, feature.levels, self.missing, out[row:])
             if self.target is not None:
                 out[row] = numbers_of(batch.column(self.target))
+            if self.unit.weighting is not None:
+                given = numbers_of(batch.column(self.unit.weighting.column))
+                out[-1] = np.where((given >= 0.0) & (given <= _LARGEST), given, np.nan)
         if self.keeps_infinite:
             np.clip(out, -_LARGEST, _LARGEST, out=out)
         finite = np.isfinite(out)
@@ -177,7 +186,8 @@ class Design:
             return None
         out[~finite] = np.nan if self.missing == "centre" else 0.0
         if not self.needs_target:
-            out[-1, ~finite[-1]] = np.nan
+            place = len(self.binary) - 1
+            out[place, ~finite[place]] = np.nan
         present: NDArray[np.bool_] = np.logical_and.reduce(finite[self._needed])
         return present
 
@@ -190,7 +200,8 @@ class Design:
             for f in self.features
             for _ in f.names
         ]
-        return np.array(needed + [self.needs_target] * (self.target is not None))
+        needed += [self.needs_target] * (self.target is not None)
+        return np.array(needed + [True] * (self.unit.weighting is not None))
 
 
 @frozen
@@ -228,6 +239,7 @@ def plan(
         _check_number(schema.find(target, "target"), schema, "target")
     if unit.column is not None:
         _check_unit(schema.find(unit.column, "unit"), schema, target, features or ())
+    _check_weights(unit, schema, {target, unit.column, *(features or ())})
     if features is None:
         names = _usual_columns(source, {target, unit.column, *unused}, categories)
     else:
@@ -382,6 +394,18 @@ def _check_unit(
             f"{parameter_name('unit')} names {column.name!r}, which in {schema.name} has type "
             f"{in_words(column.type)}; expected text or integers, since numbers with a fraction "
             "may be rounded alike (turn it into text first)"
+        )
+
+
+def _check_weights(unit: Unit, schema: Columns, used: Collection[str | None]) -> None:
+    if unit.weighting is None:
+        return
+    name = unit.weighting.column
+    _check_number(schema.find(name, "weights"), schema, "weights")
+    if name in used:
+        raise ParameterError(
+            f"{parameter_name('weights')} names {name!r}, which is used otherwise too (leave it "
+            "out there)"
         )
 
 

@@ -299,7 +299,7 @@ class BlockCache:
     def for_table(cls, source: DeclaredSource, design: Design) -> BlockCache | None:
         """Return a cache if the source tells that all numbers fit, and holds none itself."""
         rows = getattr(source.original, "rows", None)
-        fits = rows is not None and rows * 8 * design.binary.size <= CACHE_BYTES
+        fits = rows is not None and rows * 8 * design.size <= CACHE_BYTES
         return cls() if fits and not isinstance(source.original, MemorySource) else None
 
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
@@ -332,7 +332,7 @@ def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -
 
     Rows that do not have all they need are left out; at the end `run` is told how many.
     """
-    columns, left_out = design.binary.size, 0
+    columns, left_out = design.size, 0
     room = rows_at_once(columns)
     numbers, filled = np.empty((columns, room)), 0
     for batch in source.batches(design.source_names):
@@ -370,7 +370,7 @@ def identified(
     """
     for batch in source.batches(design.source_names):
         cells, others = batch.column(design.unit.column), None
-        numbers = np.empty((design.binary.size, batch.num_rows))
+        numbers = np.empty((design.size, batch.num_rows))
         present = design.fill(batch, numbers)
         if present is not None:
             named = named_rows(cells)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
-from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
-from nolook._validation import check_names
+from nolook._unit import ROW, RowsPerUnit, Unit, Weighting, check_rows_per_unit
+from nolook._validation import check_names, shown
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.databases import Database, is_address
@@ -74,6 +74,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     negative: str | None = None,
     unit: str | Literal[False] | None = None,
     rows_per_unit: RowsPerUnit = "weights",
+    weights: str | None = None,
     threads: Threads = "auto",
     engine: object = None,
 ) -> Table:
@@ -138,6 +139,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         How the rows of a unit count. "weights": each by one over their number, however many there
         are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
         for each release, count fully, so that results describe rows, at C times the noise.
+    weights : str, optional
+        The column of survey weights, numbers of at least 0: results describe the weighted
+        population. Weights are clipped at a bound that is found privately; a row without one is
+        left out. It is not a feature, unless `features` names it. Linear, logistic, Poisson and
+        additive regressions take weights.
     threads : "auto" or int, default="auto"
         How many threads read and count; no result depends on it. "auto": all that the process may
         use, or what the environment variable ``NOLOOK_THREADS`` says.
@@ -172,7 +178,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     declared = as_schema(schema)
     levels = levels_given(categories, declared)
     aim: str | None = declared.chosen("target", target)
-    protected = _unit(unit, rows_per_unit, declared)
+    protected = _unit(unit, rows_per_unit, declared, weights)
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
@@ -182,6 +188,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     opened = opened.filtered(conditions, declared)
     # A category without levels is no feature, until it is given some.
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
+    unused |= {weights}
     unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
@@ -237,8 +244,17 @@ def _of_memory(
     return Table(DeclaredSource(source), design)
 
 
-def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
-    """Return the unit, that of the schema if none is given."""
+def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
+    """Return the unit, that of the schema if none is given, and how its rows count."""
+    if weights is not None:
+        if rows_per_unit != "weights":
+            raise ParameterError(
+                f"{parameter_name('weights')} is given next to {parameter_name('rows_per_unit')} "
+                f"{shown(rows_per_unit)}; expected 'weights' for the latter (leave one of them out)"
+            )
+        (name,) = check_names((weights,), "weights")
+        found = _unit(unit, rows_per_unit, schema, None)
+        return evolve(found, weighting=Weighting(name))
     rows = check_rows_per_unit(rows_per_unit)
     unit = schema.chosen("unit", unit)
     if unit is not None:

@@ -15,7 +15,7 @@ from attrs import define, evolve
 from numpy.typing import NDArray
 
 from nolook._numerics import Threads, worker_threads
-from nolook._unit import Unit
+from nolook._unit import Unit, Weighting
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
@@ -37,13 +37,11 @@ from nolook.tables.folding import (
 from nolook.tables.levels import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
-from nolook.tables.units import Keys, Units, group_rows
+from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
 
 __all__ = [
-    "Numbers",
     "Table",
     "Weights",
-    "folds_of",
 ]
 
 
@@ -98,7 +96,7 @@ class Table:
         self._turns: tuple[Turn, ...] = ()
         self._about: str | None = None
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
-        self._is_fold = False
+        self._is_fold, self._power = False, 1
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -173,8 +171,9 @@ class Table:
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
+            whole = None if self.unit.weighting is None else self.unit.weight_scale
             for numbers in self._read(part):
-                yield numbers, None, None
+                yield *self._with_weights(numbers, whole), None
             return
         units = self.units()
         shares = self.unit.weight_scale // np.maximum(units.counts, 1)
@@ -184,7 +183,27 @@ class Table:
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
             known = np.ascontiguousarray(numbers[:, : of_rows.size])
-            yield known, shares[of_rows] if self.unit.weight_scale > 1 else None, of_rows
+            own = shares[of_rows] if self.unit.weight_scale > 1 else None
+            yield *self._with_weights(known, own), of_rows
+
+    def _with_weights(self, numbers: Block, shares: Any) -> tuple[Block, Weights]:  # noqa: ANN401
+        """Take the weights off a batch, and multiply the rows' shares by them."""
+        if self.unit.weighting is None:
+            return numbers, shares
+        bound = self.unit.weighting.bound
+        return numbers[:-1], weighed(shares, numbers[-1], bound, self._power)
+
+    def weighted(self, weighting: Weighting, power: int = 1) -> Table:
+        """Return the same rows with their weights in bounds, or the squares of these."""
+        table = copy(self)
+        table.unit, table._power = evolve(self.unit, weighting=weighting), power
+        return table
+
+    def weights_alone(self, column: str) -> Table:
+        """Return the weights as the only column of rows that count alike."""
+        table = self.transformed((column,), None, np.asarray, np.zeros(1, dtype=np.bool_))
+        table._turns = (*self._turns, partial(_transformed, itemgetter([-1, -1])))
+        return table
 
     def fold(self, statistic: S) -> S:
         """Update a statistic that has seen nothing with all rows, in one pass, and return it.
@@ -386,6 +405,8 @@ class Table:
         table = copy(self)
         table._about = about
         table.feature_names, table.target_name, table.binary = features, target, binary
+        if self.unit.weighting is not None:
+            transform = partial(beside_weights, transform)
         table._turns = (*self._turns, partial(_transformed, transform))
         return table
 
@@ -416,14 +437,14 @@ class Table:
         """
         source, design = self._source, self._design
         names = design.source_names
-        room = rows_at_once(design.binary.size)
+        room = rows_at_once(design.size)
         for batch in source.original.batches(list(dict.fromkeys((*source.needed(names), *beside)))):
             for start in range(0, batch.num_rows, room):
                 piece = batch.slice(start, room)
                 cells = [source.column(piece, name) for name in names]
                 cells = source.rows([*cells, *map(piece.column, beside)], piece)
                 rows = pa.RecordBatch.from_arrays(cells[: len(names)], names=list(names))
-                numbers = np.empty((design.binary.size, rows.num_rows))
+                numbers = np.empty((design.size, rows.num_rows))
                 complete = design.fill(rows, numbers)
                 if complete is None:
                     complete = np.ones(rows.num_rows, dtype=np.bool_)
@@ -513,7 +534,7 @@ class Table:
         The number of those in use is private then.
         """
         source, design = self._source, self._design
-        if source.where is not None:
+        if source.where is not None or self.unit.weighting is not None:
             return True
         needed = {design.target} if design.needs_target else set()
         if design.missing == "drop-row":
@@ -577,24 +598,3 @@ def _units_counted(table: Table, _: int) -> int:
 
 def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
-
-
-#: Gives so many numbers of folds.
-Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
-
-
-def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:
-    """Yield, for each fold, the rows outside it and the rows in it, the same in every pass.
-
-    `draw` is called once, before the first, for as many numbers from 0 to `folds` - 1 as there are
-    rows, or units. Sizes of folds are confidential, as that of the table.
-    """
-    rows = table._count_rows()
-    if table.unit.column is None:
-        of_rows = draw(rows)
-    else:
-        units = table.units()
-        of_rows = draw(units.counts.size)[units.between(0, rows)]
-    for number in range(folds):
-        inside = of_rows == number
-        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=True)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Keys",
     "Units",
+    "beside_weights",
     "can_identify",
     "group_hashes",
     "group_rows",
@@ -30,6 +31,7 @@ __all__ = [
     "kept_cells",
     "named_rows",
     "new_key",
+    "weighed",
 ]
 
 KEY_BYTES = 16
@@ -196,6 +198,21 @@ def named_rows(cells: Any) -> NDArray[np.bool_] | None:  # noqa: ANN401
         return None
     known: NDArray[np.bool_] = cells.is_valid().to_numpy(zero_copy_only=False)
     return None if known.all() else known
+
+
+def weighed(
+    shares: NDArray[np.int64] | int, weights: NDArray[np.float64], bound: float | None, power: int
+) -> NDArray[np.int64]:
+    """Return shares times the powers of weights in bounds, rounded down; no share grows."""
+    parts = np.ones_like(weights) if bound is None else np.minimum(weights / bound, 1.0)
+    return np.trunc(shares * (parts if power == 1 else parts * parts)).astype(np.int64)
+
+
+def beside_weights(
+    transform: Callable[[NDArray[np.float64]], NDArray[np.float64]], numbers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Turn the numbers of rows whose last one is their weight, which stays."""
+    return np.vstack([transform(numbers[:-1]), numbers[-1:]])
 
 
 def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401

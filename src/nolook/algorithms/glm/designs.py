@@ -165,6 +165,13 @@ class Blocks:
         """What the rows of a unit weigh together; sums of weights are divided by it."""
         return self._table.unit.weight_scale
 
+    def squared(self) -> Blocks:
+        """Return the rows with the squares of their survey weights, if they have any."""
+        weighting = self._table.unit.weighting
+        if weighting is None:
+            return self
+        return Blocks(self._table.weighted(weighting, power=2), self.design, 0)
+
     def first(self, statistic: Foldable) -> None:
         """Make the blocks, feed a statistic with them, and keep them while there is room."""
         if not self.room:
@@ -210,11 +217,12 @@ def release_score_moments(
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
     `squared_radius`. It is what the gradient varies by from sample to sample, whatever the
-    residuals do. Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`.
+    residuals do; survey weights count by their squares. Guarantee: ``mu``-GDP when a row is added
+    or removed. As :func:`release_gram`.
     """
     design, whole = blocks.design, blocks.whole
     moments = DesignMoments(design.size, squared_radius, 0, whole)
-    blocks.fold(Mapped(moments, partial(_scores_in_parts, scored)))
+    blocks.squared().fold(Mapped(moments, partial(_scores_in_parts, scored)))
     sensitivity = gram_sensitivity(squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
     return noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2

@@ -66,6 +66,7 @@ class NoisyFrame:
     gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
     gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
     curves: tuple[Curve | None, ...] = ()  # of those kept; none at all where all are lines
+    squares: float = 1.0  # sum of squared survey weights over that of weights
 
 
 @frozen
@@ -83,6 +84,8 @@ class Frame:
 
     mu: float
 
+    #: Rows may weigh less than 1: all that is released are sums and histograms.
+    TAKES_WEIGHTS: ClassVar[bool] = True
     #: Shares of mu^2. The scales' part counts the rows, too.
     SHARES: ClassVar[dict[str, float]]
     #: What a family's own parts are called.
@@ -148,6 +151,7 @@ class Frame:
             gram=gram,
             gram_sigma=sigma,
             curves=placed.curves,
+            squares=1.0 if table.unit.weighting is None else table.unit.weighting.squares,
         )
         return found, blocks
 

@@ -94,7 +94,7 @@ class Knowledge:
         # Where residuals are larger in rows that matter more, sampling varies more than usual.
         ways = response @ self.combined.vectors.T
         sampling = ((ways @ self.score_moments) * ways).sum(axis=1) + self.score_sigma * lengths
-        sampling = np.maximum(sampling, response**2 @ (residuals * seen))
+        sampling = np.maximum(sampling, response**2 @ (self.frame.squares * residuals * seen))
         variance: Vector = moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling
         return variance
 

@@ -61,7 +61,9 @@ def _base_rate(release: NoisyLogistic) -> Estimate:
     share = 0.5 + 0.5 * release.balance / rows.value
     rate = min(max(share, 0.0), 1.0)
     variance = (0.5 * release.balance_sigma / rows.value) ** 2
-    variance += ((share - 0.5) * rows.error / rows.value) ** 2 + rate * (1.0 - rate) / rows.value
+    variance += ((share - 0.5) * rows.error / rows.value) ** 2 + (
+        rate * (1.0 - rate) * release.squares / rows.value
+    )
     interval = share + QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
     return Estimate(rate, interval.clip(0.0, 1.0))
 
@@ -95,7 +97,7 @@ def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
 def _auc(release: NoisyLogistic) -> Estimate | None:
     """Area under the ROC curve of the bins: rows of one bin count as ties."""
     counts = release.score_counts
-    negatives, positives = counts.sum(axis=1)
+    negatives, positives = classes = counts.sum(axis=1)
     if min(negatives, positives) <= 0.0:
         return None
     below = (np.cumsum(counts[0]) - 0.5 * counts[0]) / negatives
@@ -105,7 +107,7 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
         (below - area) ** 2
     ).sum() / positives**2
     noise = release.score_sigma * float(np.sqrt(squares))
-    error = float(np.hypot(noise, area_error(area, positives, negatives)))
+    error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
     return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
 
 

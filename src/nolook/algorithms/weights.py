@@ -1,0 +1,122 @@
+"""Survey weights: a bound found privately, and the release of the weighted rows.
+
+A row's weight is clipped at the bound and divided by it, so that it is from 0 to 1, and multiplied
+into what the row counts for: a unit weighs no more than without weights, and no sensitivity grows.
+The bound follows from two noisy histograms of the weights. The proof is ``weights.md``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from nolook._language import parameter_name
+from nolook._unit import Weighting
+from nolook.algorithms.scaling import release_histograms
+from nolook.errors import ParameterError
+from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
+from nolook.privacy.budgets import row_share
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
+from nolook.tables import Table
+
+__all__ = ["WeightedRelease", "weighted"]
+
+# Parts of mu; their squares, two of the first, add up to less than one.
+_SEARCH, _REST = 0.15, 0.977
+_CALLED = ("histogram of the weights by magnitude", "histogram of the weights over the range found")
+_BINS = 32
+_SHOWS = 5.0  # deviations of its noise by which a bin surely has rows
+_CUT = 0.01  # share of the weight that the bound may cut, one deviation of its noise up
+
+Vector = NDArray[np.float64]
+
+
+def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: ANN401 -- any that has a mu
+    """Return the release of weighted rows, at the cost of the one given; refuse a method without.
+
+    A method takes weights if its releases are Gaussian, of sums that hold for rows of any weight
+    up to 1.
+    """
+    if not getattr(release, "TAKES_WEIGHTS", False):
+        raise ParameterError(
+            f"{parameter_name('weights')} is {weighting.column!r}, but this method takes no "
+            "weights (choose a linear, logistic, Poisson or additive regression, or leave it out)"
+        )
+    rest = evolve(release, mu=row_share(_REST * release.mu, 1))
+    return WeightedRelease(rest, _SEARCH * release.mu, weighting.column)
+
+
+@frozen
+class WeightedRelease:
+    """A bound on the weights, then a release of the rows so weighted.
+
+    Guarantee: two draws of ``mu`` and what `release` costs, when a row, or a unit with all its
+    rows, is added or removed.
+    """
+
+    release: Any
+    mu: float  # of each histogram
+    column: str
+
+    @property
+    def progress_steps(self) -> int:
+        """The number of progress steps of `run`."""
+        return len(_CALLED) + int(self.release.progress_steps)
+
+    def events(self) -> tuple[Any, ...]:
+        """State everything that will be released."""
+        return (*(GaussianEvent(name, self.mu) for name in _CALLED), *self.release.events())
+
+    def for_rows_per_unit(self, most: int) -> Self:
+        """Return the release for units: `most` is 1, since rows of a unit have weights."""
+        return evolve(self, release=self.release.for_rows_per_unit(most))
+
+    def run(self, table: Table, source: ByteSource, progress: OnStep) -> tuple[Weighting, Any]:
+        """Find the bound, and release what the weighted rows give."""
+        alone = table.weights_alone(self.column)
+        progress("weights")
+        counts = release_histograms(alone, self.mu, source, magnitude_counts)[0]
+        largest = _largest(counts, 1.0 / self.mu)
+        progress("bound")
+        width = np.array([largest / _BINS])
+        count = partial(linear_counts, low=np.zeros(1), width=width, bins=_BINS)
+        finer = release_histograms(alone, self.mu, source, count)[0]
+        found = _bound(self.column, finer, largest, 1.0 / self.mu)
+        return found, self.release.run(table.weighted(found), source, progress)
+
+
+def _largest(counts: Vector, sigma: float) -> float:
+    """Return the power of two below which are all weights that stand out from the noise; or 1."""
+    _, high = magnitude_edges()
+    shown = high[(counts > _SHOWS * sigma) & (high > 0.0)]
+    return float(shown.max(initial=0.0)) or 1.0
+
+
+def _bound(column: str, counts: Vector, largest: float, sigma: float) -> Weighting:
+    """Return the smallest bound that cuts next to no weight, and what follows from the counts.
+
+    `counts` are of equal bins up to `largest`, with one bin at either end.
+    """
+    inner = np.maximum(0.0, counts[1:-1])
+    middle = (np.arange(_BINS) + 0.5) * (largest / _BINS)
+    total = max(float(counts[1:-1] @ middle), sigma * largest)
+    ends = (np.arange(_BINS) + 1.0) * (largest / _BINS)
+    over = np.maximum(middle - ends[:, None], 0.0)
+    cut = over @ counts[1:-1]
+    enough = cut + sigma * np.sqrt((over**2).sum(axis=1)) <= _CUT * total
+    place = int(np.argmax(enough))  # the last end cuts nothing of these bins
+    bound = float(ends[place])
+    shares = np.minimum(middle / bound, 1.0)
+    squares = float(inner @ shares**2) / max(float(inner @ shares), sigma)
+    return Weighting(
+        column,
+        bound,
+        cut=min(max(float(cut[place]) / total, 0.0), 1.0),
+        squares=min(max(squares, 1.0 / _BINS), 1.0),
+    )

@@ -1,0 +1,237 @@
+"""Survey weights: no weight moves a release by more than a row without one, nor tells more."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import nolook
+from nolook._unit import WHOLE, Weighting
+from nolook.estimators.catalogue import MODELS
+from nolook.tables import read_table, table, units
+from nolook.tables.table import Table
+from tests.contracts.replay import attack, drawn_and_stated
+
+METHODS = {
+    "linear": nolook.LinearRegression,
+    "logistic": nolook.LogisticRegression,
+    "poisson": nolook.PoissonRegression,
+    "additive": nolook.AdditiveRegression,
+}
+#: Weights of the others, and of the row or unit that is added.
+OTHERS = ("survey", "none")
+MORE = {"huge": 1e300, "largest": 50.0, "zero": 0.0, "missing": math.nan, "tiny": 5e-324}
+
+
+def rows(kind, others, more, unit, extra=0):
+    """Return a table, with a unit of `extra` rows more, far from the others."""
+    g, n = np.random.default_rng(3), 400
+    x, w = g.normal(size=(n, 2)), g.uniform(0.0, math.log(50.0), n)
+    w = np.zeros(n) if others == "none" else np.exp(w)
+    y, ids = x[:, 0] + g.normal(size=n), g.integers(0, 300, n)
+    x, w = np.append(x, np.full((extra, 2), 1e9), axis=0), np.append(w, np.full(extra, MORE[more]))
+    y, ids = np.append(y, np.full(extra, -1e9)), np.append(ids, np.full(extra, 1000))
+    y = y > 0 if kind == "logistic" else np.floor(np.abs(y)) if kind == "poisson" else y
+    made = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "w": w, "id": ids})
+    named = {"unit": "id"} if unit else {}
+    return read_table(made, "y", features=["a", "b"], weights="w", **named)
+
+
+def fit(kind, epsilon, data):
+    return METHODS[kind](epsilon=epsilon, delta=1e-6).fit(data)
+
+
+def check(kind, others, more, unit, epsilon=3.0):
+    first, second = (rows(kind, others, more, unit, extra) for extra in (0, 7 if unit else 1))
+    replay = attack(partial(fit, kind, epsilon), first, second)
+    (square, squares), _ = drawn_and_stated(replay)
+    assert square <= squares * (1 + 1e-9), "more is drawn than is stated"
+
+
+@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("more", MORE)
+def test_a_row_of_any_weight_reveals_what_is_stated_alone(more, unit):
+    check("linear", "survey", more, unit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize("others", OTHERS)
+@pytest.mark.parametrize("kind", METHODS)
+def test_so_it_is_for_each_method_that_takes_weights(kind, others, more, unit):
+    check(kind, others, more, unit)
+    check(kind, others, more, unit, 0.1)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "poisson", "additive"])
+def test_the_other_methods_briefly(kind):
+    check(kind, "none", "huge", unit=True)
+    check(kind, "survey", "huge", unit=False)
+
+
+def unclipped(patch):
+    exact = units.weighed
+    patch.setattr(table, "weighed", lambda s, w, *_: exact(s, w, None, 1) * 2)
+
+
+def share_of_the_largest(patch):
+    """Divide by the largest weight of the batch, which is a neighbour's."""
+    exact = units.weighed
+    patch.setattr(table, "weighed", lambda s, w, b, p: exact(s, w, b and max(w.max(), 1e-9), p))
+
+
+def shares_forgotten(patch):
+    exact = units.weighed
+    patch.setattr(table, "weighed", lambda _, w, *rest: exact(np.full(w.shape, WHOLE), w, *rest))
+
+
+def weights_of_its_own(patch):
+    """Return a bound that follows from the exact weights."""
+    exact = Table.weighted
+
+    def fault(self, weighting, power=1):
+        top = max(float(batch[-1].max()) for batch in self._read())
+        return exact(self, Weighting(weighting.column, max(top, 1e-9)), power)
+
+    patch.setattr(Table, "weighted", fault)
+
+
+@pytest.mark.parametrize(
+    ("plant", "unit"),
+    [
+        (unclipped, False),
+        (share_of_the_largest, False),
+        (shares_forgotten, True),
+        (weights_of_its_own, False),
+    ],
+)
+def test_the_attack_tells_of_a_fault(plant, unit, monkeypatch):
+    check("linear", "survey", "huge", unit, 30.0)
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        check("linear", "survey", "huge", unit, 30.0)
+
+
+def test_a_share_never_grows_and_does_not_depend_on_other_rows():
+    g = np.random.default_rng(0)
+    w = np.concatenate([[0.0, 5e-324, 44.0, 44.1, 1e300], g.lognormal(sigma=9, size=995)])
+    shares = g.integers(0, WHOLE + 1, 1000)
+    for power in (1, 2):
+        found = units.weighed(shares, w, 44.0, power)
+        assert (found >= 0).all()
+        assert (found <= shares).all()
+        exact = shares * np.minimum(w / 44.0, 1.0) ** power
+        assert np.abs(found - exact).max() <= 1.0
+        alone = [units.weighed(shares[i : i + 1], w[i : i + 1], 44.0, power)[0] for i in range(50)]
+        assert alone == found[:50].tolist()
+
+
+def survey(n=20_000, seed=0):
+    """A survey whose weights matter: the slope is larger where they are."""
+    g = np.random.default_rng(seed)
+    z, a = g.uniform(size=n), g.normal(size=n)
+    y = 1 + a * (1 + z) + g.normal(size=n)
+    return pa.table({"a": a, "y": y, "w": np.exp(z * math.log(50)), "b": z, "no": ["x"] * n})
+
+
+def weighted_slope(data):
+    a, y, w = (data[name].to_numpy() for name in "ayw")
+    centred = a - np.average(a, weights=w)
+    return np.average(centred * y, weights=w) / np.average(centred * a, weights=w)
+
+
+def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_path):
+    data = survey()
+    model = fit("linear", 3.0, read_table(data, "y", features=["a"], weights="w"))
+    assert model.feature_names_in_.tolist() == ["a"]
+    assert "w" not in model.read_options_["features"]
+    assert model.coef_[0] == pytest.approx(weighted_slope(data), abs=0.1)
+    weighting = model.privacy_.unit.weighting
+    assert 40 <= weighting.bound <= 52
+    assert weighting.cut < 0.02
+    shares = np.minimum(data["w"].to_numpy() / weighting.bound, 1.0)
+    assert model.n_rows_ == pytest.approx(shares.sum(), abs=200)
+    assert weighting.squares == pytest.approx((shares**2).sum() / shares.sum(), abs=0.03)
+    nolook.save(model, tmp_path / "m.json")
+    assert nolook.load(tmp_path / "m.json").privacy_.unit.weighting == weighting
+    model.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert f"above {weighting.bound:g} counts as {weighting.bound:g}" in page
+    assert "histogram of the weights by magnitude" in page
+
+
+def test_weights_that_are_alike_change_next_to_nothing():
+    data = survey(5_000)
+    plain = fit("linear", 1e3, read_table(data, "y", features=["a"]))
+    alike = data.set_column(2, "w", pa.array(np.full(5_000, 7.0)))
+    model = fit("linear", 1e3, read_table(alike, "y", features=["a"], weights="w"))
+    assert model.coef_[0] == pytest.approx(plain.coef_[0], abs=0.02)
+    assert model.privacy_.unit.weighting.bound == pytest.approx(7.25, abs=0.26)
+
+
+def test_the_guarantee_and_the_ledger_count_the_search_too(open_ledger):
+    with open_ledger(nolook.Budget(2.0, 1e-4), "add-remove") as ledger:
+        model = METHODS["linear"](epsilon=1.0, delta=1e-6)
+        model.fit(read_table(survey(2_000), "y", weights="w"), ledger=ledger)
+        assert len(ledger.charged()) == 1
+    without = METHODS["linear"](epsilon=1.0, delta=1e-6).plan().guarantee
+    named, before = model.privacy_.mechanisms, without.mechanisms
+    assert len(named) == len(before) + 2
+    assert sum(e.mu**2 for e in named) <= sum(e.mu**2 for e in before)
+    assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in METHODS])
+def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
+    make = MODELS[name].load()
+    data = read_table(survey(200), "y", weights="w")
+    costs_nothing(partial(make(epsilon=1.0).fit, data), "takes no weights")
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        partial(nolook.tabulate, mean="a"),
+        nolook.describe,
+        nolook.quantiles,
+        nolook.MomentSelector(k=1).fit,
+        nolook.make_private_pipeline(
+            nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
+        ).fit,
+        partial(nolook.cross_validate, nolook.LinearRegression()),
+    ],
+)
+def test_so_do_all_other_releases(release, costs_nothing):
+    alone = any(name in repr(release) for name in ("tabulate", "describe", "quantiles"))
+    data = read_table(survey(200), None if alone else "y", features=["a", "b"], weights="w")
+    costs_nothing(partial(release, data), "takes no weights")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"weights": "no"}, "weights names 'no'"),
+        ({"weights": "v"}, "weights names 'v', but the table has no such column"),
+        ({"weights": "y"}, "weights names 'y', which is used otherwise too"),
+        ({"weights": "w", "features": ["a", "w"]}, "which is used otherwise too"),
+        ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "weights is given next to"),
+        ({"weights": 3}, "weights"),
+    ],
+)
+def test_a_column_that_cannot_be_weights_is_refused(options, said):
+    with pytest.raises(nolook.NolookError) as caught:
+        read_table(survey(20), "y", **options)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_without_a_weight_are_left_out():
+    data = pa.table({"a": np.arange(6.0), "y": np.ones(6), "w": [1.0, -1.0, None, math.inf, 0, 2]})
+    read = read_table(data, "y", weights="w").weighted(Weighting("w", 2.0))
+    found = [(batch[0].tolist(), own.tolist()) for batch, own, _ in read.batches_of_units()]
+    assert found == [([0.0, 4.0, 5.0], [WHOLE // 2, 0, WHOLE])]
