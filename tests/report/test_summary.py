@@ -39,7 +39,7 @@ def said(model, name):
     """All words of one section about a model, and the captions of its tables."""
     (one,) = (one for one in model_findings(model).sections if one.name == name)
     captions = (table.caption for table in one.tables)
-    return " ".join([one.heading, *map(plain, one.words), *captions, *map(plain, one.notes)])
+    return " ".join([one.heading, *map(plain, one.sentences), *captions, *map(plain, one.notes)])
 
 
 def test_effects_are_coefficients_times_scales():

@@ -95,7 +95,7 @@ class Asked:
         """Start it, unless it was."""
         again = {**self.given, "again": self.again + 1}
         about = {
-            "title": self.question.words,
+            "title": self.question.title,
             "arguments": self.arguments,
             "python": self.python,
             "again": f"ask/{self.question.command}?{urlencode(again, doseq=True)}",

@@ -33,7 +33,7 @@ class Question:
     """A question, the command that answers it, and the options it begins with."""
 
     command: str
-    words: str
+    title: str
     explanation: str
     #: The options shown at once, and the types of columns that each may name.
     first: Mapping[str, tuple[str, ...]]

@@ -157,7 +157,7 @@ def _ask(request: Request, form: Form) -> Response:
     if "run" in form and (asked.sections or asked.made):
         asked.start()
         return _to(session, f"runs/{asked.output}")
-    return _page("ask.html", asked.question.words, session, asked=asked)
+    return _page("ask.html", asked.question.title, session, asked=asked)
 
 
 def _run(request: Request, form: Form) -> Response:  # noqa: ARG001

@@ -57,7 +57,7 @@ def print_dry_run(
         f"Dry run: {one_line(purpose)}{table}. No row was read, nothing was charged.",
         "bold",
     )
-    say(console, plain(*found.words))
+    say(console, plain(*found.sentences))
     (costs_,) = found.tables
     shown = empty_table("", costs_.heads)
     for row in costs_.rows:

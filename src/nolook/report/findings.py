@@ -161,7 +161,7 @@ class Section:
 
     name: str
     heading: str
-    words: tuple[Text, ...] = ()
+    sentences: tuple[Text, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[Text, ...] = ()
