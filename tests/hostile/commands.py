@@ -56,8 +56,8 @@ COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "tabulate": lambda columns: [
         *("--mean", _listed(columns), "--median", _listed(columns[:1])),
     ],
-    "compare-groups": lambda columns: ["--value", columns[0], "--by", "y"],
-    "survival": lambda columns: ["--time", columns[0], "--event", "y"],
+    "compare-groups": lambda columns: ["--value", columns[0], "--by", "y", "--categories", "y=0,1"],
+    "survival": lambda columns: ["--time", columns[0], "--event", "y", "--categories", "y=0,1"],
     "describe": lambda columns: ["--features", _listed(columns)],
     "roc": lambda columns: ["--score", columns[0], "--target", "y", "--grid", "0:10:1"],
     "calibration": lambda columns: ["--probability", columns[0], "--target", "y"],
