@@ -159,6 +159,7 @@ ASKED = {
     "partial_auc": {"max_fpr": 0.5},
     "precision_recall": {},
     "calibration_curve": {},
+    "survival_at": {"times": [1.0, 3.0]},
 }
 # Of two columns without names.
 PLACES = {"linear model": 2, "logistic model": 1, "count model": 1, "pipeline": 1, "selection": 1}
