@@ -440,9 +440,12 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     Attributes
     ----------
-    r2_, median_error_, p90_error_, rmse_ : None
-        This method does not estimate how well it fits.
-    r2_interval_, median_error_interval_, p90_error_interval_, rmse_interval_ : None
+    median_error_, p90_error_ : None
+        This method does not estimate how large its errors are.
+    median_error_interval_, p90_error_interval_ : None
+    r2_, rmse_ : None
+        Nor how well it fits.
+    r2_interval_, rmse_interval_ : None
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
         they are not.

@@ -55,10 +55,10 @@ class TukeyRegressor(PrivateRegressor):
     ----------
     n_models_ : int or None
         Number of blocks; None if there were too few rows for any.
-    r2_ : float or None
+    r2_, rmse_ : float or None, and None
         Estimated fit to the training rows, clipped at five scales; only for "private-whitening",
         whose second moments give the estimate.
-    r2_interval_ : ndarray of shape (2,) or None
+    r2_interval_, rmse_interval_ : ndarray of shape (2,) or None, and None
 
     Examples
     --------
