@@ -492,7 +492,8 @@ def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
     pq.write_table(pa.table(table), here / "t.parquet")
     pair.start()
     try:
-        out = fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet"))
+        options = ["--table", "t.parquet", "--negative", "no"]
+        out = fine(cli("submit", *reach(pair, "owner"), *options))
         assert out.endswith(f"reports of one at both servers: {many + 1}\n")
         assert "ROC curve of risk and died; one report for each id" in out
         out = fine(cli("query", *reach(pair, "analyst"), "--freeze", "--report", "r.html"))
