@@ -262,6 +262,7 @@ def test_what_is_deleted_leaves_the_file(store, tmp_path, how):
         store.end()
     else:
         store.finish(sums)
+        store.shrink()
     assert left_of(gone, tmp_path) == []
     assert (tmp_path / "b" / "state.sqlite").stat().st_size < 2000 * 200
 
