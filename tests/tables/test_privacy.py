@@ -201,6 +201,8 @@ def test_nothing_public_counts_the_rows():
         "engine",
         "feature_names",
         "fields_beside",
+        "weighted",
+        "weights_alone",
         "keeping_infinite",
         "left_out",
         "sample_rows",
