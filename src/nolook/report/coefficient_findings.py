@@ -18,7 +18,7 @@ from nolook.report.model_words import words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, estimated, number
+from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
@@ -157,7 +157,7 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
 
     def cells(name: str, one: Coefficient) -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
-        shown = value if one.ends else words.no_interval
+        shown = value if one.ends else NOT_KNOWN
         return name, shown, *((between,) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
