@@ -86,7 +86,7 @@ def test_what_a_method_does_not_estimate_is_not_there_and_said_to_be_missing():
     assert "<g" not in source
     model = without(fitted())
     rows = coefficient_section(model).tables[0].rows
-    assert [row[1:] for row in rows] == [("not estimated by this method",)] * 2
+    assert [row[1:] for row in rows] == [("not known",)] * 2
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_section_is_shown_by_the_page_and_by_the_printer():
     section = Section(
         "new",
         "A <new> one",
-        words=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
+        sentences=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
         figures=(Figure(picture, "A <figure>."),),
         tables=(table,),
         notes=("A <note>.",),
