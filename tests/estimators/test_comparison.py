@@ -132,3 +132,17 @@ def test_one_level_and_too_many_are_refused(costs_nothing):
             lambda ledger, table=table: nolook.compare_groups(table, "cost", "arm", ledger=ledger),
             f"by has {len(levels)} declared levels",
         )
+
+
+@pytest.mark.slow
+def test_the_difference_of_skewed_values_is_covered():
+    """What is clipped and hidden by noise is part of the interval."""
+    generator = np.random.default_rng(1)
+    covered, runs = 0, 100
+    for seed in range(runs):
+        second = generator.random(2000) < 0.5
+        values = pd.DataFrame({"value": np.exp(generator.normal(0.2 * second, 1.0)), "b": second})
+        found = nolook.compare_groups(values, "value", "b", random_state=seed)
+        low, high = found.to_frame().iloc[-1][["difference_low", "difference_high"]]
+        covered += low <= np.exp(0.7) - np.exp(0.5) <= high
+    assert covered / runs >= 0.86

@@ -84,7 +84,8 @@ _HALVES = np.arange(-10.0, 30.0, 0.5)
 _USUAL, _LEAST, _LARGEST = 24, 22, 2.0**1000
 _NORMAL_KURTOSIS = 3.0
 _LONGEST = 6  # bins that are looked at together: three octaves
-_LARGEST_RATIO = 0.35  # of two neighbouring bins that noise hides
+# Of two neighbouring bins that noise hides; bins after the last one shown, two octaves.
+_HIDDEN_RATIO, _NEAR = 0.42, 3
 # Cells that adapt to the rows: how many, and the share of them that is laid by width only.
 _FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
@@ -461,14 +462,13 @@ def chosen_clip(
 def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:
     """Return the largest plausible counts of the bins beyond the last one shown.
 
-    Each a share of the one before, as the last two fall, and no more than a deviation above its
-    noisy count.
+    Each a share of the one before or, near the last one shown, its noisy count, and no more than a
+    deviation above that.
     """
-    before = shown[-2] if shown.size > 1 else math.inf
-    ratio = min(_LARGEST_RATIO, float(shown[-1] / max(before, 1.0)))
     found, held = [], max(float(shown[-1]), deviation)
-    for count in counts.clip(0.0).tolist():
-        held = min(ratio * held, count + deviation)
+    for place, count in enumerate(counts.clip(0.0).tolist()):
+        likely = max(_HIDDEN_RATIO * held, count if place < _NEAR else 0.0)
+        held = min(likely, count + deviation)
         found.append(held)
     return np.array(found)
 
