@@ -274,9 +274,10 @@ def _opened(columns: tuple[Any, ...], place: int, scored: bool) -> Table:
     cells = {f"x{i}": column for i, column in enumerate(X.reshape(len(X), -1).T)}
     own = {"id": np.repeat(np.arange(times.size), times), **dict(zip(["y"], target, strict=False))}
     rows = pa.table(own | cells)
+    how: dict[str, Any] = {"unit": "id", "missing": "zero"}  # no row may be left out
     if scored:
-        return read_scores(rows, "x0", "y", "1", unit="id")
-    return read_table(rows, "y" if target else None, features=list(cells), unit="id")
+        return read_scores(rows, "x0", "y", "1", "...", **how)
+    return read_table(rows, "y" if target else None, features=list(cells), **how)
 
 
 def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipeline:
