@@ -48,7 +48,7 @@ def main():
     rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)
     for name, slope, ends in rows:
         print(f"{compared.get(name, name):43s}{slope:8.3f}  ({in_words(ends)})")
-    print(words_of(model).purpose_in_short())
+    print(*words_of(model).purpose())
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")
