@@ -34,6 +34,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Idle BLAS threads wait in a busy loop, which takes the time of other workers. This is read when
 # NumPy is imported. A release has one thread anyway; tests that need two say so.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Where these are set, pytest compares values that differ line by line, which takes minutes for a
+# few hundred numbers, also in tests that expect the difference.
+for name in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(name, None)
 # A ledger that somebody works with is not for tests.
 os.environ.pop("NOLOOK_LEDGER", None)
 

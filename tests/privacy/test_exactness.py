@@ -34,11 +34,12 @@ def copy(tmp_path):
     """A small part of the package, in which nothing is wrong."""
     target = tmp_path / "nolook"
     shutil.copytree(PACKAGE / "privacy", target / "privacy")
-    for folder in ("algorithms", "estimators", "kernels", "report", "statistics"):
+    for folder in ("algorithms", "app", "estimators", "kernels", "report", "statistics"):
         (target / folder).mkdir()
     for name in (
         "algorithms/row_count_bound.py",
         "algorithms/row_count_bound.md",
+        "app/guards.py",
         "estimators/releasing.py",
     ):
         shutil.copy(PACKAGE / name, target / name)
