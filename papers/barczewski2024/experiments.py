@@ -237,7 +237,7 @@ _PROGRAMS: dict[str, Callable[[int, Vector, float], Vector]] = {
 
 
 TRIALS = 50
-LINEAR_TRIALS = 1  # of the linear programs over 2^15 counts, with a public number of rows
+LINEAR_TRIALS = TRIALS  # of the linear programs over 2^15 counts, with a public number of rows
 TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
 CURVE_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
