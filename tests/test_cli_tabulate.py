@@ -46,6 +46,19 @@ def test_several_tables_and_a_share_of_a_value_that_no_schema_declares(cli):
     assert frame.share_died_1["yes"] - frame.share_died_1["no"] > 0.2
 
 
+def test_levels_that_nobody_declared_are_found(cli):
+    words = ("tabulate", "people.parquet", "--by", "word", "--epsilon", "2", "--output", "b.json")
+    done = cli(*words)
+    assert done.status == 2
+    done = cli(*words, "--find-levels")
+    assert done.status == 0, done.err
+    assert "one of 20 is shown with probability" in " ".join(done.out.split())
+    assert nolook.load("b.json").levels["word"] == ("no", "yes", "...", "missing")
+    done = cli("tabulate", "people.parquet", *BY, "--find-levels")
+    assert done.status == 2
+    assert done.err.count("\n") == 1
+
+
 def test_a_description_names_what_it_leaves_out(cli):
     done = cli("describe", "people.parquet", "--exclude", "risk", "--epsilon", "2")
     assert done.status == 0, done.err

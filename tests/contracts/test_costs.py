@@ -18,6 +18,7 @@ from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
 from nolook.privacy import noise
+from nolook.privacy.guarantee import DeltaEvent
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
 from tests.report.hand_made import probable
 
@@ -337,17 +338,17 @@ def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypa
     assert first == second
 
 
-def tabulated(rows, **options):
+def tabulated(rows, find_levels=False, **options):
     """Tabulate all that can be asked."""
     frame = pd.DataFrame(data()[0], columns=["a", "b", "c", "d"]).iloc[rows:]
     frame["e"], frame["f"] = frame.a > 5.0, (frame.b > 5.0).map({True: "x", False: "y"})
     frame["id"] = frame.index // 5
+    levels, shares = ([None], ["e"]) if find_levels else (["x", "y"], ["e", "f=x"])
     table = nolook.read_table(
-        frame, False, features=[*"abcdef"], categories={"f": ["x", "y"]}, unit="id", **options
+        frame, False, features=[*"abcdef"], categories={"f": levels}, unit="id", **options
     )
-    return lambda **budget: nolook.tabulate(
-        table, [["e"], ["f"]], mean=["a", "b"], median="c", share=["e", "f=x"], **budget
-    )
+    asked = {"mean": ["a", "b"], "median": "c", "share": shares, "find_levels": find_levels}
+    return lambda **budget: nolook.tabulate(table, [["e"], ["f"]], **asked, **budget)
 
 
 def grouped(rows, release=nolook.compare_groups, **options):
@@ -385,10 +386,22 @@ def test_tabulations_draw_what_they_state(delta, rows, drawn):
     assert drawn[6:] == stated(described.privacy)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_where_mechanisms_answer_the_same_tabulations_are_the_same(delta, monkeypatch):
+def test_a_search_for_levels_draws_what_it_states(drawn):
+    found = tabulated(0, find_levels=True)()
+    assert len(drawn) == 7
+    once = [event for event in found.privacy.mechanisms if isinstance(event, DeltaEvent)]
+    assert [event.delta for event in once] == [5e-7]
+    others = [event for event in found.privacy.mechanisms if event not in once]
+    assert drawn == [event.mu for event in others]
+
+
+@pytest.mark.parametrize(
+    "budget", [{"delta": 0.0}, {"delta": 1e-6}, {"find_levels": True, "epsilon": 3.0}]
+)
+def test_where_mechanisms_answer_the_same_tabulations_are_the_same(budget, monkeypatch):
     replace_everywhere(ANSWERS, monkeypatch)
-    first, second = (repr(plain(tabulated(rows)(delta=delta))) for rows in (0, 1000))
+    find = budget.pop("find_levels", False)
+    first, second = (repr(plain(tabulated(rows, find)(**budget))) for rows in (0, 1000))
     assert first == second
 
 

@@ -65,6 +65,22 @@ def test_several_tables_agree_on_their_margins():
         np.testing.assert_allclose(frame.loc[groups]["values_cost"].sum(), total.values_cost)
 
 
+def test_independence_is_tested_where_noise_of_cells_is_independent():
+    found = nolook.tabulate(opened(), ["ward", "sex"], random_state=0)
+    assert found.independence()[1] > 0.01
+    frame = visits()
+    frame.loc[frame.ward == "A", "sex"] = "m"
+    table = nolook.read_table(frame, False, features=["ward", "sex"], categories=LEVELS)
+    assert nolook.tabulate(table, ["ward", "sex"], random_state=0).independence()[1] <= 0.0005
+    for other in (
+        nolook.tabulate(table, "ward"),
+        nolook.tabulate(table, [["ward"], ["sex"]]),
+        nolook.tabulate(table, ["ward", "sex"], relation="replace"),
+        nolook.tabulate(opened(unit="id", rows_per_unit=2), ["ward", "sex"]),
+    ):
+        assert other.independence() is None
+
+
 def test_a_description_has_every_column():
     found = nolook.describe(opened(), epsilon=20.0, random_state=0)
     frame = found.to_frame().set_index(["column", "what"]).value

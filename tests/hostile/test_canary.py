@@ -176,6 +176,8 @@ COMMANDS = {
     "quantiles": "quantiles T --columns a,b --epsilon 1 --at 0.1,0.5 --grid a=-5:5:0.1",
     "roc": "roc T --score a --target word --positive yes --epsilon 1 --grid -5:5:0.1",
     "calibration": "calibration T --probability share --target word --positive yes --epsilon 1",
+    "levels found": "tabulate T --by city --find-levels --mean a --epsilon 1",
+    "levels found of numbers": "tabulate T --by whole --find-levels --epsilon 1",
     "text as target": "fit T --target city --epsilon 1 --delta 1e-6 --features a",
     "text as feature": "fit T --target y --epsilon 1 --delta 1e-6 --features city",
     "no such column": "fit T --target z --epsilon 1 --delta 1e-6 --features a",

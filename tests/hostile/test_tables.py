@@ -145,13 +145,15 @@ def test_distributions_of_units(identifiers, values, rows, share, name, most, mi
     attempt(fits[name])
 
 
-KINDS = [*COMMANDS, "tukey"]
+KINDS = [*COMMANDS, "tukey", "levels"]
 
 
 def words_of(name, table, columns, missing):
     """Words for a command that reads a table."""
     if name == "tukey":
         words = [*release("fit", table, columns), "--delta", "1e-3", "--method", "tukey"]
+    elif name == "levels":
+        words = ["tabulate", table, "--by", columns[0], "--find-levels", "--epsilon", "1"]
     else:
         words = release(name, table, columns)
     words += ["--missing", missing]

@@ -174,7 +174,7 @@ def test_the_first_level_is_the_one_compared_with(levels, names, numbers_of):
     ("levels", "words"),
     [
         (["A", None, None], "categories of 'c' has None 2 times (keep one"),
-        ([None], "categories of 'c' is a value of type list; expected at least one name"),
+        ([], "categories of 'c' is a value of type list; expected at least one name"),
         (["A", "...", None], "has None 2 times (keep one"),
     ],
 )

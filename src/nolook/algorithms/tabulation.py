@@ -23,8 +23,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.forest import CountEvent, Forest, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
     NoisyForest,
@@ -34,12 +36,13 @@ from nolook.algorithms.node_counts import (
     noisy_counts,
 )
 from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
+from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts
 from nolook.kernels.group_totals import MOMENT_UNIT
 from nolook.kernels.histogram import linear_counts, magnitude_counts, threshold_counts
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent, Relation
+from nolook.privacy.guarantee import Budget, DeltaEvent, GaussianEvent, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
@@ -54,9 +57,12 @@ from nolook.statistics.group_totals import (
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 from nolook.tables.folding import Together
+from nolook.tables.found_levels import with_levels
 
 __all__ = [
     "CELLS",
+    "LEVELS",
+    "MOST_NUMBERS",
     "ColumnSums",
     "ColumnValues",
     "Released",
@@ -67,14 +73,25 @@ __all__ = [
 
 #: Cells of the grid on which a column's quantiles are counted.
 CELLS = 2048
+#: Numbers that a release may have.
+MOST_NUMBERS = 2**27
+_MOST_FOUND = 2**16  # levels of a column
 
 #: What is released, as events call it.
-COUNTS, MAGNITUDES = "counts by group", "values by magnitude"
+COUNTS, MAGNITUDES, LEVELS = "counts by group", "values by magnitude", "levels that occur"
 RANGES, DISTANCES = "values over the range found", "distances from the centre"
 BLOCKS, SUMS = "counts of blocks by group", "sums by group"
 
 # The share of the budget for each time that a row is counted.
-_SHARES = {COUNTS: 0.7, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0, BLOCKS: 2.0}
+_SHARES = {
+    LEVELS: 0.5,
+    COUNTS: 0.7,
+    MAGNITUDES: 0.2,
+    RANGES: 0.1,
+    DISTANCES: 0.4,
+    SUMS: 2.0,
+    BLOCKS: 2.0,
+}
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SMALLEST_SHARE = 2.0**-20
@@ -129,6 +146,7 @@ class Released:
     sums: dict[int, ColumnSums]
     values: dict[int, ColumnValues]
     normal: bool  # whether the noise is Gaussian
+    labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
 
 
 @frozen
@@ -153,6 +171,8 @@ class TabulationRelease:
         the rows found are enough for; else they are :data:`CELLS` of equal width.
     whole : bool
         Whether the ends of even cells are whole numbers.
+    search : LevelSearch or None
+        Of columns of groups without declared levels.
     """
 
     relation: Relation
@@ -163,6 +183,7 @@ class TabulationRelease:
     spread: tuple[int, ...]
     even: bool = False
     whole: bool = False
+    search: LevelSearch | None = None
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -172,19 +193,37 @@ class TabulationRelease:
     @property
     def progress_steps(self) -> int:
         """The number of passes over the table."""
-        return 1 + 2 * bool(self.numbers) + bool(self.summed)
+        return bool(self.search) + 1 + 2 * bool(self.numbers) + bool(self.summed)
 
-    def events(self) -> tuple[CountEvent, ...]:
+    def events(self) -> tuple[CountEvent | DeltaEvent, ...]:
         """State everything that will be released."""
-        return self.costs
+        return (*(self.search.events() if self.search else ()), *self.costs)
+
+    def numbers_of(self, sizes: Sequence[int]) -> int:
+        """Return about how many numbers there are for columns of these numbers of codes."""
+        counts, groups = (
+            sum(math.prod(sizes[d] for d in own) for own in tables)
+            for tables in (self.counted, self.grouped)
+        )
+        return counts + groups * (3 * len(self.summed) + 2 * CELLS * len(self.spread))
 
     def for_rows_per_unit(self, most: int) -> TabulationRelease:
         """Return the release that costs a unit of at most `most` rows as much."""
         costs = tuple(event_for_rows(each, most, self.relation) for each in self.costs)
-        return evolve(self, costs=costs)
+        if self.search is None:
+            return evolve(self, costs=costs)
+        if most > 1:
+            raise ParameterError(
+                f"{parameter_name('rows_per_unit')} is {most}, but levels are found where each "
+                f"unit counts once ({usage_hint('rows_per_unit', 'weights')})"
+            )
+        return evolve(self, costs=costs, search=evolve(self.search, most=MOST_OF_A_UNIT))
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Released:
         """Release everything of a table whose first columns are codes, as `code_labels` says."""
+        if self.search is not None:
+            progress("levels")
+            table = with_levels(table, self.search.run(table, source, self._room(table)))
         run = _Run(self, table, source)
         progress("counts")
         counts, looks = run.counts()
@@ -198,7 +237,21 @@ class TabulationRelease:
             if self.summed:
                 progress("sums")
                 sums = run.sums(ranges, clips)
-        return Released(counts, sums, values, noise_kind(self.costs[0]) == "gaussian")
+        normal = noise_kind(self.costs[0]) == "gaussian"
+        return Released(counts, sums, values, normal, table.code_labels)
+
+    def _room(self, table: Table) -> int:
+        """Return the most levels of a column to be found, such that all numbers fit a memory."""
+        searched = self.search.columns if self.search else ()
+        labels, room = table.code_labels, _MOST_FOUND
+
+        def sizes(room: int) -> list[int]:
+            own = [len(each or ()) for each in labels]
+            return [room + 2 if d in searched else size for d, size in enumerate(own)]
+
+        while room > 1 and self.numbers_of(sizes(room)) > MOST_NUMBERS:
+            room //= 2
+        return room
 
 
 class _Run:
@@ -482,7 +535,7 @@ def _grid(found: FoundRange) -> tuple[float, float]:
     return math.floor(found.low / step) * step, step
 
 
-def tabulation(
+def tabulation(  # noqa: PLR0913 -- what is released
     budget: Budget,
     relation: Relation,
     counted: Sequence[Dimensions],
@@ -492,16 +545,21 @@ def tabulation(
     *,
     even: bool = False,
     whole: bool = False,
+    searched: Sequence[int] = (),
 ) -> TabulationRelease:
     """Plan a tabulation, its noise Laplace's or Gaussian, whichever is less for what it releases.
 
-    Without a delta it is Laplace's. Raises ParameterError if the budget is too small for any noise.
+    Without a delta it is Laplace's; where levels are `searched` it is Gaussian, and half of delta
+    is for these. Raises ParameterError if the budget is too small for any noise.
     """
+    failure = budget.delta / (2 * len(searched)) if searched else 0.0
+    budget = Budget(budget.epsilon, budget.delta / 2 if searched else budget.delta)
     numbers, groupings = len({*summed, *spread}), len(grouped)
     levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
     each = _COMPARED if even else _SHARES
     # How often a row is counted, and the share of the budget for each time.
     rows = {
+        LEVELS: len(searched),
         COUNTS: len(counted),
         MAGNITUDES: numbers,
         RANGES: numbers,
@@ -518,10 +576,17 @@ def tabulation(
         mus = with_room(gaussian_mu(budget)) * np.sqrt(shares)
         times = [levels * n if name == BLOCKS else n for name, (n, _) in parts.items()]
         # The logarithm of how much larger Laplace noise is, over all that is released.
-        if np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs).sum() > 0.0:
+        if searched or np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs).sum() > 0.0:
             kind, costs = GaussianEvent, mus
     if costs.min() < _SMALLEST_SHARE:
         raise too_small(budget.epsilon, budget.delta or None)
-    events = tuple(kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True))
+    events = [kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True)]
+    search = None
+    if searched:
+        events.pop(0)
+        own = GaussianEvent(LEVELS, costs[0] / math.sqrt(len(searched)) * (1.0 - 2.0**-50))
+        search = LevelSearch(tuple(searched), own, DeltaEvent(f"{LEVELS} once", failure))
     tables = tuple(counted), tuple(grouped)
-    return TabulationRelease(relation, events, *tables, tuple(summed), tuple(spread), even, whole)
+    return TabulationRelease(
+        relation, tuple(events), *tables, tuple(summed), tuple(spread), even, whole, search
+    )

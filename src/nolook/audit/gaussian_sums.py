@@ -6,14 +6,16 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from nolook._unit import WHOLE
+from nolook.algorithms.level_search import MOST_OF_A_UNIT, level_weights
 from nolook.audit.audit_case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
-from nolook.privacy.noise import ByteSource
+from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -38,6 +40,7 @@ from nolook.statistics.weighted_rows import (
     deviances_sensitivity,
     errors_sensitivity,
 )
+from nolook.tables import read_table
 
 __all__ = ["cases", "matrices", "vectors"]
 
@@ -87,6 +90,12 @@ def cases(mu: float) -> tuple[Case, ...]:
                 ),
             )
             for rows, more, suffix in ((1, "a row more", ""), (_UNIT_ROWS, _UNIT, "-units"))
+        ),
+        case(
+            name="level-weights",
+            neighbours=f"{_UNIT}, all with a level that another unit has",
+            covers=("gaussian_release", "level_weights"),
+            draw=vectors(mu, WHOLE, *map(_level_weights, (_UNIT_ROWS, 0))),
         ),
     )
 
@@ -212,6 +221,15 @@ def _group_moments(rows: int, *, weights: bool) -> Integers:
     values = np.array([np.zeros(rows), np.full(rows, 1e9)])
     exact = GroupMoments([Grouping((0,), (2,))], [1], np.zeros(1), np.ones(1))
     return exact.update(values, np.full(rows, _SHARE) if weights else None).value
+
+
+def _level_weights(rows: int) -> Integers:
+    """Return the weights of two levels, one of which a unit of `rows` rows has as others do."""
+    frame = {"city": ["a", "b", *["b"] * rows], "id": [0, 1, *[2] * rows]}
+    table = read_table(
+        pa.table(frame), False, features=["city"], categories={"city": [None]}, unit="id"
+    ).as_codes(found=["city"])
+    return level_weights(table, 0, MOST_OF_A_UNIT, SeededSource(0))[1]
 
 
 def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:

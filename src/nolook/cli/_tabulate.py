@@ -51,6 +51,17 @@ def _check_export(path: Path | None, release: Release) -> None:
     check_outputs(outputs, files_of(release.place), replace=release.force)
 
 
+def _undeclared(release: Release, names: list[str]) -> dict[str, list[Any]]:
+    """Return no levels for each of some columns of which none are declared."""
+    declared = release.declared.columns
+    kinds = {name: declared.get(name) for name in names}
+    return {
+        name: [None]
+        for name, kind in kinds.items()
+        if kind is None or (not kind.levels and kind.type != "boolean")
+    }
+
+
 @release_command("tabulation.json", "The tabulation's file", about=("by",), missing=None)
 def tabulate(
     release: Release,
@@ -76,6 +87,13 @@ def tabulate(
         _listed("Booleans whose share of true is wanted, or NAME=VALUE.", "share"),
     ] = None,
     categories: CategoriesOption = None,
+    find_levels: Annotated[
+        bool,
+        typer.Option(
+            "--find-levels",
+            help="Find levels of columns of --by that have none declared, with half of --delta.",
+        ),
+    ] = False,
     delta: DeltaOption = DEFAULT_DELTA,
     relation: RelationOption = "add-remove",
     export: ExportOption = None,
@@ -95,6 +113,8 @@ def tabulate(
         if each != name and (declared is None or not declared.levels):
             levels.setdefault(name, [each.rpartition("=")[2]])
     groups = [name for each in tables for name in each]
+    if find_levels:
+        levels = _undeclared(release, groups) | levels
     names = dict.fromkeys((*groups, *shared, *means, *medians))
     if not names:
         raise ParameterError(
@@ -112,6 +132,7 @@ def tabulate(
             median=medians,
             quantiles=at,
             share=of_shares,
+            find_levels=find_levels,
             epsilon=release.epsilon,
             delta=delta,
             relation=relation,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
-from attrs import evolve, field, frozen
-from numpy.typing import ArrayLike, NDArray
+from attrs import evolve, frozen
+from numpy.typing import ArrayLike
 
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_names
 from nolook.algorithms.group_estimates import (
-    ALL,
     Estimates,
     Groups,
     count_of,
@@ -22,16 +21,23 @@ from nolook.algorithms.group_estimates import (
     share_of,
 )
 from nolook.algorithms.margins import Dimensions, subsets
-from nolook.algorithms.tabulation import CELLS, Released, TabulationRelease, tabulation
+from nolook.algorithms.tabulation import (
+    MOST_NUMBERS,
+    Released,
+    TabulationRelease,
+    tabulation,
+)
 from nolook.errors import ParameterError
 from nolook.estimators.base import check_budget
 from nolook.estimators.ecdf import check_relation
 from nolook.estimators.quantiles import check_shares
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Result
+from nolook.estimators.tabulated import Description, Measured, Tabulation
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PureEvent
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.design import GAP
+from nolook.tables.levels import OTHERS
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee, Relation
@@ -53,139 +59,7 @@ By: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
 Columns: TypeAlias = str | Sequence[str]
 
 _MOST_COLUMNS = 3
-_MOST_NUMBERS = 2**27  # of a release
 _QUARTILES = (0.25, 0.5, 0.75)
-_ENDS = ("low", "high", "noise_low", "noise_high")
-
-
-@frozen(eq=False)
-class Measured:
-    """One measure of every group.
-
-    Parameters
-    ----------
-    name : str
-        "count" of rows, "values" present and "missing", "mean", "sum", "deviation", "share" or
-        "quantile".
-    column : str or None
-        The column measured; None for rows.
-    at : str, float or None
-        The value that a share is of, or the share that a quantile is at.
-    estimates : Estimates
-        `value`, the ends `low` and `high` of the 95 % interval of noise and sampling, and those of
-        the noise; NaN where noise hides a number, or there is no interval.
-    """
-
-    name: str
-    column: str | None
-    at: str | float | None
-    estimates: Estimates
-
-    @property
-    def label(self) -> str:
-        """The name of its column in a frame."""
-        at = f"q{self.at:g}".replace(".", "_") if isinstance(self.at, float) else self.at
-        name = None if self.name == "quantile" else self.name
-        return "_".join(part for part in (name, self.column, at) if part is not None)
-
-
-@frozen
-class _Table(Result):
-    """Measures of groups with their guarantee: the base of tabulations and descriptions."""
-
-    by: tuple[tuple[str, ...], ...]
-    levels: dict[str, tuple[str, ...]]
-    measured: tuple[Measured, ...]
-    n_rows: float
-    n_rows_error: float
-    privacy: PrivacyGuarantee
-    read_options: dict[str, Any] = field(repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of groups."""
-        return tuple(self.levels)
-
-    @property
-    def codes(self) -> NDArray[np.intp]:
-        """The level of each group, shape (groups, columns); -1 for all rows."""
-        return _codes(self.by, self.levels)
-
-    def label(self, column: str, code: int) -> str:
-        """Return the level of a code of a column; "all" for any level."""
-        return "all" if code == ALL else self.levels[column][code]
-
-    def groups_of(self, margin: Sequence[str]) -> NDArray[np.intp]:
-        """Return the places of the groups of a margin, in the order of its columns' levels."""
-        own = np.array([name in margin for name in self.names], dtype=np.bool_)
-        return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
-
-
-@frozen
-class Tabulation(_Table):
-    """Counts and measures of groups, all margins of which agree.
-
-    Parameters
-    ----------
-    by : tuple of tuple of str
-        The columns of each table.
-    levels : dict
-        Of each column: its declared levels, then "..." for any other value unless it is a boolean,
-        then "missing".
-    measured : tuple of Measured
-        For every group.
-    n_rows, n_rows_error : float
-        The number of rows (of units, where their rows have weights) and the standard deviation of
-        its noise.
-    privacy : PrivacyGuarantee
-        Of the whole result.
-    read_options : dict
-        How the columns were read.
-    """
-
-    kind: ClassVar[str] = "tabulation"
-
-    @property
-    def _indexed(self) -> int:  # type: ignore[override]
-        return len(self.names)
-
-    def _columns(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            name: [self.label(name, code) for code in codes]
-            for name, codes in zip(self.names, self.codes.T.tolist(), strict=True)
-        }
-        for each in self.measured:
-            found[each.label] = each.estimates.value
-            for end in _ENDS:
-                found[f"{each.label}_{end}"] = getattr(each.estimates, end)
-        return found
-
-
-@frozen
-class Description(_Table):
-    """The contents of each column of a table; parameters as of :class:`Tabulation`.
-
-    `measured` are those of all rows for each column of numbers, and counts of every level.
-    """
-
-    kind: ClassVar[str] = "description"
-    _indexed: ClassVar[bool] = False
-
-    def _columns(self) -> dict[str, Any]:
-        listed: list[tuple[Any, ...]] = []
-        for each in self.measured:
-            ends = [each.estimates.value, *(getattr(each.estimates, end) for end in _ENDS)]
-            if each.column is not None:
-                (place,) = self.groups_of(())
-                what = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
-                listed.append((each.column, what, *(one[place] for one in ends)))
-                continue
-            for (name,) in self.by:
-                for place in self.groups_of((name,)):
-                    code = self.codes[place, self.names.index(name)]
-                    listed.append((name, self.label(name, code), *(one[place] for one in ends)))
-        heads = ("column", "what", "value", *_ENDS)
-        return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
 
 
 @frozen
@@ -198,6 +72,7 @@ class _Asked:
     at: tuple[float, ...] = ()
     shares: tuple[tuple[str, str | None], ...] = ()
     described: bool = False
+    searched: tuple[str, ...] = ()  # columns of groups whose levels are to be found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,7 +93,7 @@ class _Asked:
         grouped = [()] if self.described else tables
         return tabulation(
             budget, relation, [*counted], grouped, self._places(self.means),
-            self._places(self.quantiles),
+            self._places(self.quantiles), searched=self._places(self.searched),
         )  # fmt: skip
 
     def check(self, table: Table) -> Table:
@@ -232,7 +107,12 @@ class _Asked:
         ):
             for name in columns:
                 check_column(parameter, name, names)
-        coded = table.as_codes(self.names)
+        coded = table.as_codes(self.names, self.searched)
+        if self.searched and coded.engine is not None:
+            raise ParameterError(
+                f"{parameter_name('find_levels')} needs rows that this process reads, but "
+                f"{coded.engine} does (declare the levels, or leave out the engine)"
+            )
         for name, labels in zip(self.names, coded.code_labels, strict=True):
             self._check_type(name, labels)
         self._check_size([len(labels or ()) for labels in coded.code_labels])
@@ -240,15 +120,11 @@ class _Asked:
 
     def _check_size(self, sizes: Sequence[int]) -> None:
         """Refuse more numbers than fit a memory; levels are declared."""
-        release = self.release(Budget(1.0), "add-remove")
-        groups = [
-            sum(math.prod(sizes[d] for d in each) for each in tables)
-            for tables in (release.counted, release.grouped)
-        ]
-        each = 3 * len(release.summed) + 2 * CELLS * len(release.spread)
-        if groups[0] + groups[1] * each > _MOST_NUMBERS:
+        release = evolve(self, searched=()).release(Budget(1.0), "add-remove")
+        if release.numbers_of(sizes) > MOST_NUMBERS:
+            groups = sum(math.prod(sizes[d] for d in each) for each in release.grouped)
             raise ParameterError(
-                f"{parameter_name('by')} makes {groups[1]:,} groups of the declared levels, too "
+                f"{parameter_name('by')} makes {groups:,} groups of the declared levels, too "
                 "many for the measures asked; expected fewer columns, levels or quantiles"
             )
 
@@ -268,10 +144,9 @@ class _Asked:
                         f"({usage_hint('share', f'{name}={labels[0]}')})"
                     )
 
-    def measures(
-        self, released: Released, labels: Sequence[tuple[str, ...] | None]
-    ) -> tuple[Measured, ...]:
+    def measures(self, released: Released) -> tuple[Measured, ...]:
         """Return the measures of every group."""
+        labels = released.labels
         sizes = [len(each or ()) for each in labels]
         groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
         own = Groups.of([()], sizes) if self.described else groups
@@ -329,13 +204,6 @@ def check_numbers(parameter: str, name: str, labels: tuple[str, ...] | None) -> 
         )
 
 
-def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
-    """Return the level of each group of all margins of tables, shape (groups, columns)."""
-    names = list(levels)
-    tables = [tuple(sorted(names.index(name) for name in own)) for own in by]
-    return Groups.of(subsets(tables or [()]), [len(each) for each in levels.values()]).codes
-
-
 def _of_first(found: Estimates, groups: int) -> Estimates:
     """Return estimates of the first group as those of all groups, NaN elsewhere."""
     return Estimates(*(np.append(each, np.full(groups - 1, np.nan)) for each in found))
@@ -349,6 +217,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     median: Columns = (),
     quantiles: Sequence[float] = (),
     share: Columns = (),
+    find_levels: bool = False,
     epsilon: float = 1.0,
     delta: float = DEFAULT_DELTA,
     relation: str = "add-remove",
@@ -382,6 +251,9 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         Further quantiles of these columns: shares from 0 to 1.
     share : str or sequence of str
         Booleans whose share of true is released, or "column=level".
+    find_levels : bool, default=False
+        Find the levels of columns of groups of which none is declared (``{"city": [None]}`` as
+        `categories`), with half of delta: those that enough rows or units have.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=1e-6
@@ -441,6 +313,8 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         tuple(shares) if columns else (),
         tuple(_share(each, table.as_codes().column_names) for each in _names(share, "share")),
     )
+    if find_levels:
+        asked = evolve(asked, searched=_searched(asked, table, budget, relation))
     return _released(Tabulation, asked, table, budget, relation, ledger, progress, random_state)
 
 
@@ -523,16 +397,21 @@ def _released(
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
-        measured = asked.measures(released, coded.code_labels)
+        measured = asked.measures(released)
         if guarantee.unit.max_rows > 1:
             # Rows of a unit are not independent, and nothing tells how much less they say.
             measured = tuple(evolve(each, estimates=each.estimates.of_noise()) for each in measured)
         grouped = {name for each in asked.tables for name in each}
         own = [place for place, name in enumerate(asked.names) if name in grouped]
-        levels = {asked.names[place]: coded.code_labels[place] or () for place in own}
+        levels: dict[str, tuple[str, ...]] = {
+            asked.names[place]: released.labels[place] or () for place in own
+        }
         total = released.counts[()]
         rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
         read_options = table.read_options()
+        for searched in asked.searched:
+            named: list[str | None] = list(levels[searched])
+            read_options["categories"][searched] = [*named[:-2], None]
         return kind(
             asked.tables, levels, measured, rows, error, guarantee,
             read_options,
@@ -541,6 +420,22 @@ def _released(
     return make_release(
         plan, lambda: coded, kind.kind, ledger=ledger, progress=progress, store=read_off
     )
+
+
+def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -> tuple[str, ...]:
+    """Return the columns of groups without declared levels; refuse where none can be found."""
+    coded = table.as_codes()
+    labels = dict(zip(coded.column_names, coded.code_labels, strict=True))
+    groups = dict.fromkeys(name for each in asked.tables for name in each)
+    found = tuple(name for name in groups if labels.get(name) == (OTHERS, GAP))
+    what = parameter_name("find_levels")
+    if not found:
+        raise ParameterError(f"{what} is set, but all columns of groups have declared levels")
+    if budget.delta == 0.0:
+        raise ParameterError(f"{what} needs a delta above 0 (for example 1e-6)")
+    if relation == "replace":
+        raise ParameterError(f"{what} needs {usage_hint('relation', 'add-remove')}")
+    return found
 
 
 def _names(given: Columns, parameter: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from nolook.privacy.guarantee import (
     ApproximateEvent,
     BoundedRangeEvent,
     Budget,
+    DeltaEvent,
     Event,
     GaussianEvent,
     PrivacyGuarantee,
@@ -37,7 +38,7 @@ __all__ = [
 _SLACK = 2.0**-46
 
 # Kinds that the sums below count; any other is refused.
-_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, BoundedRangeEvent)
+_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, DeltaEvent, BoundedRangeEvent)
 _WITH_EPSILON = (PureEvent, ApproximateEvent)
 
 # Privacy losses are counted on a grid; a longer one is not worth its memory.
@@ -129,6 +130,10 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
     _check_known(events)
     if not events:
         return 0.0
+    apart = [event.delta for event in events if isinstance(event, DeltaEvent)]
+    if apart:
+        others = [event for event in events if not isinstance(event, DeltaEvent)]
+        return min(1.0, _sum_up([*apart, total_delta(others, epsilon)]))
     basic = _basic_delta(events, epsilon)
     kinds = {type(event) for event in events}
     if kinds == {GaussianEvent} or basic == 0.0:
@@ -252,7 +257,7 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
     """Add epsilons and deltas; the Gaussian parts take what epsilon the others leave."""
     costs = [event.epsilon for event in events if isinstance(event, _WITH_EPSILON)]
     costs += [_sum_of_choices(event) for event in events if isinstance(event, BoundedRangeEvent)]
-    deltas = [event.delta for event in events if isinstance(event, ApproximateEvent)]
+    deltas = [e.delta for e in events if isinstance(e, ApproximateEvent | DeltaEvent)]
     # fsum is correctly rounded, so budgets that were split by halves still add up.
     if math.fsum(costs) > epsilon:
         return 1.0

@@ -24,6 +24,7 @@ __all__ = [
     "ApproximateEvent",
     "BoundedRangeEvent",
     "Budget",
+    "DeltaEvent",
     "Event",
     "GaussianEvent",
     "PrivacyGuarantee",
@@ -123,6 +124,14 @@ class ApproximateEvent:
 
 
 @frozen
+class DeltaEvent:
+    """Outcomes of at most this probability, beyond which a release costs its other events only."""
+
+    name: str = field(converter=_event_name)
+    delta: float = field(converter=check_delta)
+
+
+@frozen
 class BoundedRangeEvent:
     """`choices` by the exponential mechanism, one after the other.
 
@@ -137,13 +146,14 @@ class BoundedRangeEvent:
 #: What one release costs. Each kind is a frozen class: what was released, and the numbers its
 #: docstring speaks of. A new one needs a name in `_KINDS` and rules in `accounting.py`, which
 #: refuses what it does not know.
-Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | BoundedRangeEvent
+Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | DeltaEvent | BoundedRangeEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
 _KINDS: dict[str, type[Event]] = {
     "gaussian": GaussianEvent,
     "pure": PureEvent,
     "approximate": ApproximateEvent,
+    "delta": DeltaEvent,
     "bounded-range": BoundedRangeEvent,
 }
 

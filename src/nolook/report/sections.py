@@ -21,6 +21,7 @@ from nolook.formats.files import one_line
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     BoundedRangeEvent,
+    DeltaEvent,
     Event,
     GaussianEvent,
     PrivacyGuarantee,
@@ -53,6 +54,7 @@ _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
     PureEvent: "pure mechanism",
     ApproximateEvent: "approximate mechanism",
+    DeltaEvent: "levels of one person, shown by chance",
     BoundedRangeEvent: "exponential mechanism, one choice after another",
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}

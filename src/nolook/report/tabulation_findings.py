@@ -12,7 +12,7 @@ from attrs import evolve
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
 from nolook.report.picture import Axis, Picture, Point, around, axis
-from nolook.report.wording import CONFIDENCE, count, estimated
+from nolook.report.wording import CONFIDENCE, count, estimated, number
 from nolook.tables.levels import OTHERS
 
 if TYPE_CHECKING:
@@ -33,6 +33,17 @@ _WHY_HIDDEN = f'"{_HIDDEN}" stands for a number that cannot be distinguished fro
 _UNSEEN = (
     f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where they '
     "do not stand out from the noise."
+)
+_SMALL, _LIKELY, _RARE = 20, 0.95, 0.001
+_SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
+_FOUND = (
+    "Levels that are not declared are shown where enough {}s have them: one of {} is shown with "
+    "probability {}, one of {} with {}."
+)
+_LEAST_P = 0.0005
+_TESTED = (
+    "Independence of {} and {}: chi-square {}, p-value {} (declared levels; the noise is allowed "
+    "for by simulation)."
 )
 _SURE = (
     f"Intervals hold {CONFIDENCE}: they cover the noise, and that the {{}}s may be a sample (for "
@@ -152,6 +163,8 @@ def tabulation_findings(found: Tabulation) -> Findings:
     hidden = any(_HIDDEN in row for table in shown for row in table.rows)
     notes = (
         _UNSEEN,
+        *_levels_found(found),
+        *_independence(found),
         *((_WHY_HIDDEN,) * hidden),
         "Numbers are rounded; all margins of this release agree before that.",
     )
@@ -187,6 +200,32 @@ def tabulation_findings(found: Tabulation) -> Findings:
         conclusion=_largest(found),
         certainty=(_SURE.format(unit.protected),),
     )
+
+
+def _independence(found: Tabulation) -> tuple[str, ...]:
+    """Return a sentence on whether two columns are associated."""
+    tested = found.independence()
+    if tested is None:
+        return ()
+    statistic, chance = tested
+    p = f"below {_LEAST_P:g}" if chance <= _LEAST_P else f"{chance:.2g}"
+    return (_TESTED.format(*found.names, number(statistic, 3), p),)
+
+
+def _levels_found(found: Tabulation) -> tuple[str, ...]:
+    """Return a sentence on the sizes of levels that are shown."""
+    search = found.searched
+    if search is None:
+        return ()
+    sizes = (_SMALL, next(size for size in _SIZES if search.chance(size) > _LIKELY))
+    shown = [word for size in sizes for word in (f"{size:,}", _in_percent(search.chance(size)))]
+    return (_FOUND.format(found.privacy.unit.counted, *shown),)
+
+
+def _in_percent(chance: float) -> str:
+    if _RARE < chance < 1.0 - _RARE:
+        return f"{100.0 * chance:.2g} %"
+    return f"below {100 * _RARE:g} %" if chance < 0.5 else f"above {100 - 100 * _RARE:g} %"
 
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:

@@ -18,7 +18,7 @@ from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.levels import OTHERS, Levels
+from nolook.tables.levels import OTHERS, Levels, Vocabulary
 from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
@@ -67,6 +67,9 @@ class Feature:
     levels: Levels | None = None  # one number each but the first; None for a number itself
     indicated: bool = False  # another number tells where this one is missing
     coded: bool = False  # one number for all levels: the place of the cell's among those declared
+    vocabulary: Vocabulary | None = (
+        None  # or its place among all that occur, where none are declared
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,13 +109,22 @@ class Design:
         """Names of the features; a category gives one for each level but the first."""
         return tuple(name for feature in self.features for name in feature.names)
 
-    def as_codes(self, names: Sequence[str] | None) -> Design:
+    def as_codes(self, names: Sequence[str] | None, found: Collection[str] = ()) -> Design:
         """Return the design of columns, all with the target by default, as one number each.
 
         NaN stands for a missing value. A category is the place of the cell's level among those
-        declared, one more for any other value: `code_labels` says what codes stand for.
+        declared, one more for any other value: `code_labels` says what codes stand for. Where
+        levels are to be `found`, a code is the place of a cell's value among all that occur.
         """
-        known = {f.name: evolve(f, indicated=False, coded=bool(f.levels)) for f in self.features}
+        known = {
+            f.name: evolve(
+                f,
+                indicated=False,
+                coded=bool(f.levels),
+                vocabulary=Vocabulary() if f.name in found else None,
+            )
+            for f in self.features
+        }
         if self.target is not None:
             known[self.target] = Feature(self.target)
         features = tuple(known[name] for name in names or known)
@@ -170,7 +182,10 @@ class Design:
                         out[row] = ~np.isfinite(out[row - 1])
                         row += 1
                 elif feature.coded:
-                    out[row] = codes_of(column, _known(feature.levels))
+                    known = (
+                        _known(feature.levels) if feature.vocabulary is None else feature.vocabulary
+                    )
+                    out[row] = codes_of(column, known)
                     row += 1
                 else:
                     row += _contrasts(column, feature.levels, self.missing, out[row:])
@@ -457,13 +472,15 @@ def _known(levels: Levels) -> list[str]:
     return [level for level in levels if level is not None]
 
 
-def codes_of(column: Any, known: list[str]) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return the place of each cell among levels, after the last for others.
+def codes_of(column: Any, known: list[str] | Vocabulary) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the place of each cell among levels, after the last for others, or among all words.
 
     NaN for null, and for an empty text that is not a level.
     """
     cells = column.dictionary if pt.is_dictionary(column.type) else column
     cells = cells.cast(pa.large_string())
+    if isinstance(known, Vocabulary):
+        known = known.including(pc.unique(cells).to_pylist())
     codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string()))
     there = pc.or_kleene(pc.not_equal(cells, ""), codes.is_valid())
     codes = pc.if_else(there, codes.fill_null(len(known)), None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "OTHERS",
     "Categories",
     "Levels",
+    "Vocabulary",
     "check_categories",
     "checked_level",
     "column_levels",
@@ -31,6 +33,23 @@ Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
 Levels: TypeAlias = tuple[str | None, ...]
 #: What names the number of all values that are not declared, here and on the command line.
 OTHERS = "..."
+
+
+class Vocabulary:
+    """All values of a column that occur, in the order of the rows: as confidential as these."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._known: set[str] = set()
+        self._lock = Lock()
+
+    def including(self, texts: Iterable[str | None]) -> list[str]:
+        """Return all values, new ones last; an empty cell has none."""
+        with self._lock:
+            new = [text for text in texts if text and text not in self._known]
+            self.texts += new
+            self._known.update(new)
+            return list(self.texts)
 
 
 def check_categories(categories: object) -> dict[str, Levels]:
@@ -60,6 +79,8 @@ def _levels(levels: object, name: str, example: str) -> Levels:
     texts = list(map(checked_level, listed)) if is_list(listed) else []
     if not is_list(listed) or texts.count(None) > listed.count(None):
         raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
+    if texts and {*texts} == {None}:
+        return (None, None)  # levels that a tabulation is to find
     others = texts.count(None)
     check_names([text for text in texts if text is not None], name, example)
     if others > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
@@ -522,11 +522,11 @@ class Table:
         table._run, table._places = Run(self._run.threads), _Places()
         return table
 
-    def as_codes(self, names: Sequence[str] | None = None) -> Table:
+    def as_codes(self, names: Sequence[str] | None = None, found: Collection[str] = ()) -> Table:
         """Return the same rows with some columns as codes (`Design.as_codes`); none is left out."""
         if self._run.is_of_release or self._places.chosen or self._turns:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
-        return Table(self._source, self._design.as_codes(names), self._run.threads)
+        return Table(self._source, self._design.as_codes(names, found), self._run.threads)
 
     def may_drop_rows(self) -> bool:
         """Tell from a filter, policy and declared types whether rows may be left out.

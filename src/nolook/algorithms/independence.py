@@ -1,0 +1,62 @@
+"""Independence of two columns, from their table of noisy counts.
+
+The chi-square statistic of the noisy table is compared with those of tables that are drawn from its
+margins and get noise of the same kind (Gaboardi, Lim, Rogers and Vadhan 2016). That is
+post-processing of counts that were released.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms._simulation import simulation_generator
+
+__all__ = ["independence_test"]
+
+_TABLES = 1999
+_LEAST = 0.5  # rows: a floor of expected counts where there is hardly any noise
+
+Vector = NDArray[np.float64]
+
+
+def independence_test(counts: Vector, deviation: float, *, normal: bool) -> tuple[float, float]:
+    """Return the chi-square statistic of a table and the chance of one as large.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (rows, columns)
+        With independent noise.
+    deviation : float
+        Standard deviation of each entry's noise.
+    normal : bool
+        Whether it is Gaussian; Laplace's otherwise.
+    """
+    generator = simulation_generator()
+    total = max(1.0, float(counts.sum()))
+    rows, columns = (_shares(counts.sum(axis=axis), total) for axis in (1, 0))
+    size = (_TABLES, *counts.shape)
+    drawn = generator.multinomial(round(total), np.outer(rows, columns).ravel(), _TABLES)
+    scale = deviation / math.sqrt(2.0)
+    noise = (
+        generator.normal(0.0, deviation, size) if normal else generator.laplace(0.0, scale, size)
+    )
+    tables = np.concatenate([counts[np.newaxis], drawn.reshape(size) + noise])
+    own, *others = _statistics(tables, max(deviation, _LEAST))
+    return float(own), (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + _TABLES)
+
+
+def _shares(margin: Vector, total: float) -> Vector:
+    positive = np.maximum(margin, 0.0) + 1e-9 * total
+    return np.asarray(positive / positive.sum())
+
+
+def _statistics(tables: Vector, least: float) -> Vector:
+    """Return the chi-square statistic of each table, expected counts at least `least`."""
+    rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
+    total = np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    expected = rows.clip(0.0) * columns.clip(0.0) / total
+    found: Vector = ((tables - expected) ** 2 / np.maximum(expected, least)).sum(axis=(1, 2))
+    return found

@@ -1,0 +1,198 @@
+"""Results of tabulations and descriptions: measures of groups with their guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.group_estimates import ALL, Estimates, Groups
+from nolook.algorithms.independence import independence_test
+from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
+from nolook.algorithms.margins import subsets
+from nolook.algorithms.tabulation import LEVELS
+from nolook.estimators.result import Result
+from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
+from nolook.tables.levels import OTHERS
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["Description", "Measured", "Tabulation"]
+
+_MOST_TESTED = 2000  # groups
+_ENDS = ("low", "high", "noise_low", "noise_high")
+
+
+@frozen(eq=False)
+class Measured:
+    """One measure of every group.
+
+    Parameters
+    ----------
+    name : str
+        "count" of rows, "values" present and "missing", "mean", "sum", "deviation", "share" or
+        "quantile".
+    column : str or None
+        The column measured; None for rows.
+    at : str, float or None
+        The value that a share is of, or the share that a quantile is at.
+    estimates : Estimates
+        `value`, the ends `low` and `high` of the 95 % interval of noise and sampling, and those of
+        the noise; NaN where noise hides a number, or there is no interval.
+    """
+
+    name: str
+    column: str | None
+    at: str | float | None
+    estimates: Estimates
+
+    @property
+    def label(self) -> str:
+        """The name of its column in a frame."""
+        at = f"q{self.at:g}".replace(".", "_") if isinstance(self.at, float) else self.at
+        name = None if self.name == "quantile" else self.name
+        return "_".join(part for part in (name, self.column, at) if part is not None)
+
+
+@frozen
+class _Table(Result):
+    """Measures of groups with their guarantee: the base of tabulations and descriptions."""
+
+    by: tuple[tuple[str, ...], ...]
+    levels: dict[str, tuple[str, ...]]
+    measured: tuple[Measured, ...]
+    n_rows: float
+    n_rows_error: float
+    privacy: PrivacyGuarantee
+    read_options: dict[str, Any] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of groups."""
+        return tuple(self.levels)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """The level of each group, shape (groups, columns); -1 for all rows."""
+        return _codes(self.by, self.levels)
+
+    def label(self, column: str, code: int) -> str:
+        """Return the level of a code of a column; "all" for any level."""
+        return "all" if code == ALL else self.levels[column][code]
+
+    def groups_of(self, margin: Sequence[str]) -> NDArray[np.intp]:
+        """Return the places of the groups of a margin, in the order of its columns' levels."""
+        own = np.array([name in margin for name in self.names], dtype=np.bool_)
+        return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
+
+
+@frozen
+class Tabulation(_Table):
+    """Counts and measures of groups, all margins of which agree.
+
+    Parameters
+    ----------
+    by : tuple of tuple of str
+        The columns of each table.
+    levels : dict
+        Of each column: its declared levels, then "..." for any other value unless it is a boolean,
+        then "missing".
+    measured : tuple of Measured
+        For every group.
+    n_rows, n_rows_error : float
+        The number of rows (of units, where their rows have weights) and the standard deviation of
+        its noise.
+    privacy : PrivacyGuarantee
+        Of the whole result.
+    read_options : dict
+        How the columns were read.
+    """
+
+    kind: ClassVar[str] = "tabulation"
+
+    @property
+    def searched(self) -> LevelSearch | None:
+        """The search for undeclared levels, if there was one."""
+        events = [each for each in self.privacy.mechanisms if isinstance(each, DeltaEvent)]
+        if not events:
+            return None
+        (event,) = {each for each in self.privacy.mechanisms if each.name == LEVELS}
+        most = 1 if self.privacy.unit.column is None else MOST_OF_A_UNIT
+        return LevelSearch((), cast(GaussianEvent, event), events[0], most)
+
+    def independence(self) -> tuple[float, float] | None:
+        """Return the chi-square statistic of two columns, and its p-value.
+
+        Undeclared and missing values are left out. The null distribution is simulated with the
+        noise, at no further cost. With weights of rows the test is conservative.
+
+        Returns
+        -------
+        tuple of float, or None
+            None except for one table of two columns whose rows or units count once each, under
+            add-remove, with at most 2,000 groups.
+        """
+        if len(self.by) != 1 or len(self.names) != 2 or self.n_rows_error == 0.0:
+            return None
+        places, sizes = self.groups_of(self.by[0]), [len(each) for each in self.levels.values()]
+        known = [len(each) - (2 if OTHERS in each else 1) for each in self.levels.values()]
+        if self.privacy.unit.max_rows > 1 or len(places) > _MOST_TESTED or min(known) < 2:
+            return None
+        counts = self.measured[0].estimates.value[places].reshape(sizes)[: known[0], : known[1]]
+        normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
+        deviation = self.n_rows_error / math.sqrt(len(places))
+        return independence_test(counts, deviation, normal=normal)
+
+    @property
+    def _indexed(self) -> int:  # type: ignore[override]
+        return len(self.names)
+
+    def _columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            name: [self.label(name, code) for code in codes]
+            for name, codes in zip(self.names, self.codes.T.tolist(), strict=True)
+        }
+        for each in self.measured:
+            found[each.label] = each.estimates.value
+            for end in _ENDS:
+                found[f"{each.label}_{end}"] = getattr(each.estimates, end)
+        return found
+
+
+@frozen
+class Description(_Table):
+    """The contents of each column of a table; parameters as of :class:`Tabulation`.
+
+    `measured` are those of all rows for each column of numbers, and counts of every level.
+    """
+
+    kind: ClassVar[str] = "description"
+    _indexed: ClassVar[bool] = False
+
+    def _columns(self) -> dict[str, Any]:
+        listed: list[tuple[Any, ...]] = []
+        for each in self.measured:
+            ends = [each.estimates.value, *(getattr(each.estimates, end) for end in _ENDS)]
+            if each.column is not None:
+                (place,) = self.groups_of(())
+                what = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
+                listed.append((each.column, what, *(one[place] for one in ends)))
+                continue
+            for (name,) in self.by:
+                for place in self.groups_of((name,)):
+                    code = self.codes[place, self.names.index(name)]
+                    listed.append((name, self.label(name, code), *(one[place] for one in ends)))
+        heads = ("column", "what", "value", *_ENDS)
+        return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
+
+
+def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
+    """Return the level of each group of all margins of tables, shape (groups, columns)."""
+    names = list(levels)
+    tables = [tuple(sorted(names.index(name) for name in own)) for own in by]
+    return Groups.of(subsets(tables or [()]), [len(each) for each in levels.values()]).codes
