@@ -4,18 +4,21 @@
 
 DP-SGD's sum of gradients keeps its claim. Draws from two neighbouring tables bound the loss from
 below, as in `nolook audit`; where the exact laws of the outcomes are known, their loss is shown
-next to it.
+next to it. Two versions without a guarantee have nothing that draws could show: the search for the
+settings of `tuned_sgd` is not repeated, and Algorithm 2 of Barczewski et al. takes the number of
+rows, which it does not hide, as public.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.screening import Scores, screen
-from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, gaussian_case, one_by_one
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, gaussian_case, ignore, one_by_one
 from nolook.audit.exact_laws import point_law
 from nolook.audit.findings import audit
 from nolook.audit.gaussian_sums import vectors
@@ -23,12 +26,15 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource, SystemEntropy
 from nolook.statistics.residual_products import grid_model
 from nolook.tables import table_from_arrays
+from papers.amin2023.adassp import OracleAdaSSP
 from papers.amin2023.clipped_gradients import (
     ClippedGradients,
     gradient_radius,
     gradient_sensitivity,
 )
 from papers.amin2023.tukey_em import published_depth, published_tukey
+from papers.amin2023.wang_adassp import wang_adassp
+from papers.dick2023.sublasso import PublishedLassoSelector, raw_votes
 from papers.swope2024.classes import published_law
 from papers.swope2024.screening import published_scores
 
@@ -45,6 +51,10 @@ def cases() -> tuple[Case, ...]:
     -------
     tuple of Case
     """
+    return (*_models(), *_choices())
+
+
+def _models() -> tuple[Case, ...]:
     return (
         Case(
             name="point of the published Tukey mechanism",
@@ -58,6 +68,32 @@ def cases() -> tuple[Case, ...]:
             law=_point_laws,
             runs=_RUNS,
         ),
+        Case(
+            name="model of AdaSSP with the table's own norms",
+            neighbours="one row with a target of a million added",
+            relation="add-remove",
+            measure="mu",
+            claim=1.0,
+            covers=("OracleAdaSSP",),
+            draw=one_by_one(_oracle_model),
+            runs=_RUNS,
+        ),
+        Case(
+            name="model of AdaSSP by Wang's constants",
+            neighbours="one row with a target of a million added",
+            relation="add-remove",
+            measure="epsilon",
+            claim=1.0,
+            covers=("wang_adassp",),
+            draw=one_by_one(_wang_model),
+            delta=_DELTA,
+            runs=_RUNS,
+        ),
+    )
+
+
+def _choices() -> tuple[Case, ...]:
+    return (
         Case(
             name="published canonical Lipschitz classes",
             neighbours="scores that move by their sensitivity, and nearly tie",
@@ -77,6 +113,17 @@ def cases() -> tuple[Case, ...]:
             claim=2.0,
             covers=("published_scores",),
             draw=one_by_one(_choice),
+            runs=_RUNS,
+        ),
+        Case(
+            name="feature of the published SubLasso",
+            neighbours="one row of eight removed, which leaves no part of two rows",
+            relation="add-remove",
+            measure="epsilon",
+            claim=1.0,
+            covers=("PublishedLassoSelector",),
+            draw=one_by_one(_voted),
+            law=_vote_laws,
             runs=_RUNS,
         ),
     )
@@ -141,6 +188,52 @@ def _scored(table: int) -> Scores:
 def _choice(table: int, source: ByteSource) -> float:
     """Tell whether the first feature is chosen."""
     return float(screen(_scored(table), 1, PureEvent("features", 2.0), "peeling", source)[0] == 0)
+
+
+# `papers/dick2023/counterexamples.py` says what each row is for.
+_PARTS = 7
+_EIGHT = np.stack([100.0 * 1.5 ** np.arange(8), np.full(8, 50.0), np.full(8, 1000.0)])
+_EIGHT[0, -1] = 0.0
+_VOTING = tuple(table_from_arrays(rows[:-1].T, rows[-1]) for rows in (_EIGHT, _EIGHT[:, :-1]))
+
+
+def _voted(table: int, source: ByteSource) -> float:
+    """Return the feature that is chosen."""
+    release = PublishedLassoSelector(k=1, n_models=_PARTS).plan().release
+    return float(release.run(_VOTING[table], source, ignore).features[0])
+
+
+@cache
+def _vote_laws() -> tuple[Vector, Vector]:
+    """Return the laws of the chosen feature: any two of the eight rows may share a part."""
+    laws = []
+    for rows in (_EIGHT, _EIGHT[:, :-1]):
+        count = rows.shape[1]
+        chances = []
+        for pair in combinations(range(count), 2) if count > _PARTS else [()]:
+            alone = [row for row in range(count) if row not in pair]
+            parts = np.zeros(count, dtype=np.int64)
+            parts[alone] = np.arange(_PARTS - len(alone), _PARTS)
+            weights = np.exp(raw_votes(rows, parts, _PARTS, 1, 1.0) / 2)
+            chances.append(weights / weights.sum())
+        laws.append(np.mean(chances, axis=0))
+    return laws[0], laws[1]
+
+
+_FAR = tuple(
+    (np.ones((rows, 1)), np.concatenate([np.arange(40) % 2, np.full(rows - 40, 1e6)]))
+    for rows in (40, 41)
+)
+
+
+def _oracle_model(table: int, source: ByteSource) -> float:
+    """Return the size of the slope: the largest target is a factor of its noise."""
+    found = OracleAdaSSP(1.0).run(table_from_arrays(*_FAR[table]), source, ignore)
+    return float(np.abs(found.theta).max() * found.design.scaling.scale[-1])
+
+
+def _wang_model(table: int, source: ByteSource) -> float:
+    return float(np.abs(wang_adassp(*_FAR[table], 1.0, _DELTA, source)).max())
 
 
 def clipped_gradients(mu: float = 1.0) -> Case:

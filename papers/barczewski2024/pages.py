@@ -87,12 +87,14 @@ def curve_lines(frames: Frames, folder: Path) -> Iterator[str]:
                 fpr, tpr = row[title]
                 axis.plot(fpr, tpr, label=title, **style)
             axis.set(title=RELATION[relation], xlabel="false positive rate", aspect="equal")
-            axis.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
         panels[0].set_ylabel("true positive rate")
         panels[1].legend(fontsize=7, loc="lower right")
         yield f"![Figure {number}]({save(figure, folder / f'figure_{number}.svg')})"
         yield ""
-        yield f"Figure {number}: {name}, epsilon = {epsilon:g}, one release of each."
+        yield (
+            f"Figure {number}: {name}, epsilon = {epsilon:g}, one release of each. Rates that are "
+            "not smoothed leave the range from 0 to 1."
+        )
         yield ""
     yield (
         "The regression was fitted without privacy on the rows it scores, as in the paper: that "
@@ -120,7 +122,7 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield (
         f"X(rate) has a Poisson number of values at each of 2^{LEVEL} thresholds. Figure 2: rate = "
         "3; figure 3: epsilon = 1. Errors of smoothed over those of unsmoothed shares of the same "
-        "release, summed over trials. Linear programs are solved in one, and only where a row is "
+        "release, summed over trials. Linear programs are solved only where a row is "
         "replaced; they have many best solutions: *p = 1* is cvxopt's, from inside, *corner* that "
         "of the simplex method."
     )

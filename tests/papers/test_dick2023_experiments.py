@@ -17,7 +17,7 @@ from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable
 from nolook.tables import table_from_arrays
 from papers.command import main
-from papers.dick2023.counterexamples import moves_of_tau, tau_b_of_one_row
+from papers.dick2023.counterexamples import loss_of_equal_parts, moves_of_tau, tau_b_of_one_row
 from papers.dick2023.experiments import FOR_ROWS, plan_five, plan_ten
 from papers.dick2023.kendall import (
     PublishedKendallSelector,
@@ -33,6 +33,11 @@ pytestmark = pytest.mark.papers
 def test_tau_b_moves_by_half_the_rows_and_tau_by_three_halves():
     assert tau_b_of_one_row(100) == 50
     assert moves_of_tau() == (-1.5, 1.0)
+
+
+def test_a_row_removed_from_equal_parts_costs_more_than_epsilon():
+    assert loss_of_equal_parts(7) == pytest.approx(1.67, abs=0.005)
+    assert loss_of_equal_parts(9) == pytest.approx(1.80, abs=0.005)
 
 
 def sizes(x, y):
