@@ -1,28 +1,22 @@
 """Patterns of wording that readers stumble over, in whatever nolook says: messages, help, docs.
 
-    python -m scripts.check_words          # what is new; exit status 1 if anything is
-    python -m scripts.check_words --all    # every place, also those known
-    python -m scripts.check_words --lower  # lower what is known to today's counts
+    python -m scripts.check_words    # every place; exit status 1 if there is any
 
 Strings and docstrings of src/nolook, its templates and proofs, README and the pages of docs are
-read; code in them is not. `check_words.json` holds how often each file has each pattern: a count
-there may only go down, and a new file has none.
+read; code in them is not. There are no exceptions.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.pages import without_blocks
 
 ROOT = Path(__file__).parents[1]
-KNOWN = Path(__file__).with_suffix(".json")
 #: Pages that a script writes, from what is read anyway or from names of things.
 WRITTEN = {"docs/audit.md", "docs/exactness.md"}
 
@@ -30,7 +24,7 @@ WRITTEN = {"docs/audit.md", "docs/exactness.md"}
 PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
     "clause": (
         re.compile(
-            r"\A(What|Who|Which|Whether|How)\b(?!.*\?)"
+            r"\A(What|Who|Which|How)\b(?!.*\?)"
             r"|\A(Return|Give|Yield|List|Show|Say|Tell|Read|Write|Find|Check|Compute) "
             r"(what|who|which|where|how)\b|\bwhat is called\b"
         ),
@@ -89,7 +83,7 @@ def python_texts(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)) is not None:
             seen.add(id(node.body[0].value))  # type: ignore[attr-defined]
-            yield node.body[0].lineno, _EXAMPLE.sub("", text)
+            yield node.body[0].lineno, _CODE.sub("{}", _EXAMPLE.sub("", text))
         elif isinstance(node, ast.JoinedStr):
             seen |= {id(part) for part in ast.walk(node)}
             parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
@@ -120,7 +114,7 @@ def found_in(path: str, source: str) -> list[tuple[str, int, str]]:
     for line, text in kinds.get(Path(path).suffix, template_texts)(source):
         words = " ".join(text.split())
         for name, (pattern, _) in PATTERNS.items():
-            if name == "clause" and not path.endswith(".py"):
+            if name == "clause" and not (path.endswith(".py") and "." in words):
                 continue  # headings ask
             for match in pattern.finditer(words):
                 shown = words[max(match.start() - 30, 0) : match.end() + 30]
@@ -138,29 +132,15 @@ def files() -> list[Path]:
 
 
 def main() -> int:
-    """Print what is new, or lower what is known."""
-    known: dict[str, dict[str, int]] = json.loads(KNOWN.read_text(encoding="utf-8"))
-    new, left = 0, {}
-    for path in files():
-        name = path.relative_to(ROOT).as_posix()
-        places = found_in(name, path.read_text(encoding="utf-8"))
-        counts = Counter(pattern for pattern, _, _ in places)
-        allowed = known.get(name, {})
-        left[name] = {p: min(n, allowed.get(p, 0)) for p, n in sorted(counts.items())}
-        for pattern, line, words in places:
-            grown = counts[pattern] > allowed.get(pattern, 0)
-            if grown or "--all" in sys.argv:
-                print(f"{name}:{line}: {pattern}: ...{words}...")
-            new += grown
-    if "--lower" in sys.argv:
-        kept = {name: {p: n for p, n in counts.items() if n} for name, counts in left.items()}
-        rows = [f" {json.dumps(n)}: {json.dumps(counts)}" for n, counts in kept.items() if counts]
-        KNOWN.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
-    elif new:
-        print("\nInstead:")
-        for pattern, (_, instead) in PATTERNS.items():
-            print(f"  {pattern}: {instead}")
-    return int(bool(new))
+    """Print every place, and what to write instead."""
+    places = [
+        (path.relative_to(ROOT).as_posix(), *place)
+        for path in files()
+        for place in found_in(path.name, path.read_text(encoding="utf-8"))
+    ]
+    for name, pattern, line, words in places:
+        print(f"{name}:{line}: {pattern}: ...{words}...\n  instead: {PATTERNS[pattern][1]}")
+    return int(bool(places))
 
 
 if __name__ == "__main__":

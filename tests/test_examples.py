@@ -92,7 +92,7 @@ def test_the_outcome_example_runs(run, tmp_path):
     for figure in ("AUC", "average precision", "base rate"):
         ((value, low, high),) = re.findall(rf"{figure} (\S+), .* from (\S+) to (\S+)", printed)
         assert 0.0 < float(low) <= float(value) <= float(high) < 1.0
-    assert "caution: Nobody said" in printed
+    assert "caution: It was not stated" in printed
     assert "left for later releases: epsilon 0.5" in printed
     with nolook.Ledger(tmp_path / "bank.ledger") as ledger:
         assert [entry.details.table for entry in ledger.history()] == ["bank_marketing.parquet"] * 2

@@ -83,7 +83,7 @@ def test_a_manager_reads_a_report_and_answers_five_questions(readme, here):
     assert "epsilon 1 and delta 1e-06" in cost
     assert "Made on" in cost
     assert "Strong protection" in protected
-    assert "from 50 % to at most 73.2 %" in protected
+    assert "right at most 73.2 % of the time (coin toss: 50 %)" in protected
     assert "What is not protected" in page
 
 

@@ -1,4 +1,4 @@
-"""How strong a guarantee is, in words: here alone epsilon and delta become sentences.
+"""The strength of a guarantee in words: the only place where epsilon and delta become sentences.
 
 Pages, terminals, ledgers and messages take their words and verdicts from here. No numeric library.
 """
@@ -44,7 +44,7 @@ def strength(epsilon: float, delta: float = 0.0) -> Strength:
 
 
 def chance_of_guessing(epsilon: float, delta: float) -> float:
-    """Return how likely somebody who knows all else can guess one of two equally likely tables.
+    """Return the chance that an attacker who knows all else guesses which of two tables it was.
 
     With S the outcomes after which the first table is guessed, p and q their chances under the
     two: p <= e^epsilon q + delta and 1 - q <= e^epsilon (1 - p) + delta. Added up they bound
@@ -67,35 +67,38 @@ def percent_of_guessing(epsilon: float, delta: float) -> str:
 
 
 def delta_in_words(delta: float) -> str:
-    """Return a delta above 0 as one in so many, rounded so that it is not understated."""
+    """Return a delta above 0 as "1 in n", rounded so that it is not understated."""
     if delta > 0.1 or delta < 1e-15:
         return f"{delta:.3g}"
     return f"1 in {math.floor(1 / delta * (1 + 1e-12)):,}"
 
 
 def guarantee_in_words(epsilon: float, delta: float, relation: str, unit: Unit = ROW) -> str:
-    """Say in plain sentences what somebody can at most learn from a result."""
+    """Return sentences on the most an attacker can learn from a result."""
     one = unit.protected
-    question, change = {
-        "add-remove": (f"whether one {one} was in the table", "added or removed"),
-        "replace": (f"which of two versions of a {one} was in the table", "replaced by another"),
-    }[relation]
-    rare = (
-        f"; delta leaves a chance of {delta_in_words(delta)} for which nothing is promised"
-        if delta > 0.0
-        else ""
-    )
+    change = "added or removed" if relation == "add-remove" else "replaced by another"
+    rare = f"; with a probability of at most {delta_in_words(delta)} this limit may fail"
     return (
-        f"{PROTECTION[strength(epsilon, delta)]}: from this result, someone who knows every other "
-        f"{one} can at most raise the chance of guessing right {question} from 50 % to "
-        f"{percent_of_guessing(epsilon, delta)}. That is differential privacy with epsilon = "
-        f"{six_digits(epsilon)}, delta = {six_digits(delta)}, for any one {one} {change}{rare}. "
-        f"{_protects(unit)}"
+        f"{attack_in_words(epsilon, delta, relation, one, 'this result')} That is differential "
+        f"privacy with epsilon = {six_digits(epsilon)}, delta = {six_digits(delta)}, for any one "
+        f"{one} {change}{rare * (delta > 0.0)}. {_protects(unit)}"
+    )
+
+
+def attack_in_words(epsilon: float, delta: float, relation: str, one: str, source: str = "") -> str:
+    """Return a sentence on the success of an attacker, who may know every other row or unit."""
+    versions = "whether one" if relation == "add-remove" else "which of two versions of a"
+    knows = f"knows every other {one} and guesses from {source}" if source else "guesses"
+    sure = percent_of_guessing(epsilon, delta)
+    most = "at most " * (sure[0] != "p")  # practically 100 %
+    return (
+        f"{PROTECTION[strength(epsilon, delta)]}: an attacker who {knows} {versions} {one} was in "
+        f"the table is right {most}{sure} of the time (coin toss: 50 %)."
     )
 
 
 def _protects(unit: Unit) -> str:
-    """Say what is protected, and who is protected less."""
+    """Return sentences on what is protected, and on who is protected less."""
     if unit.column is None:
         return "This protects a row; if a person has several rows, their protection is weaker."
     name = one_line(unit.column)
@@ -105,30 +108,30 @@ def _protects(unit: Unit) -> str:
         else f"At most {unit.rows} of its rows, drawn at random, are used."
     )
     return (
-        f"A unit is all rows with the same {name}, however many: whoever or whatever that names is "
+        f"A unit is all rows with the same {name}, however many: the person or thing it names is "
         f"protected with all of them. {counted} If a person has several values of {name}, their "
         "protection is weaker."
     )
 
 
 def too_weak(epsilon: float, delta: float) -> tuple[str, ...]:
-    """Say what makes a guarantee too weak to rely on for any table; nothing where it is not."""
+    """Return the reasons why a guarantee is too weak to rely on for any table, if it is."""
     words = []
     if epsilon > _LARGEST_EPSILON:
         words.append(
             f"epsilon is {six_digits(epsilon)}: above {_LARGEST_EPSILON:g} the guarantee limits "
-            "next to nothing; expected up to 1 for strong protection, up to 3 for moderate"
+            "next to nothing; use up to 1 for strong protection, up to 3 for moderate"
         )
     if delta > _LARGEST_DELTA:
         words.append(
-            f"delta is {six_digits(delta)}: with a chance of {delta_in_words(delta)} nothing is "
-            "promised; expected far less than one divided by the number of rows"
+            f"delta is {six_digits(delta)}: with chance {delta_in_words(delta)} the "
+            "guarantee may fail; use far less than one divided by the number of rows"
         )
     return tuple(words)
 
 
 def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tuple[str, ...]:
-    """Say that a delta is too large for so many rows or units, if it is.
+    """Return a warning that a delta is too large for `count` rows or units, if it is.
 
     `counted` is a released number. Where none was released nothing is said, since the true one is
     private. Rows of which a unit has several are taken for as few units as they may be.
@@ -139,7 +142,7 @@ def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tu
     words = (
         f"delta is {six_digits(delta)}: more than one divided by the number of {one}s, about "
         f"{about:,.0f}, so a release that published one {unit.protected} at random would keep the "
-        f"promise; expected far less, such as {six_digits(float(f'{0.01 / about:.0e}'))}"
+        f"promise; use far less, such as {six_digits(float(f'{0.01 / about:.0e}'))}"
     )
     return (words,)
 

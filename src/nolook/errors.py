@@ -79,7 +79,7 @@ class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
 
 
 class OutsideGuarantee(UserWarning):
-    """What is done around a private release is covered by no guarantee.
+    """A step around a private release is not covered by its guarantee.
 
     Said where it can be known: a pipeline's step that learns from the rows without privacy, a
     search or cross-validation by scikit-learn, a score of the rows of the fit. It never depends on

@@ -100,7 +100,8 @@ def test_what_is_outside_is_said_where_the_user_called(name):
     assert messages
     assert any(words in message for message in messages)
     assert all(
-        "\n" not in message and re.search("expected|leave it out", message) for message in messages
+        "\n" not in message and re.search("expected|leave it out|use ", message)
+        for message in messages
     )
     assert files == {(__file__, False)}
 

@@ -194,7 +194,7 @@ def test_a_release_can_be_saved_loaded_and_shown(tmp_path, kind):
     assert again.privacy_.relation == "replace"
     assert render_page(again.content()) == render_page(found.content())
     page = render_page(found.content())
-    assert "The number of rows, which is taken for public." in page
+    assert "The number of rows, which is treated as public." in page
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

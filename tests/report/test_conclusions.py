@@ -64,10 +64,10 @@ def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     assert "Made on 2 November 2026." in answers["What it cost"]
     left = "has epsilon 1 of 2 and delta 1 of 2 left"
     assert (left in answers["What it cost"]) == private
-    assert ("from 50 % to at most" in " ".join(answers.values())) == private
+    assert ("(coin toss: 50 %)" in " ".join(answers.values())) == private
     assert not WHY.search(" ".join(answers.values()))
     page = Page(render_page(found)).text
-    assert ("What is not protected What holds in general" in page) == private
+    assert ("What is not protected General facts" in page) == private
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(answers.values()))
 
 

@@ -51,7 +51,7 @@ def test_the_page_says_what_the_release_says():
     page = Page(render_page(of_table(of_column(ecdf, "age").content(), "people.csv")))
     for text in (
         "Private distribution of age in people.csv",
-        "Of the table people.csv: where the values of age lie.",
+        "Table people.csv: how the values of age are distributed.",
         "epsilon 0.5",
         f"{ecdf.n_rows_:,.0f}",
         with_error(*map(float, ecdf.quantile(0.95, return_std=True)))[0],
@@ -62,7 +62,7 @@ def test_the_page_says_what_the_release_says():
         assert text in page.text
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
     page = Page(render_page(public.content()))
-    assert "The number of rows, which is taken for public" in page.text
+    assert "The number of rows, which is treated as public" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
 

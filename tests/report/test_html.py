@@ -120,12 +120,12 @@ def test_what_has_no_limits_is_not_said_to_have_some():
     assert "found privately" not in text
     assert "noisy histograms" not in text
     assert not {"inf", "-inf"} & set(text.split())
-    assert "shrunk" not in text
+    assert "row is shrunk" not in text
 
 
 def test_the_page_tells_of_rows_that_are_shrunk():
     model = fitted()
-    assert "shrunk" not in page(model).text
+    assert "row is shrunk" not in page(model).text
     model.row_norm_ = 2.75
     assert "is above 2.75, in training and in predictions" in page(model).text
 
@@ -329,7 +329,7 @@ def test_a_new_kind_of_release_is_shown_with_all_its_numbers():
 
 def test_the_budget_is_explained_by_an_example():
     text = page(fitted(epsilon=math.log(3), delta=1e-6)).text
-    assert "guessing right whether one row was in the table from 50 % to 75.1 %" in text
-    assert "a chance of 1 in 1,000,000" in text
+    assert "whether one row was in the table is right at most 75.1 % of the time" in text
+    assert "a probability of at most 1 in 1,000,000" in text
     text = page(fitted(epsilon=50.0, relation="replace")).text
-    assert "which of two versions of a row was in the table from 50 % to practically 100 %" in text
+    assert "which of two versions of a row was in the table is right practically 100 %" in text

@@ -362,7 +362,7 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({"categories": {"city": ["A", "A"]}}, ParameterError, "each name once"),
         ({"categories": {"city": [1.5]}}, ParameterError, "a list of texts"),
         ({"categories": {"n": ["A"]}}, ParameterError, "levels of 'n' is A, but the table has"),
-        ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "is no feature"),
+        ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "is not a feature"),
         ({"target": "n", "categories": {"n": [1]}}, TableError, "target names 'n'"),
         (
             {"features": ["city", "city=A"], "categories": {"city": ["A"]}},

@@ -114,7 +114,7 @@ def test_levels_may_be_given_and_a_category_that_is_not_used_is_refused():
     levels = {"sex": ["M", "F"]}
     table = from_formula("cost ~ age*sex", ROWS, categories=levels)
     assert table.feature_names == ("age", "sex=F", "sex=...", "age:sex=F", "age:sex=...")
-    with pytest.raises(ParameterError, match="'sex', which is no feature"):
+    with pytest.raises(ParameterError, match="'sex', which is not a feature"):
         from_formula("cost ~ age", ROWS, categories=levels)
 
 

@@ -75,7 +75,7 @@ class AdaSSP(GaussianRelease):
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return self._design().progress_steps + 1
 
     def events(self) -> tuple[Event, ...]:

@@ -75,7 +75,7 @@ class BoostedAdaSSP(GaussianRelease):
 
     @property
     def progress_steps(self) -> int:
-        """How many progress steps of `run`."""
+        """Number of progress steps of `run`."""
         return self.design().progress_steps + 1 + self.rounds
 
     def events(self) -> tuple[Event, ...]:
@@ -90,7 +90,7 @@ class BoostedAdaSSP(GaussianRelease):
         return self.mu * math.sqrt(self.share / (self.rounds + 2))
 
     def design(self) -> Release[BoundedDesign]:
-        """How the rows are scaled and bounded."""
+        """Return the search for the scales and bounds of the rows."""
         return DesignSearch(self.mu, self._each, _UNIT)
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:

@@ -1,4 +1,4 @@
-"""What AdaSSP and boosted AdaSSP share: bounded rows, a noisy second-moment matrix, its inverse.
+"""Common parts of AdaSSP and boosted AdaSSP: bounded rows, noisy second moments, their inverse.
 
 Rows are z = (1, x), x standardised, shrunk as a whole to a norm B_x. The smallest eigenvalue v and
 the matrix Z'Z are each released with noise of one standard deviation sigma in units of their
@@ -59,7 +59,7 @@ Matrix = NDArray[np.float64]
 
 @frozen
 class BoundedDesign:
-    """How a table becomes rows of bounded norm: public, or released before."""
+    """The scaling that gives a table rows of bounded norm: public, or released before."""
 
     scaling: Scaling  # of all columns, the target last; features not detected are left out
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
@@ -147,7 +147,7 @@ class DesignSearch:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return self._scales().progress_steps + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:

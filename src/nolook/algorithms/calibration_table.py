@@ -1,4 +1,4 @@
-"""What follows from the private sums of groups of probabilities, at no further cost.
+"""Calibration from the private sums of groups of probabilities, at no further cost.
 
 The statistic estimates Hosmer and Lemeshow's H, less what the known noise adds to it. Every divisor
 has a floor that grows with the noise.
@@ -99,7 +99,7 @@ class CalibrationTable:
 
     @property
     def p_value(self) -> float:
-        """How often a perfectly calibrated model with these groups has such a statistic or more.
+        """P-value: the chance of such a statistic or a larger one for a perfectly calibrated model.
 
         Simulated 9999 times from one fixed seed: the rows of each group are positive with the
         group's mean probability, and the noise is drawn again.

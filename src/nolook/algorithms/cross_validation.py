@@ -80,7 +80,7 @@ class Estimate:
 
 @frozen
 class HeldOut:
-    """What is released of a model's errors on rows, in squares of the target's scale."""
+    """The released sums of a model's squared errors, in squares of the target's scale."""
 
     rows: float
     deviation: float  # sum of y - c
@@ -101,7 +101,7 @@ class HeldOutRelease(GaussianRelease):
         return (GaussianEvent("squared errors on held-out rows", self.mu),)
 
     def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
-        """Release the errors of predictions beside targets; centre and scale are of the model."""
+        """Release the errors of predictions for their targets; centre and scale are the model's."""
         whole = predicted.unit.weight_scale
         exact = predicted.fold(HeldOutErrors(center, scale, whole)).value
         sensitivity = held_out_sensitivity(whole)
@@ -146,12 +146,12 @@ def shown(found: Estimate | None) -> Estimate | None:
 
 
 class Fitting(Protocol[_Model, _Judged_co]):
-    """How a model is fitted to one table and judged on another, at the costs that are stated.
+    """A fit to one table and its evaluation on another, at the costs that are stated.
 
     An implementer owes: `fit` releases what `fit_events` state of its table and nothing else, None
     if a private test fails; `judge` what `judge_events` state of its own, for every fixed model.
     Both under add-remove, for a unit where the table names one, and neither is ever raised by a
-    table. `for_rows_per_unit` returns what costs a unit of so many rows as much.
+    table. `for_rows_per_unit` returns the release that costs the same for units of `most` rows.
     """
 
     def fit_events(self) -> tuple[Event, ...]:
@@ -161,7 +161,7 @@ class Fitting(Protocol[_Model, _Judged_co]):
         """State what one evaluation releases."""
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return what costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
 
     def fit(self, table: Table, number: int) -> _Model | None:
         """Return the model of a fold, if there is one."""
@@ -193,7 +193,7 @@ class FoldsInSequence(Generic[_Model, _Found]):
         return 1 + 2 * self.folds
 
     def of_a_row(self, fit: _Part, evaluation: _Part) -> list[_Part]:
-        """Return what a row takes part in: all fits but that of its own fold, whose rows it is in.
+        """Return the events of one row: all fits except that of its own fold, which evaluates it.
 
         One evaluation stands for all, which are of disjoint rows.
         """
@@ -205,7 +205,7 @@ class FoldsInSequence(Generic[_Model, _Found]):
         return tuple(event for part in parts for event in part)
 
     def for_rows_per_unit(self, most: int) -> FoldsInSequence[_Model, _Found]:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
         return evolve(self, fitting=self.fitting.for_rows_per_unit(most))
 
     def run(

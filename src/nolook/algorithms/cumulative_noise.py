@@ -1,4 +1,4 @@
-"""What is known of the noise in cumulative counts: its variance in whatever is read off them.
+"""The noise of cumulative counts: its variance in every figure computed from them.
 
 Place i stands for the first i of N cells; place N for all rows. ``node_counts.md`` and
 ``ecdf.md`` have the proofs.
@@ -84,7 +84,7 @@ class ForestNoise:
         return list(zip(self.forest.lengths, self.forest.precisions.tolist(), strict=True))
 
     def _cells(self, places: Places) -> Places:
-        """Return how many cells are up to each place: padded ones belong to the last place."""
+        """Return the number of cells up to each place: padded ones belong to the last place."""
         places = np.asarray(places)
         return np.where(places == self.forest.cells, self.forest.padded, places)
 

@@ -1,4 +1,4 @@
-"""What a private distribution answers, at no further cost, with its standard errors."""
+"""Figures read from a private distribution at no further cost, with their standard errors."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class PrivateDistribution:
 
         Isotonic regression replaces noisy counts by the mean of a run of them, and a mean varies at
         most as much as the one that varies most. So do the rows between two means: they lose what
-        noise the two places had in common. Of each run its ends and its middle are looked at. Where
+        noise the two places had in common. For each run, its ends and its middle are tried. Where
         runs begin and end is chosen by the noise, in favour of rows between two of them.
         """
         starts, ends = self._runs

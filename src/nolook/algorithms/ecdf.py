@@ -59,7 +59,7 @@ class EcdfRelease:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return 1
 
     def events(self) -> tuple[CountEvent, ...]:
@@ -67,7 +67,7 @@ class EcdfRelease:
         return (self.event,)
 
     def for_rows_per_unit(self, most: int) -> EcdfRelease:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
         return evolve(self, event=event_for_rows(self.event, most, self.relation))
 
     def run(

@@ -42,9 +42,9 @@ CALIBRATION_SHARE = 0.35
 
 @frozen
 class Judged:
-    """What is released of a model's scores: grid and classes, then the groups.
+    """The released counts of a model's scores.
 
-    The groups are None for scores that are no probabilities.
+    First grid and classes, then the groups: None for scores that are not probabilities.
     """
 
     curve: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]
@@ -64,7 +64,7 @@ class Judged:
 
     @property
     def calibration(self) -> tuple[PrivateDistribution, CalibrationTable] | None:
-        """What a test of calibration is made of."""
+        """The released sums of a calibration test."""
         return None if self.table is None else (self.scores, self.table)
 
     @property
@@ -98,7 +98,7 @@ class EvaluationRelease:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return self.curve.progress_steps + (self.groups is not None)
 
     def events(self) -> tuple[PureEvent, ...]:
@@ -106,7 +106,7 @@ class EvaluationRelease:
         return (*self.curve.events(), *(() if self.groups is None else self.groups[1:]))
 
     def for_rows_per_unit(self, most: int) -> EvaluationRelease:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
         groups = self.groups
         if groups is not None:
             groups = groups[0], event_for_rows(groups[1], most, "add-remove")
@@ -127,7 +127,7 @@ class EvaluationRelease:
 
 
 def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
-    """Split an epsilon, with a part for so many groups of probabilities if there are any.
+    """Split an epsilon, with a part for the groups of probabilities if there are any.
 
     Raises ParameterError if epsilon is too small for any noise.
     """

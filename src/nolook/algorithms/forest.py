@@ -1,7 +1,7 @@
 """The shape and the cost of the blocks in which rows are counted, from public numbers only.
 
 N cells lie side by side in blocks of h lengths b_1 > ... > b_h = 1, each a multiple of the next.
-All k_1 = ceil(N / b_1) longest blocks stand beside each other: a forest of trees without a common
+All k_1 = ceil(N / b_1) longest blocks stand next to each other: a forest of trees without a common
 root. Only the last tree is padded with cells beyond N. The proof is ``node_counts.md``.
 """
 
@@ -59,17 +59,17 @@ class Forest:
 
     @property
     def padded(self) -> int:
-        """How many cells the longest blocks have together, at least N."""
+        """Number of cells in all longest blocks together, at least N."""
         return -(-self.cells // self.lengths[0]) * self.lengths[0]
 
     @property
     def blocks(self) -> int:
-        """How many there are, padded ones too."""
+        """Number of blocks of each level, padded ones included."""
         return sum(self.padded // length for length in self.lengths)
 
     @property
     def precisions(self) -> Vector:
-        """Of the least-squares counts where they vary inside blocks of each level, but not within.
+        """Variance of the least-squares counts inside blocks of each level, but not within.
 
         In units of the precision of one block, for a direction of length 1 among the cells. The
         first is also that of all cells together.
@@ -79,7 +79,7 @@ class Forest:
 
     @property
     def rows_precision(self) -> float:
-        """Of the least-squares number of all rows, in units of the precision of one block."""
+        """Precision of the least-squares number of all rows, in units of that of one block."""
         return float(self.precisions[0]) / self.padded
 
     def mean_variance(self, *, shares: bool = False) -> float:

@@ -37,7 +37,7 @@ Vector = NDArray[np.float64]
 
 
 class Grid(Protocol):
-    """What a grid can do."""
+    """A public grid of thresholds."""
 
     def points(self) -> Vector:
         """Return the thresholds, increasing, shape (points,)."""
@@ -184,7 +184,7 @@ class DoublesGrid:
 
 
 def steps_below(points: Vector, values: Vector) -> Vector:
-    """Return how far each of some thresholds is above the one before; the first infinitely."""
+    """Return the distance of each threshold from the one before; infinite for the first."""
     place = np.searchsorted(points, values, side="left")
     with np.errstate(over="ignore"):
         steps: Vector = points[place] - np.append(-np.inf, points)[place]

@@ -44,7 +44,7 @@ Flags = NDArray[np.bool_]
 
 @frozen(eq=False)
 class LinearReading:
-    """What the counts say, one entry a column, in bins."""
+    """Estimates from the counts, one entry a column, in bins."""
 
     mean: Vector
     error: Vector  # of the mean, roughly
@@ -57,7 +57,7 @@ class LinearReading:
 
 
 def joined(readings: Sequence[LinearReading]) -> LinearReading:
-    """Return what is known of several groups of columns as one."""
+    """Return the estimates of several groups of columns as one."""
     names = fields_dict(LinearReading)
     empty: Vector = np.zeros(0)
     found = {name: [empty, *(getattr(each, name) for each in readings)] for name in names}
@@ -67,7 +67,7 @@ def joined(readings: Sequence[LinearReading]) -> LinearReading:
 
 @frozen(eq=False)
 class Rest:
-    """The fullest bin of each column, and what stands out beside it; in bins."""
+    """The fullest bin of each column, and the mass that stands out from it; in bins."""
 
     middle: Vector  # of the fullest bin
     share: Vector  # of the rows that are in it
@@ -161,7 +161,7 @@ def _moments(
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:
-    """Share of a difference that is believed, beside a fit that most columns agree with."""
+    """Share of a difference that is believed against a fit that most columns agree with."""
     belief: Vector = difference**2 / (difference**2 + (_DOUBT * error) ** 2 + 1e-300)
     return belief
 
@@ -172,8 +172,8 @@ def _fitted(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, 
     The third is the probability that the deviation is two bins or more.
 
     Every distribution of a grid counts by the likelihood of the counts, whose variance is that of
-    the noise and of a column with so many different values: without the latter, two or three values
-    that hold most rows look like a narrow column around one of them.
+    the noise and of a column with this number of different values: without the latter, two or three
+    values that hold most rows look like a narrow column around one of them.
     """
     centers, widths, prior, mass = _distributions(counts.shape[1] - 2)
     weights = []

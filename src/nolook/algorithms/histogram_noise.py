@@ -30,9 +30,9 @@ class BinNoise:
     laplace: bool = False
 
     def surely(self, bins: NDArray[np.intp], sure: float) -> Vector:
-        """Return what sums over so many bins pass as rarely as a normal number `sure` deviations.
+        """Return a bound: sums over n bins pass it as rarely as a normal number `sure` deviations.
 
-        Of Laplace noise by the Chernoff bound that gives exactly that for a normal number: one bin
+        For Laplace noise by the Chernoff bound that gives exactly that for a normal number: one bin
         is often further away than many deviations, which many bins together are not.
         """
         if not self.laplace:

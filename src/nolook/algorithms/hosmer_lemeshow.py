@@ -89,11 +89,11 @@ class HosmerLemeshowPlan:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return 2
 
     def for_rows_per_unit(self, most: int) -> HosmerLemeshowPlan:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
         sums = event_for_rows(self.sums, most, self.borders.relation)
         return evolve(self, borders=self.borders.for_rows_per_unit(most), sums=sums)
 
@@ -162,7 +162,7 @@ def release_groups(
 
 
 def quantile_borders(distribution: PrivateDistribution, groups: int) -> Vector:
-    """Return where groups of about as many rows end: quantiles in whole steps, from 0 to 1."""
+    """Return the ends of groups of about equal size: quantiles in whole steps, from 0 to 1."""
     inner = distribution.ppf(np.arange(1, groups) / groups).clip(0.0, 1.0)
     steps = np.rint(inner * _BORDER_STEPS) / _BORDER_STEPS
     return np.unique(np.concatenate([[0.0], steps, [1.0]]))

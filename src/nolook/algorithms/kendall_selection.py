@@ -4,7 +4,7 @@ Features are chosen one after the other: each time one is drawn that orders the 
 target does, and unlike those chosen before; by permute-and-flip or, where that is better with a
 delta, by the exponential mechanism. Each has the same epsilon: shares in proportion to the scores'
 sensitivities make all choices equally sharp, and found less (``benchmarks/results/
-selection_choices.md``). Of a large table a random part of the rows will do. The proof is
+selection_choices.md``). For a large table, a random part of the rows is enough. The proof is
 ``kendall_selection.md``.
 
 ============  ===========================================================================

@@ -1,4 +1,4 @@
-"""What noisy counts by sign and power of two say about a column: its best-fitting public shape.
+"""The public shape that best fits a column's noisy counts by sign and power of two.
 
 A shape is a distribution in units of a power of two. Every shape at every power of two, mixed with
 a share of zeros, is compared with *all* noisy counts of a column, by the likelihood of the noise:
@@ -55,7 +55,7 @@ Places = NDArray[np.intp]
 
 @frozen(eq=False)
 class MagnitudeFit:
-    """What the best shapes say, one entry a column; in the columns' units."""
+    """Estimates from the best shapes, one entry a column, in the columns' units."""
 
     center: Vector
     scale: Vector  # positive
@@ -201,7 +201,7 @@ def _best_of_some(
     """Return gain, shape, power of two and rows of the most plausible of all for one column.
 
     As `_best`, but a may be the count of any number of rows m up to n: the log-likelihood of m is
-    (m a - m^2 b / 2) / sigma^2, beside that of the zeros.
+    (m a - m^2 b / 2) / sigma^2, plus that of the zeros.
     """
     mass = _shapes().mass
     found = mass @ windows

@@ -1,4 +1,4 @@
-"""How well a linear model fits the rows whose noisy moments were released.
+"""Fit of a linear model to the rows whose noisy moments were released.
 
 All of it is post-processing: it sees the released matrix and its known noise only.
 """
@@ -33,7 +33,7 @@ def nearest_moments(matrix: Matrix) -> Matrix:
 
 @frozen
 class Fit:
-    """How well a model fits the table's rows as they were clipped for training."""
+    """Fit of a model to the table's rows as they were clipped for training."""
 
     r2: float
     r2_interval: Vector

@@ -46,7 +46,7 @@ SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
 
 @frozen
 class NoisyMoments:
-    """What is released of a table, in standardised units: all later results follow from it."""
+    """The release, in standardised units: all later results follow from it."""
 
     scaling: Scaling  # the target last
     matrix: NDArray[np.float64]  # noisy sum of z z' over rows z = (1, x, y)
@@ -54,7 +54,7 @@ class NoisyMoments:
     radius: float  # bound on the norm of a row without its leading 1
 
     def select(self, keep: NDArray[np.bool_]) -> NoisyMoments:
-        """Return what was released of some features, and of the target."""
+        """Return the release restricted to some features, and the target."""
         places = np.concatenate([[0], 1 + np.flatnonzero(keep), [len(self.matrix) - 1]])
         matrix = self.matrix[np.ix_(places, places)]
         return evolve(self, scaling=self.scaling.select(keep), matrix=matrix)
@@ -75,7 +75,7 @@ class MomentRelease(GaussianRelease):
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return self._scales().progress_steps + 2
 
     def events(self) -> tuple[GaussianEvent, ...]:

@@ -52,7 +52,7 @@ class NoisyProducts:
 
 
 class _Left(NamedTuple):
-    """What is left of the products and of the features' squares once some are fitted."""
+    """The residual products and squares of the features once some are fitted."""
 
     products: Vector
     squares: Vector
@@ -150,7 +150,7 @@ def _any_stands_out(moments: NoisyProducts, gram: Matrix, chosen: list[int], poo
     """Tell whether a product left is larger than noise and sampling alone would typically leave.
 
     The least ridge is used that keeps a fit stable: more would leave something of what the chosen
-    columns explain to every column that goes with them.
+    columns explain to every column correlated with them.
     """
     others = int(pool.sum())
     if others == 0:

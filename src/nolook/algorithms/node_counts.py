@@ -64,7 +64,7 @@ class Weighing(NamedTuple):
 
     @classmethod
     def of(cls, table: Table, relation: Relation) -> Self:
-        """Return how the rows of a table are counted."""
+        """Return the counting of a table's rows."""
         whole = table.unit.weight_scale
         public = relation == "replace" and whole > 1
         return cls(whole, table.count_units() if public else None)
@@ -86,7 +86,7 @@ IN_FULL = Weighing()
 
 
 def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent:
-    """Return what an event leaves for each row of a unit of so many: costs add up over rows.
+    """Return the event that is left for each row of a unit: costs add up over its rows.
 
     Raises ParameterError for several rows under replacement.
     """
@@ -102,7 +102,7 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
 
 
 def noise_kind(event: CountEvent) -> Noise:
-    """Return what noise an event stands for."""
+    """Return the noise that an event stands for."""
     return "gaussian" if isinstance(event, GaussianEvent) else "laplace"
 
 

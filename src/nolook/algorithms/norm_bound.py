@@ -93,10 +93,10 @@ def choose_squared_radius(
 
 
 def likely_counts(counts: Vector, edges: Vector, sigma: float, rows: float, usual: float) -> Vector:
-    """Return what noisy counts of sizes between edges are likely to be without their noise.
+    """Return the likely counts of sizes between edges without their noise.
 
-    All counts together choose among lognormal sizes, likelier near what is `usual`; what a single
-    count says beside them is believed as far as it stands out from its noise. Post-processing.
+    All counts together choose among lognormal sizes, likelier near what is `usual`; a single count
+    that differs from them is believed as far as it stands out from its noise. Post-processing.
     """
     medians = usual * np.exp2(_OCTAVES)
     with np.errstate(divide="ignore"):  # all edges are 0 where rows have no features

@@ -1,4 +1,4 @@
-"""What a unit draws for its rows: whether they are kept, the block of them all, or one of them.
+"""Random draws of units for their rows: whether they are kept, their block, or one of them.
 
 See ``sublasso.md``, and for rows that an engine reads ``../tables/folding.md``.
 """
@@ -42,7 +42,7 @@ def choose_chances(bound: int) -> int:
 
 
 class _Draws:
-    """What rows, or units for all their rows, draw from a source; `units` of them draw at once."""
+    """Draws of rows, or of units for all their rows, from a source; `units` draw at once."""
 
     def __init__(self, m: int, chances: int, source: ByteSource, units: int | None) -> None:
         self._m, self._chances, self._source = m, chances, source
@@ -73,7 +73,8 @@ class Drawn(Drawing):
     """Feeds a statistic rows, weights, and the block that each row, or its unit, draws.
 
     A unit is kept with probability ``chances / SAMPLING_UNIT``, with all its rows. Every part draws
-    anew, where its rows are; from a seed, if `source` has one, parts draw other numbers of it.
+    separately, where its rows are; from a seed, if `source` has one, parts draw other numbers of
+    it.
     """
 
     def __init__(self, statistic: Foldable, m: int, chances: int, source: ByteSource) -> None:
@@ -158,7 +159,7 @@ class Sample(Batches):
 def sampled_rows(table: Table, chances: int, source: ByteSource) -> Table | Sample:
     """Return rows, each kept with probability ``chances / SAMPLING_UNIT``; without weights.
 
-    Of each unit whose rows have weights one row is drawn anew, and may be kept: so adding or
+    For each unit whose rows have weights one row is drawn, and may be kept: so adding or
     removing a unit adds or removes a row. Which rows are drawn must not reach a user. Rows draw
     once, one after the other; all of them draw nothing, and stay where they are.
     """

@@ -76,7 +76,7 @@ class RocRelease:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return 1 + len(self.search)
 
     def events(self) -> tuple[PureEvent, ...]:
@@ -84,7 +84,7 @@ class RocRelease:
         return (*self.search, self.counts)
 
     def for_rows_per_unit(self, most: int) -> RocRelease:
-        """Return the release that costs a unit of so many rows as much."""
+        """Return the release that costs the same for units of `most` rows."""
         *search, counts = (event_for_rows(event, most, self.relation) for event in self.events())
         return evolve(self, search=tuple(search), counts=counts)
 

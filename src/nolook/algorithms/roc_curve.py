@@ -1,4 +1,4 @@
-"""What follows from the private distributions of two classes' scores, at no further cost.
+"""The ROC curve from the private distributions of two classes' scores, at no further cost.
 
 A row is called positive at a threshold if its score is above it. Intervals are those of
 ``roc_noise.py``.
@@ -288,7 +288,7 @@ def _drawn_again(counts: Vector, repeats: int, generator: Generator) -> Vector:
 
 
 def _above(counts: Vector) -> Vector:
-    """Return how many rows are above each threshold, the highest first."""
+    """Return the number of rows above each threshold, the highest first."""
     none = np.zeros_like(counts[..., :1])
     return np.concatenate([none, counts[..., -1:] - counts[..., -2::-1], counts[..., -1:]], axis=-1)
 
@@ -335,14 +335,14 @@ def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
 
 
 def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:
-    """Return how many positive rows are found at false positive rates, and all of them."""
+    """Return the numbers of positive rows found at false positive rates, and of all of them."""
     positive, negative = pair
     heights = np.interp(places, *_rising(_rates(negative), _rates(positive)))
     return positive[-1] * heights, np.full(len(places), positive[-1])
 
 
 def _found(pair: Pair, recalls: Vector) -> tuple[Vector, Vector]:
-    """Return how many positive rows are found at recalls, and all rows found with them.
+    """Return the numbers of positive rows found at recalls, and of all rows found with them.
 
     Between two thresholds the negative rows are spread evenly among the positive ones.
     """

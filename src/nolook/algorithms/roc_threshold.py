@@ -1,4 +1,4 @@
-"""How rows are classified at a threshold, from the private counts of either class's scores."""
+"""The classification of rows at a threshold, from the private counts of each class's scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FALSE_POSITIVES, _TRUE_NEGATIVES = np.array([0, 0, -1, 1]), np.array([0, 0, 1, 
 
 @frozen
 class Classified:
-    """How rows are classified if those with a score above a threshold are called positive.
+    """The classification of rows if those with a score above a threshold are called positive.
 
     Numbers of rows have 95 % intervals of the noise, rates those of noise and sampling. A rate is
     None where the noise may be all of its denominator: then nothing is known of it.
@@ -58,7 +58,7 @@ class Classified:
 
 
 def classified(curve: RocCurve, threshold: float) -> Classified:
-    """Return how rows are classified at the last threshold of the grid not above one."""
+    """Return the classification at the last threshold of the grid not above the given one."""
     inner = curve.positive.points[:-1]
     below = int(np.searchsorted(inner, threshold, side="right"))
     noise = _noise(curve, below)

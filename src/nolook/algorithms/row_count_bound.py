@@ -24,7 +24,7 @@ _FAILURE = 1e-4  # probability that the bound is too high
 
 
 def rows_margin(epsilon: float) -> int:
-    """Return what the noise of the number of rows exceeds with probability at most 1e-4."""
+    """Return the bound that the noise of the row count exceeds with probability at most 1e-4."""
     return math.ceil(math.log(1 / (2 * _FAILURE)) / epsilon) + 1
 
 

@@ -201,7 +201,7 @@ class ScaleSearch:
 
     @property
     def progress_steps(self) -> int:
-        """How often the table is read."""
+        """Number of passes over the table."""
         return len(_STAGES)
 
     def events(self) -> tuple[GaussianEvent, ...]:
@@ -214,7 +214,7 @@ class ScaleSearch:
         return (rows, *(event for group in rounds for event in group))
 
     def _rounds(self) -> dict[str, list[GaussianEvent]]:
-        """Return what may be released of each group of columns, round by round."""
+        """Return the events of each group of columns, round by round."""
         shares = {name: SHARES[name] for name in _SPLIT}
         if not self.target:
             shares = {"features": sum(shares.values())}
@@ -227,7 +227,7 @@ class ScaleSearch:
         }
 
     def for_rows_per_unit(self, most: int) -> ScaleSearch:
-        """Return the search that costs a unit of so many rows as much; `mu` adds up over rows."""
+        """Return the search that costs the same for units of `most` rows: `mu` adds up."""
         return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Scaling:
@@ -334,9 +334,9 @@ def clipped_share(
 
 
 def clipped_rest(histogram: ColumnHistogram, low: float, high: float, rows: float) -> float:
-    """Return which share of few other values surely lies outside [`low`, `high`].
+    """Return the share of rare other values that surely lies outside [`low`, `high`].
 
-    Of a column of mostly one value these are the rows outside its fullest bin; 0 for any other.
+    For a column of mostly one value these are the rows outside its fullest bin; 0 for any other.
     """
     others = rows - float(histogram.counts.max())
     if others > (1.0 - MOSTLY) * rows:

@@ -58,7 +58,7 @@ class Scores:
 
 
 def _copied(ranges: tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike, ArrayLike] | None:
-    """Copy ranges; what is no pair of numbers stays as it is, for `public_ranges` to refuse."""
+    """Copy ranges; anything but a pair of numbers stays as it is, for `public_ranges` to refuse."""
     with suppress(TypeError, ValueError, OverflowError):
         low, high = (np.array(end, dtype=np.float64) for end in ranges or ())
         return low, high

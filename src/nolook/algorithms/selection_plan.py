@@ -1,4 +1,4 @@
-"""How a selector's budget is split, and how many features it chooses.
+"""The split of a selector's budget, and the number of features it chooses.
 
 All of it follows from parameters, the number of features and a private bound on the number of rows.
 """
@@ -60,7 +60,7 @@ Choices: TypeAlias = PureEvent | BoundedRangeEvent
 
 @frozen
 class Beside:
-    """What shares a budget with a selection."""
+    """The releases that share a budget with a selection."""
 
     events: tuple[Event, ...]
     budget: Budget  # of both
@@ -69,7 +69,7 @@ class Beside:
 
 @frozen
 class SelectionPlan:
-    """How a selector's budget is split, fixed without the data."""
+    """The split of a selector's budget, fixed without the data."""
 
     budget: Budget  # kept by the selection alone
     k: int | None  # number of features; None if it depends on the bound on the number of rows
@@ -84,7 +84,7 @@ class SelectionPlan:
         return (*rows, *scales, self.features)
 
     def for_rows_per_unit(self, most: int, *, blocks: bool) -> SelectionPlan:
-        """Return the plan that costs a unit of so many rows as much.
+        """Return the plan that costs the same for units of `most` rows.
 
         Its epsilons and mu add up over rows; those of choices do not if they depend on `blocks`, of
         which a unit changes one. Raises ParameterError if a part is too small for any noise.
@@ -116,7 +116,7 @@ class Selected:
 
 @frozen
 class Drawing:
-    """How features are drawn: k of them, from the rows kept by `chances`, at the cost `features`.
+    """The draw of features: k of them, from the rows kept by `chances`, at the cost `features`.
 
     `bound` is the private one on the number of rows, 0 where the plan does not release one.
     """
@@ -149,7 +149,7 @@ class Selection(ABC):
 
     @property
     def progress_steps(self) -> int:
-        """How many progress steps of `run`."""
+        """Number of progress steps of `run`."""
         scales = 0 if self.plan.scales is None else self.plan.scales.progress_steps
         return (self.plan.rows is not None) + scales + 1
 
@@ -158,7 +158,7 @@ class Selection(ABC):
         return self.plan.events()
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return the selection that costs a unit of so many rows as much."""
+        """Return the selection that costs the same for units of `most` rows."""
         return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=self.in_blocks))
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Selected:
@@ -198,8 +198,8 @@ def selection_plan(
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
     on the number of rows, and `scales` whether scales are to be found. Choices are pure if they
     have to be, if k is not known, and where public numbers say that they are better then, which
-    needs no delta. Releases `beside` keep a budget of their own that leaves this one. Raises
-    ParameterError if the budget is too small for any choice.
+    needs no delta. The releases `beside` it keep their own share of the budget, which leaves this
+    one. Raises ParameterError if the budget is too small for any choice.
     """
     epsilon = budget.epsilon
     rows = search = None
@@ -272,7 +272,7 @@ def choose_k(bound: int, features: int, epsilon: float) -> int:
     rank correlation with the target is 0.1 above the others' (0.05 of the number of rows, in scores
     of sensitivity 3) loses its draw with probability at most 0.1. But no more than the square root
     of the number of features, rounded up, since a selection is meant to be short; and at least one.
-    Of two features or more, fewer than all are chosen.
+    If there are two features or more, not all are chosen.
     """
     lead = max(bound, 0) * _LEAD / 2
     told_apart = lead * epsilon / (2 * 3.0 * math.log(features / _LOSS))

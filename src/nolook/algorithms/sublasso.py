@@ -1,8 +1,8 @@
 """Private feature selection by votes of Lasso models on random blocks (SubLasso).
 
 Every row draws a block, or every unit with all its rows; each block's Lasso model votes for its
-largest coefficients; the features with most votes are drawn, one after the other. The algorithm
-is that of Kifer et al. (2012) as given by Dick et al. (2023, Algorithm 2), but for the blocks. The
+largest coefficients; the features with most votes are drawn, one after the other. The algorithm is
+that of Kifer et al. (2012) as given by Dick et al. (2023, Algorithm 2), except for the blocks. The
 proof is ``sublasso.md``.
 
 ============  ===========================================================================

@@ -117,7 +117,7 @@ class TukeyPlan:
 
     @property
     def progress_steps(self) -> int:
-        """How many progress steps of `run`, if there are rows for any models."""
+        """Number of progress steps of `run`, if there are rows for any models."""
         return self.basis_release().progress_steps + bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
@@ -127,7 +127,7 @@ class TukeyPlan:
         return (*self.basis_release().events(), *rows, mechanism)
 
     def for_rows_per_unit(self, most: int) -> TukeyPlan:
-        """Return the release that costs a unit of so many rows as much.
+        """Return the release that costs the same for units of `most` rows.
 
         They are in one block, so only the costs of basis and rows are divided.
         """
@@ -182,7 +182,7 @@ def tukey_depth(m: int) -> int:
 
 
 def rows_needed(d: int, plan: TukeyPlan) -> int:
-    """Return how many rows a table must have to be fitted, from parameters alone.
+    """Return the number of rows a table must have to be fitted, from parameters only.
 
     With that many, the private bound on the number of rows suffices with probability 0.9999. A
     smaller d, where features are left out, needs fewer.
@@ -228,7 +228,7 @@ class Basis:
 
 @frozen
 class TukeyResult:
-    """What the Tukey mechanism released.
+    """The release of the Tukey mechanism.
 
     `models` is None if there were too few rows for any; `point`, in the coordinates of the basis,
     is None then, too, and where the private test failed.
@@ -254,7 +254,7 @@ def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, progress: O
 def whitening(moments: NoisyMoments) -> Matrix:
     """Return the basis in which the released second moments of (1, u) are about the identity.
 
-    Directions below what noise alone can reach are scaled as if they had that much.
+    Directions smaller than noise can make them are scaled as if they had that size.
     """
     second = nearest_moments(moments.matrix)[:-1, :-1]
     values, vectors = np.linalg.eigh(second)

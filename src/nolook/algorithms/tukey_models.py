@@ -1,4 +1,4 @@
-"""How many models the Tukey mechanism needs, read from a table made without any data.
+"""The number of models the Tukey mechanism needs, from a table computed without any data.
 
 The table, `tukey_models.json`, is the result of `scripts/tukey_models.py`: for standard normal
 models, the smallest number whose test passes with probability 0.99.
@@ -28,7 +28,7 @@ def _table() -> tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]]:
 
 
 def models_needed(dimension: int, epsilon: float, delta: float) -> int:
-    """Return how many normal models pass the test with probability 0.99.
+    """Return the number of normal models that pass the test with probability 0.99.
 
     `dimension` is the number of numbers per model; epsilon and delta are what test and release
     cost together. Between the table's entries the logarithm is interpolated, beyond them it goes on

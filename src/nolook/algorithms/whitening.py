@@ -61,7 +61,7 @@ class Spread:
         return np.append(theta[0] - self.center @ slopes, slopes)
 
     def along(self, vectors: Matrix) -> Matrix:
-        """Return how far a model of (1, x - center) moves while `theta` does by each column."""
+        """Return the movement of a model of (1, x - center) for each column's move of `theta`."""
         return np.vstack([vectors[:1], self.map @ vectors[1:]])
 
     def hidden_variances(self, vectors: Matrix, effect: float) -> Vector:
@@ -76,7 +76,7 @@ class Spread:
 
     @property
     def back(self) -> Matrix:
-        """What makes (1, x) of a whitened row (1, x), shape (p + 1, p + 1)."""
+        """The matrix that turns a whitened row (1, x) back into (1, x), shape (p + 1, p + 1)."""
         back = np.eye(len(self.center) + 1)
         back[1:, 0], back[1:, 1:] = self.center, np.linalg.inv(self.map)
         return back
@@ -96,7 +96,7 @@ class Spread:
 
 
 def spread_of(gram: Matrix, sigma: float, rows: float, limits: tuple[Vector, Vector]) -> Spread:
-    """Return what evens out rows (1, x) of these noisy moments, whose rows number `rows`.
+    """Return the matrix that whitens rows (1, x) of these noisy moments, of `rows` rows.
 
     Directions whose variance noise hides are stretched as if they had as much as noise could hide.
     The less noise hides, the nearer to their mean is the centre: that of a column whose scale is

@@ -1,4 +1,4 @@
-"""Audits of noise derived from a key, as seen by the holder of the other server's share."""
+"""Audits of noise derived from a key, as seen by the server that holds the other share."""
 
 from __future__ import annotations
 

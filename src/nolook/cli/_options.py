@@ -84,9 +84,9 @@ MissingOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="|".join((*_MISSING, "centre", f"{_INDICATOR}A,B")),
-        help="What to do with missing and infinite values: leave the row out, or put 0 or the "
-        "column's private centre in place of a feature. Default: drop-row. "
-        f"{_INDICATOR}A,B adds columns that tell where these are missing. May be repeated.",
+        help="Missing and infinite values: leave the row out, or replace a feature by 0 or by the "
+        "column's private centre. Default: drop-row. "
+        f"{_INDICATOR}A,B adds columns that show where these are missing. May be repeated.",
     ),
 ]
 MissingNumbersOption = Annotated[
@@ -101,7 +101,7 @@ GridOption = Annotated[
     typer.Option(
         "--grid",
         metavar="LOW:HIGH:STEP",
-        help="Public thresholds, not read off the table; by default no range is needed.",
+        help="Public thresholds, chosen without the table; by default no range is needed.",
     ),
 ]
 LogGridOption = Annotated[

@@ -96,7 +96,7 @@ def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
 
 
 def _marks(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401
-    """Tell which values equal a class; what compares to no single truth does not."""
+    """Return a mask of the values that equal a class; ambiguous comparisons count as unequal."""
     if values.dtype.kind == "O":
         same = (one == wanted for one in values)
         return np.fromiter(

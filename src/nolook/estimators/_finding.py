@@ -1,4 +1,4 @@
-"""What all findings about values or scores share."""
+"""Base class of all findings about values or scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class PrivateFinding(PrivateEstimator):
-    """What is found about values or scores: unlike models and selectors, it has no features."""
+    """A finding about values or scores: unlike models and selectors, it has no features."""
 
     def keep_release(
         self, released: object, *, privacy: PrivacyGuarantee, read_options: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What linear, logistic and count regression keep alike."""
+"""Attributes common to linear, logistic and count regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model scores the rows of a table: the score of a row is a function of that row alone."""
+"""Scores of a table's rows by a model: the score of a row is a function of that row only."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ModelScores:
         self._sign = -1.0 if len(classes) == 2 and self._place == 0 else 1.0
 
     def _place_of_positive(self, classes: list[Any]) -> int:
-        """Return which column of probabilities is the positive class's."""
+        """Return the index of the positive class's column of probabilities."""
         if len(classes) <= 2:
             # In a table, the positive class is 1 whatever the model calls it.
             return classes.index(self.pos_label) if self.pos_label in classes else -1

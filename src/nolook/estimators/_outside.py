@@ -1,7 +1,7 @@
-"""What scikit-learn does around a private fit and no guarantee covers: said where it can be known.
+"""Warnings about steps of scikit-learn around a private fit that its guarantee does not cover.
 
-Whoever calls is looked up on the call stack, so nothing is remembered of rows and nothing is said
-that is not so. What happens elsewhere, a step fitted beforehand or rows scored later, nobody sees.
+The caller is found on the call stack, so nothing about rows is remembered and no warning is wrong.
+What happens elsewhere, a step fitted beforehand or rows scored later, cannot be seen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def warn_of_caller() -> None:
     if search is not None:
         _warn(
             "scikit-learn's model selection fits a private model: every fit spends its budget "
-            "again, and the scores of held-out rows are not private; expected "
+            "again, and the scores of held-out rows are not private; use "
             "nolook.cross_validate, which does it within one budget"
         )
     # Not before: where warnings are errors each fit raises.
@@ -58,7 +58,7 @@ def warn_of_caller() -> None:
 
 
 def _about(search: FrameType) -> tuple[Any, tuple[str, int]]:
-    """Return what a search was given, and the place in the user's code."""
+    """Return the estimator given to a search, and the place in the user's code."""
     caller = next((each for each in _callers(search) if not _around(each)), search)
     given = search.f_locals.get("self", search.f_locals.get("estimator"))
     return given, (caller.f_code.co_filename, caller.f_lineno)
@@ -78,8 +78,8 @@ def warn_of_score(estimator: Any, X: object) -> None:  # noqa: ANN401
     known = _FITTED.get(estimator)
     if X is not None and known is not None and known() is X:
         _warn(
-            "score() on the rows of the fit is not private, and nobody pays for it; expected "
-            "other, public rows (or r2_ or auc_, part of some fits, or nolook.cross_validate)"
+            "score() on the rows of the fit is not private and not charged; use public rows (or "
+            "r2_ or auc_, part of some fits, or nolook.cross_validate)"
         )
 
 

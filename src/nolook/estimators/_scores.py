@@ -1,4 +1,4 @@
-"""What the estimators that judge scores share."""
+"""Base class of the estimators that judge scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXPECTED = "expected one value a row (shape (rows,))"
 
 @frozen
 class Scored:
-    """Which columns were compared, and which value of the target is positive, as it was given."""
+    """The columns that were compared, and the positive value of the target, as it was given."""
 
     score: str
     target: str
@@ -36,7 +36,7 @@ class Scored:
 
 
 class ScoredEstimator(PrivateFinding):
-    """What is released of scores and the target they predict.
+    """The release about scores and the target they predict.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What all private feature selectors share."""
+"""Base class of all private feature selectors."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         return {"column": list(names), "place": places}
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: the target is required."""
+        """Return scikit-learn's tags: the target is required."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

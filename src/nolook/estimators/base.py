@@ -104,7 +104,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _needs_local_rows(self) -> bool:
-        """Whether all rows must be in one memory, not only what they add up to."""
+        """Whether all rows must be in one memory, not only their sums."""
         return False
 
     @property
@@ -238,7 +238,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _rows(self, X: object, y: object) -> Any:  # noqa: ANN401 -- what the release reads
-        """Return what the release reads, by default a table with a target; remember its columns.
+        """Return the table to be released, by default one with a target; remember its columns.
 
         Parameters are checked against the declared columns here, before anything is charged.
         """
@@ -263,14 +263,14 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     _repr_html_ = BaseEstimator._repr_html_
 
     def _repr_html_inner(self) -> str:
-        """Return what a notebook shows: what was found, or else scikit-learn's own diagram."""
+        """Return the HTML shown in a notebook: the result, or else scikit-learn's own diagram."""
         if hasattr(self, "privacy_"):
             return self.summary().html
         diagram: str = super()._repr_html_inner()
         return diagram
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ANN401
-        """Return what a notebook may choose from."""
+        """Return the formats a notebook may choose from."""
         if not hasattr(self, "privacy_"):
             shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
             return shown
@@ -278,7 +278,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": repr(self), **html}
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: noise makes two fits differ."""
+        """Return scikit-learn's tags: noise makes two fits differ."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = getattr(self, "random_state", None) is None
         tags.input_tags.allow_nan = True  # rows that lack a value are left out of a fit
@@ -286,7 +286,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateModel(PrivateEstimator):
-    """What all models with coefficients share, and what they tell of themselves.
+    """Base class of all models with coefficients.
 
     `_store` sets the attributes; a method that estimates more documents it.
 
@@ -329,7 +329,7 @@ class PrivateModel(PrivateEstimator):
 
     @property
     def selection(self) -> PrivateEstimator | None:
-        """What chose its columns, if they were chosen by a release of their own."""
+        """The selector that chose its columns, if they were chosen by a release of their own."""
         return None
 
     @property
@@ -345,13 +345,13 @@ class PrivateModel(PrivateEstimator):
 
     @property
     def considered(self) -> NDArray[np.bool_]:
-        """Which features may have a coefficient: all, unless some were chosen from the release."""
+        """Mask of the features that may have a coefficient: all, or those chosen by the release."""
         places = np.arange(len(self.coef_))
         return np.isin(places, places if self.chosen_ is None else self.chosen_)
 
     @property
     def dropped(self) -> NDArray[np.bool_]:
-        """Which features the model leaves out, because nothing in them stood out."""
+        """Mask of the features left out because nothing in them stood out from the noise."""
         left_out: NDArray[np.bool_] = ~self.scaling_.detected[:-1] & (self.coef_ == 0.0)
         return left_out
 
@@ -380,7 +380,7 @@ class PrivateModel(PrivateEstimator):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How well it fits, as far as the method estimates that."""
+        """Measures of the fit, as far as the method estimates them."""
         part, ends = self.regression, ("", "_interval")
         return tuple(
             Measure(name, *(getattr(part, f"{name}{end}_") for end in ends))
@@ -431,12 +431,12 @@ class PrivateModel(PrivateEstimator):
         return columns | self.regression._in_other_units(values, low, high)
 
     def _in_other_units(self, *_numbers: NDArray[np.float64]) -> dict[str, Any]:
-        """Return what coefficients, low and high ends are in units that compare columns."""
+        """Return coefficients, low and high ends in units that make columns comparable."""
         return {"times_scale": [one.effect for one in self.coefficients]}
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
-    """What all models of a number share: their budget, and how a fitted one predicts.
+    """Base class of all models of a number: their budget, and the predictions of a fitted one.
 
     Attributes
     ----------

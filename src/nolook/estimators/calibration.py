@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 
 @frozen
 class CalibrationCurve(Drawn):
-    """How often predicted events happened: a point for each group of probabilities.
+    """Frequency of predicted events: a point for each group of probabilities.
 
     Made by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
     `calibration_curve`. `plot` draws 1.96 standard errors of the noise on either side of a point.
@@ -99,11 +99,12 @@ class HosmerLemeshow(ScoredEstimator):
         How often a perfectly calibrated model would have this statistic or a larger one. The noise
         and the target under this hypothesis are simulated on the private groups, from a fixed seed.
         Where rows of a unit have weights it is an upper bound; None where several of them count in
-        full, because nothing tells how much alike they are.
+        full, because nothing shows how alike they are.
     degrees_of_freedom_ : int
         The number of groups: without noise H of a perfectly calibrated model has a chi-squared
-        distribution with so many degrees, if rows are independent. (Two fewer is the rule for a
-        model fitted on the same rows.) The noise changes the distribution; use `p_value_`.
+        distribution with this many degrees of freedom, if rows are independent. (Two fewer is the
+        rule for a model fitted on the same rows.) The noise changes the distribution; use
+        `p_value_`.
     distribution_ : PrivateDistribution
         Of the probabilities, on steps of a 1024th.
 
@@ -138,7 +139,7 @@ class HosmerLemeshow(ScoredEstimator):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How likely such a disagreement is if the probabilities are right."""
+        """P-value: the chance of such a disagreement if the probabilities are right."""
         return (Measure("calibration_p_value", self.p_value_, None),)
 
     def _columns(self) -> dict[str, Any]:

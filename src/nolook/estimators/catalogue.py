@@ -1,4 +1,4 @@
-"""What a user can name: methods, selectors and distributions, as data.
+"""Catalogue of methods, selectors and distributions by the names users give.
 
 A new one is an entry here. Imports the standard library only, so that the command line knows names,
 words and options without loading anything numeric.
@@ -95,9 +95,9 @@ METHODS = {
         "nolook.estimators.linear",
         "LinearRegression",
         "Weighted least squares: columns are centred, scaled and clipped, long rows get less "
-        "weight, and very large errors are cut. The sums of products of all pairs of columns, "
+        "weight, and very large errors are cut. The cross-products of all columns, "
         "released once with Gaussian noise, steer a few noisy steps towards the coefficients, and "
-        "all of it together gives the model, pulled towards 0 where noise hides the answer.",
+        "all of it together gives the model, shrunk towards 0 where noise dominates.",
         (
             Option(
                 "-k",
@@ -113,7 +113,7 @@ METHODS = {
         "AdditiveRegression",
         "Additive regression: weighted least squares as for linear, with a curve for each column "
         "that a noisy first step shows to be bent. Noisy histograms place the knots of the curves, "
-        "and each is shrunk towards its line where noise hides the answer.",
+        "and each is shrunk towards its line where noise dominates.",
         (
             Option(
                 "--straight",
@@ -193,10 +193,10 @@ CLASSIFIERS = {
         "nolook.estimators.logistic",
         "LogisticRegression",
         "Logistic regression: columns are centred, scaled and clipped; rows are stretched until "
-        "they vary alike in all directions, by the noisy sums of products of all pairs of columns, "
+        "they vary alike in all directions, by the noisy cross-products of all columns, "
         "and those far from the centre get less weight. The same sums of those rows, and later the "
         "curvature of the likelihood, steer a few noisy steps towards the coefficients, and all of "
-        "it together gives the model, pulled towards the base rate where noise hides the answer.",
+        "it together gives the model, shrunk towards the base rate where noise dominates.",
     ),
 }
 #: What ``auto`` means for a target that is declared to have two values.
@@ -209,9 +209,9 @@ COUNTS = {
         "PoissonRegression",
         "Regression of counts: the logarithm of the mean is a weighted sum of the columns, which "
         "are centred, scaled and clipped; long rows get less weight, and very large errors are "
-        "cut. A few noisy steps are steered by noisy sums of products of all pairs of columns, "
-        "and by the curvature of the likelihood; all of it together gives the model, pulled "
-        "towards the mean where noise hides the answer.",
+        "cut. A few noisy steps are steered by noisy cross-products of all columns, "
+        "and by the curvature of the likelihood; all of it together gives the model, shrunk "
+        "towards the mean where noise dominates.",
         (
             Option(
                 "--exposure",
@@ -248,7 +248,7 @@ SELECTORS = {
     "moments": Entry(
         "nolook.estimators.moment",
         "MomentSelector",
-        "Selection from the moments: the sums of products of all pairs of columns get Gaussian "
+        "Selection from the moments: the cross-products of all columns get Gaussian "
         "noise once, and the columns are those that together explain most of the target by these "
         "sums. The same columns follow from the same sums; only the noise is random.",
     ),

@@ -1,4 +1,4 @@
-"""How well a model does on rows it has not seen, within one budget."""
+"""Error of a model on rows it has not seen, within one budget."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     ----------
     estimator : estimator of nolook that predicts
         A regression, a classifier, or a pipeline by :func:`nolook.make_private_pipeline`; its own
-        `epsilon` and `delta` are replaced, and it is not fitted itself. Whether its settings were
-        chosen by looking at the rows nobody can tell.
+        `epsilon` and `delta` are replaced, and it is not fitted itself. It cannot be checked
+        whether its settings were chosen by looking at the rows.
     X : Table, array or frame of shape (n_samples, n_features)
         The rows. A file or database whose rows may come in another order is refused.
     y : array of shape (n_samples,), optional
@@ -228,7 +228,7 @@ def _plan(
 
 
 def _shares(model: Any, budget: Budget, folds: int) -> tuple[Budget, Budget]:  # noqa: ANN401
-    """Return what each fit costs, and each evaluation: equal shares.
+    """Return the budget of each fit and of each evaluation: equal shares.
 
     Where all noise is Gaussian that is a share of mu^2, otherwise of epsilon and delta.
     """

@@ -1,4 +1,4 @@
-"""How well a model tells two classes apart, and whether its probabilities are right."""
+"""Evaluation of a model of two classes: its ROC curve and the calibration of its probabilities."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ __all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "e
 
 _SCORE = "prediction"
 _FLATTERS = (
-    "Nobody said that the model was fitted on other rows ({}). If it was fitted on these, all "
-    "figures here flatter it: expect worse on new rows."
+    "It was not stated that the model was fitted on other rows ({}). If it was fitted on these, "
+    "all figures here flatter it: expect worse on new rows."
 )
 _DECLARED = (
     "The model is not private. All of this guarantee rests on the statement that it was fitted on "
@@ -54,7 +54,7 @@ Vector = NDArray[np.float64]
 
 @frozen
 class JudgedModel:
-    """What is said of a model that was judged: its method, and its own guarantee if it has one."""
+    """Description of a judged model: its method, and its own guarantee if it has one."""
 
     method: str
     privacy: PrivacyGuarantee | None
@@ -65,7 +65,7 @@ class JudgedModel:
 
     @classmethod
     def of(cls, model: Any) -> JudgedModel:  # noqa: ANN401 -- whatever predicts
-        """Return what is said of a model; one that was not made by nolook has no guarantee."""
+        """Return the description of a model; one that nolook did not fit has no guarantee."""
         if isinstance(model, JudgedModel):
             return model
         own = model.privacy_ if isinstance(model, PrivateEstimator) else None
@@ -74,7 +74,7 @@ class JudgedModel:
 
 @frozen
 class Evaluation(Result):
-    """What was found of a model on some rows: one release, one guarantee.
+    """Evaluation of a model on some rows: one release, one guarantee.
 
     Made by :func:`nolook.evaluate`.
 
@@ -112,7 +112,7 @@ class Evaluation(Result):
 
     @property
     def read_options(self) -> dict[str, Any]:
-        """How the columns were read."""
+        """Types and settings the columns were read with."""
         return self.roc.read_options
 
     @property
@@ -145,7 +145,7 @@ class Evaluation(Result):
 
 @frozen
 class Asked:
-    """What an evaluation was asked: its parameters, and what a reader must know first."""
+    """The request of an evaluation: its parameters, and the warnings a reader must see first."""
 
     epsilon: float
     label: float | str
@@ -168,7 +168,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Evaluation:
-    """Judge a model of a yes/no outcome on rows nobody may look at, within one budget.
+    """Judge a model of a yes/no outcome on confidential rows, within one budget.
 
     The scores are the model's probabilities of the positive class, or its predictions where it
     gives none. Their ROC curve, precision-recall curve, AUC, average precision and base rate all
@@ -271,7 +271,7 @@ def evaluation_of(
     scored: Scored,
     asked: Asked,
 ) -> Evaluation:
-    """Return what a release says of a model: post-processing."""
+    """Return the measures of a model that follow from a release: post-processing."""
     kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
     curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
     test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, asked.random_state)
@@ -299,7 +299,7 @@ def _kept(model: Any) -> Any:  # noqa: ANN401
 
 
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
-    """Say what a reader must know; refuse a model that nothing is promised for."""
+    """Return the warnings a reader must see; refuse a model that nothing is promised for."""
     guarantee = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
     private = guarantee is not None and guarantee.private
     declared = usage_hint("other_rows", True)

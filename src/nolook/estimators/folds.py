@@ -1,4 +1,4 @@
-"""What a cross-validation found, made from what was released of each fold."""
+"""Result of a cross-validation, computed from the releases of its folds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Found: TypeAlias = HeldOut | Judged
 
 @frozen
 class CrossValidation(Result):
-    """What was found of a model by cross-validation: one release, one guarantee.
+    """Cross-validation of a model: one release, one guarantee.
 
     Made by :func:`nolook.cross_validate`.
 
@@ -162,7 +162,7 @@ def cross_validated(
 def _all_rows(
     counts: list[tuple[float, float]], folds: int
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return how many rows all folds have, and the error of that, if each was counted."""
+    """Return the number of rows of all folds and its standard error, if each was counted."""
     if len(counts) < folds:
         return None, None
     rows, errors = zip(*counts, strict=True)

@@ -27,7 +27,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     The rows are counted; each column's centre and scale are found privately; rows are standardised,
     clipped, and weighted so that none is longer than a private norm. The matrix of their products
     is released once, roughly, and steers eight noisy, clipped gradients. All of these together
-    give the model: weighted least squares, pulled towards 0 where noise hides the answer. Proof:
+    give the model: weighted least squares, shrunk towards 0 where noise dominates. Proof:
     ``algorithms/glm/linear.md``.
 
     Guarantee
@@ -51,13 +51,13 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         the population (Krasker and Welsch 1982): each column is clipped as `scaling_` says, each
         row weighted by the square of ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_`
         says, and its error cut where it would move a sum by more than `influence_bound_`. That is
-        least squares unless errors have heavy tails. They cover sampling,
-        whether residuals vary alike in all rows or not, and noise, and allow for effects of the
-        usual size in directions that noise hides: a standard deviation of 0.7 scales of the target,
-        between one for a scale and one for what rows vary by. The coefficients are pulled towards
-        0. A column has none where more than a tenth of its rows was clipped, or of those that
-        differ from its most frequent value, where noise does not tell it apart from others, or
-        where the interval would say nothing.
+        least squares unless errors have heavy tails. They cover sampling, whether residuals vary
+        alike in all rows or not, and noise, and allow for effects of the usual size in directions
+        that noise hides: a standard deviation of 0.7 scales of the target, between one for a scale
+        and one for what rows vary by. The coefficients are shrunk towards 0. A column has none
+        where more than a tenth of its rows was clipped, or of those that differ from its most
+        frequent value, where noise does not tell it apart from others, or where the interval would
+        say nothing.
     median_error_, p90_error_ : float or None
         Half of the errors, and nine in ten, are at most so large, in units of the target, whatever
         the tail of the others. None if noise hides it.

@@ -34,7 +34,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     standardised, clipped and whitened, and weigh less the longer they are. The matrix of their
     products, released roughly, steers noisy gradients: cheap ones, until they tell no more than
     their noise; most of the budget is for the last one and for the likelihood's curvature there.
-    All of these together give the model, pulled towards the base rate where noise hides the answer.
+    All of these together give the model, shrunk towards the base rate where noise dominates.
     Proof: ``algorithms/glm/logistic.md``.
 
     Guarantee
@@ -65,7 +65,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         are linear in the columns as clipped, that is the model itself.
         They cover sampling, also where the model is not quite true, and noise, and assume effects
         of a standard deviation of about 2.5 times that of the rows' log-odds, for one scale of a
-        column, in directions that noise hides. The coefficients are pulled towards 0. A column has
+        column, in directions that noise hides. The coefficients are shrunk towards 0. A column has
         none where more than a tenth of its rows was clipped, where noise does not tell it apart
         from others, where the steps had not arrived, or where the interval would say nothing.
     odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
@@ -81,7 +81,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         Centre, scale, low and high of each column, found privately; the target, last, stands for
         log-odds.
     detected_ : bool
-        Whether the model stood out from the noise. If not, it still predicts, pulled towards the
+        Whether the model stood out from the noise. If not, it still predicts, shrunk towards the
         base rate, but nothing is said of its coefficients; the budget is spent in full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -141,7 +141,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     @property
     def odds_ratio_(self) -> Numbers:
-        """What one unit of a column multiplies the odds by."""
+        """Odds ratios: the factor of the odds for one more of a column."""
         return exponential(self.coef_)
 
     @property

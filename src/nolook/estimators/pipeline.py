@@ -54,7 +54,7 @@ class _InSequence:
         return 2
 
     def events(self) -> tuple[Event, ...]:
-        """Return what both parts release."""
+        """Return the release of both parts."""
         parts = (self.selector.plan(), self.regressor.plan())
         return tuple(event for part in parts for event in part.guarantee.mechanisms)
 
@@ -93,7 +93,7 @@ def _only_gaussian(part: PrivacyGuarantee) -> bool:
 
 
 def _share(part: PrivacyGuarantee, mu: float) -> float:
-    """Return what a part of Gaussian noise takes of a whole's mu^2."""
+    """Return the share of the total mu^2 that a part with Gaussian noise takes."""
     return sum(e.mu**2 for e in part.mechanisms if isinstance(e, GaussianEvent)) / mu**2
 
 

@@ -73,7 +73,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
     detected_ : bool
-        Whether the model stood out from the noise. If not, it still predicts, pulled towards the
+        Whether the model stood out from the noise. If not, it still predicts, shrunk towards the
         mean, but nothing is said of its coefficients; the budget is spent in full.
 
     Examples
@@ -120,8 +120,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         table: Table = super()._rows(X, y)
         if self.exposure not in {None, *table.feature_names}:
             raise ParameterError(
-                f"{parameter_name('exposure')} is {self.exposure!r}, which is no feature; expected "
-                f"a number among the columns, such as {table.feature_names[0]!r}"
+                f"{parameter_name('exposure')} is {self.exposure!r}, which is not a feature; "
+                f"expected a number among the columns, such as {table.feature_names[0]!r}"
             )
         return table
 
@@ -144,12 +144,12 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     @property
     def considered(self) -> NDArray[np.bool_]:
-        """Which features may have a coefficient: all but that of exposures."""
+        """Mask of the features that may have a coefficient: all except that of exposures."""
         return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
 
     @property
     def rate_ratio_(self) -> Numbers:
-        """What one unit of a column multiplies the mean by."""
+        """Rate ratios: the factor of the mean for one more of a column."""
         return exponential(self.coef_)
 
     @property

@@ -65,7 +65,7 @@ class Quantiles(Result):
 
     @property
     def steps(self) -> NDArray[np.float64]:
-        """How far the grid's next lower threshold is from each quantile, of shape (columns, k).
+        """Distance of each quantile from the grid's next lower threshold, of shape (columns, k).
 
         A value between two thresholds counts as the upper one, so a quantile may be up to a step
         too high. Infinite for the first threshold of a grid.

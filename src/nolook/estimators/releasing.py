@@ -41,7 +41,7 @@ _DRY_RUNNING: ContextVar[bool] = ContextVar("dry_running", default=False)
 
 @define
 class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
-    """What a release would be charged for: raised in its place by a dry run."""
+    """The charge of a release: raised by a dry run in place of the release."""
 
     purpose: str
     guarantee: PrivacyGuarantee

@@ -1,4 +1,4 @@
-"""What every release answers once it is made: the protocol of results.
+"""The protocol of results: the questions every release answers once it is made.
 
 How one is shown is the business of the room `report`, how it is written that of `formats`. Both
 stand above this one and know results by their `kind`. A user has only the object in hand, so this
@@ -33,7 +33,7 @@ Ends: TypeAlias = tuple[float, float] | NDArray[np.float64]
 
 @frozen
 class Measure:
-    """How good a release is by one measure, and its 95 % interval; None where it is not known."""
+    """One measure of a release's quality, with its 95 % interval; None where it is not known."""
 
     name: str
     value: float | None
@@ -62,7 +62,7 @@ class Coefficient:
 
 @frozen(repr=False)
 class Summary:
-    """What a release says on one screen: the same words and numbers as text and as HTML.
+    """A release on one screen: the same words and numbers as text and as HTML.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Summary:
 
 
 class Drawn:
-    """What has a picture, which is post-processing and costs nothing more."""
+    """A release with a picture, which is post-processing and costs nothing more."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class Drawn:
 
 
 class Result(Drawn):
-    """What was released: it answers for itself, so that nobody asks of which class it is.
+    """A release that answers for itself, so that no code asks for its class.
 
     An implementer owes `kind`, by which `report` and `formats` find how a release is shown (a row
     in ``report/results.py``) and written (a record in ``formats/model_file.py``); `privacy`, an
@@ -136,12 +136,12 @@ class Result(Drawn):
 
     @property
     def read_options(self) -> dict[str, Any]:
-        """How the columns were read."""
+        """Types and settings the columns were read with."""
         raise NotImplementedError
 
     @property
     def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:
-        """What it consists of, in order: the name and the guarantee of each part."""
+        """Its parts in order: the name and the guarantee of each."""
         return ((self.kind, self.privacy),)
 
     @property
@@ -151,16 +151,16 @@ class Result(Drawn):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How good it is, as far as it tells."""
+        """Measures of its quality, as far as it reports any."""
         return ()
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What :meth:`ask` answers: names of methods."""
+        """Questions that :meth:`ask` answers: names of methods."""
         return ()
 
     def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
-        """Return what can still be read off the release at no cost, such as other quantiles.
+        """Return a further figure at no cost, such as other quantiles.
 
         Parameters
         ----------
@@ -176,16 +176,16 @@ class Result(Drawn):
         return getattr(self, check_choice("question", question, self.questions))(**arguments)
 
     def content(self) -> Any:  # noqa: ANN401 -- of the room above
-        """Return what a page, a terminal and a notebook show of it: the sections of its report."""
+        """Return the sections of its report, which a page, a terminal and a notebook show."""
         return import_module(_SHOWN).content(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what its file holds, as JSON does; :func:`nolook.save` writes it."""
+        """Return the content of its file as JSON types; :func:`nolook.save` writes it."""
         document: dict[str, Any] = import_module(_WRITTEN).to_dict(self)
         return document
 
     def summary(self) -> Summary:
-        """Return what was found, what it cost and the guarantee, on one screen.
+        """Return the result, its cost and the guarantee on one screen.
 
         Returns
         -------

@@ -135,7 +135,7 @@ class ROCCurve(ScoredEstimator):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """How well the score tells both classes apart."""
+        """Area under the curve: how well the score separates the two classes."""
         return (
             Measure("auc", self.auc_, self.auc_interval_),
             Measure("average_precision", self.average_precision_, self.average_precision_interval_),
@@ -229,7 +229,7 @@ class ROCCurve(ScoredEstimator):
         return curve.precision[::-1].copy(), self.tpr_[::-1].copy(), self.thresholds_[::-1].copy()
 
     def at(self, threshold: float) -> Classified:
-        """Return how rows are classified if a score above a threshold is called positive.
+        """Return the classification of rows if a score above a threshold is called positive.
 
         Parameters
         ----------

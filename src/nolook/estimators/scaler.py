@@ -20,7 +20,7 @@ __all__ = ["QuantileScaler"]
 
 
 class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Centres, scales and clips columns whose range nobody may look up.
+    """Centres, scales and clips columns whose range is confidential.
 
     Private histograms find where each column's values lie, starting from the powers of two of all
     doubles and ending with equal bins between the tail quantiles. Centre and scale are the mean and

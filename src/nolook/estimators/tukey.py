@@ -96,7 +96,7 @@ class TukeyRegressor(PrivateRegressor):
         return Plan.of(release, budget, self.random_state)
 
     def rows_needed(self, n_features: int) -> int:
-        """Return how many rows a table needs, or units with weights, from the parameters alone.
+        """Return the number of rows a table needs, or of units with weights, from parameters only.
 
         With this many rows ``n_models="auto"`` finds them enough with probability 0.9999. Whether
         the test then passes depends on the data; it is likely unless they are very uneven.

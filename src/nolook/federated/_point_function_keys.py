@@ -27,7 +27,7 @@ _LABEL = "nolook verifiable point function 2: "
 
 @frozen
 class Shape:
-    """How the keys of a domain of ``2**levels`` cells are laid out.
+    """Layout of the keys of a domain of ``2**levels`` cells.
 
     Stops are the levels whose nodes have a value and a proof; the last one is that of the cells.
     """
@@ -37,7 +37,7 @@ class Shape:
 
     @property
     def gaps(self) -> tuple[int, ...]:
-        """How many levels lie between two stops."""
+        """Number of levels between two stops."""
         return tuple(b - a for a, b in pairwise((0, *self.stops)))
 
     @property

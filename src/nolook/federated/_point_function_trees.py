@@ -24,7 +24,7 @@ Words = NDArray[np.uint64]
 
 
 class _Stop:
-    """What a worker has of a block of keys on its way to one stop."""
+    """State of a worker for a block of keys on its way to one stop."""
 
     def __init__(
         self, shape: Shape, i: int, parts: NDArray[np.void], parents: int, *, proofs: bool
@@ -42,7 +42,7 @@ class _Stop:
         self.inputs = np.empty((0 if last else parents, size, keys, 2), np.uint64)
 
     def compared(self, above: Words) -> tuple[Words, Words]:
-        """Return what both servers must have in common, given the sums of the parents' values."""
+        """Return the values that both servers must share, given the sums of the parents' values."""
         return above - self.sums, self.proofs.transpose(2, 0, 1, 3)
 
 

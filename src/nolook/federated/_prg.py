@@ -5,7 +5,7 @@ For a block x of 16 bytes, H_k(x) = AES_k(sigma(x)) xor sigma(x), where sigma ta
 linear orthomorphism (sigma and sigma(x) xor x are both one to one). This module encrypts many
 blocks at once; the kernels apply sigma and add it to the result.
 
-A key is the first 16 bytes of the SHA-256 of its label, so nobody chose it with a purpose.
+A key is the first 16 bytes of the SHA-256 of its label, so it was not chosen with a purpose.
 """
 
 from __future__ import annotations

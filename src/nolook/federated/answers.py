@@ -1,4 +1,4 @@
-"""What the analyst computes from both servers' answers: the objects of a central release.
+"""The analyst's results from both servers' answers: the objects of a central release.
 
 Both answers are noisy shares, modulo 2^64, of the counts of blocks; their sum has the noise of both
 servers, twice the variance of a central release under replacement. Least squares, a public number

@@ -281,7 +281,7 @@ class Batch:
         }
 
     def read_options(self) -> dict[str, Any]:
-        """Return how the reports were read, as a table's of one column."""
+        """Return the settings the reports were read with, as a table's of one column."""
         value = (self.columns or (self.name,))[0]
         return {"features": [value], "categories": {}, "missing": "zero"}
 

@@ -20,7 +20,7 @@ Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
 
 
 class _Content(Content, frozen=True):
-    """What :meth:`nolook.federated.batch.Batch.content` returns."""
+    """The content that :meth:`nolook.federated.batch.Batch.content` returns."""
 
     version: int
     name: str

@@ -41,7 +41,7 @@ _UPLOADERS = 8
 
 @frozen
 class Access:
-    """How to reach a server: its https address, the authority to trust in PEM, and files."""
+    """The way to a server: its https address, the authority to trust in PEM, and files."""
 
     url: str
     token: Path  # holds nothing else, or one token a report
@@ -86,7 +86,7 @@ class ServerClient:
 
     @property
     def tokens(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
         return len(self._tokens)
 
     def put(self, name: str, reports: Sequence[bytes], which: int = 0) -> int:
@@ -106,7 +106,7 @@ class ServerClient:
         return self._document("POST", f"/v1/batches/{name}/freeze")
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return which reports are there: for the other server."""
+        """Return the ids of the reports that are there: for the other server."""
         return self._document("GET", f"/v1/batches/{name}/set")
 
     def entries(self, name: str, after: bytes) -> bytes:
@@ -206,7 +206,7 @@ class ServerClient:
 
 
 def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
-    """Refuse tokens that are neither one nor one for each of so many reports."""
+    """Refuse tokens that are neither one in all nor one for each report."""
     for server in servers:
         if server.tokens not in {1, reports}:
             raise ParameterError(
@@ -259,7 +259,7 @@ def _context(access: Access) -> ssl.SSLContext:
 
 
 def _read(url: str, response: HTTPResponse, largest: int) -> bytes:
-    """Return what a response holds; one that is too long or too slow is not read to its end."""
+    """Return the body of a response; one that is too long or too slow is not read to its end."""
     content, latest = bytearray(), time.monotonic() + _SLOWEST
     while part := response.read1(1 << 16):
         content += part

@@ -1,4 +1,4 @@
-"""What a server answers when it cannot do what it is asked, and what ends its work."""
+"""Answers of a server that cannot do what it is asked, and errors that end its work."""
 
 from __future__ import annotations
 

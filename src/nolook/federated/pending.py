@@ -1,9 +1,9 @@
 """Reports on their way, kept with their owner until both servers have them.
 
-A submission that is repeated after an interruption sends the same reports, so nobody counts twice.
-The file holds ``NLKO``, the version (1 byte), 3 bytes of 0, the digest of the batch (32), a digest
-that names the submission (32), the number of reports (8), those to role 0, those to role 1 and the
-SHA-256 of all before it (32). Whoever reads it knows the owners' values.
+A submission that is repeated after an interruption sends the same reports, so no owner counts
+twice. The file holds ``NLKO``, the version (1 byte), 3 bytes of 0, the digest of the batch (32), a
+digest that names the submission (32), the number of reports (8), those to role 0, those to role 1
+and the SHA-256 of all before it (32). Anyone who reads it knows the owners' values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Refuse noisy sums that no honest server can have sent.
 
-The sums are exact counts of n reports and noise of a known law, so they can be off by only so much.
+The sums are exact counts of n reports and noise of a known law, so their error is bounded.
 A change that the noise explains is not found out. All of this is post-processing.
 
 The bound: a discrete Laplace number X of variance v has E exp(tX) = 1 / (1 - u) for every t with
@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64] | NDArray[np.int64]
 
 
 def bound(noises: int, variance: float, sums: int) -> float:
-    """Return what the largest of some sums of so many noises exceeds with probability 2^-42."""
+    """Return the bound that the largest of some sums of noises exceeds with probability 2^-42."""
     u = np.linspace(0.02, 0.98, 49)
     with np.errstate(divide="ignore"):  # without any variance the bound is 0
         t = 2.0 * np.arcsinh(np.sqrt(u / 2.0 / np.float64(variance)))
@@ -56,7 +56,7 @@ def refuse_impossible(
     *,
     rounded: bool = False,
 ) -> None:
-    """Refuse noisy counts of the blocks of each class that no table of so many rows explains.
+    """Refuse noisy counts of each class's blocks that no table with that number of rows explains.
 
     A block has `noises` independent numbers of a variance; Gaussian ones were `rounded` as well.
     """
@@ -64,7 +64,7 @@ def refuse_impossible(
     most = len(noisy) * forest.blocks
 
     def slack(blocks: int, sums: int) -> float:
-        """Bound the noise of sums of so many blocks."""
+        """Bound the noise of sums of blocks."""
         count = noises * blocks
         return bound(count, variance, 2 * sums) + (count / 2 if rounded else 0.0)
 

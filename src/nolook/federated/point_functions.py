@@ -2,12 +2,12 @@
 
 The function of a pair is 1 at one cell of 0..2^levels - 1 and at the nodes above it, and 0 at all
 others, with values in the integers modulo 2^64. Each key alone looks random; the two servers'
-shares of any node add up to its value. Each server derives a message of 32 bytes from its key:
-if the two are equal, the keys count exactly one cell, whoever made them; those of honest keys are
-always equal, and tell neither server anything. The idea is that of de Castro and Polychroniadou,
-"Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT 2022), and of the
-incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021).
-`point_functions.md` has the construction, the layout of keys, the proof and the limits.
+shares of any node add up to its value. Each server derives a message of 32 bytes from its key: if
+the two are equal, the keys count exactly one cell, no matter who made them; those of honest keys
+are always equal, and tell neither server anything. The idea is that of de Castro and
+Polychroniadou, "Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT
+2022), and of the incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P
+2021). `point_functions.md` has the construction, the layout of keys, the proof and the limits.
 
 Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
 of another type, shape or range; what a key holds raises nothing.
@@ -75,7 +75,7 @@ def even_stops(levels: int) -> tuple[int, ...]:
 
 @frozen
 class Checked:
-    """What a server finds in its halves of some reports."""
+    """Result of a server's check of its halves of some reports."""
 
     #: For the other server, shape (n, 32): a pair of keys is accepted if both messages are equal.
     messages: Bytes

@@ -15,7 +15,7 @@ offset     bytes   what
 =========  ======  =======================================================================
 
 A commitment is the SHA-256 of a label and of all before it in that half. So an id belongs to one
-pair of halves: whoever has neither cannot send anything under it.
+pair of halves: a party that has neither cannot send anything under it.
 """
 
 from __future__ import annotations

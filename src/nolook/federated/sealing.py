@@ -1,10 +1,10 @@
 """Reports on their way: sealed, so that only their own server can read them, and its key.
 
-TLS may end before the server, at a proxy that both servers share; whoever is there and reads both
-halves of a report has its value. So each half is encrypted to its server's public key, which the
-batch's file names, by HPKE (RFC 9180, X25519, HKDF-SHA256 and AES-128-GCM) of the `cryptography`
-library. A sealed report belongs to one batch and one role, and is 48 bytes longer. Only its owner
-can read the file of a private key.
+TLS may end before the server, at a proxy that both servers share; anyone who reads both halves of a
+report there has its value. So each half is encrypted to its server's public key, which the batch's
+file names, by HPKE (RFC 9180, X25519, HKDF-SHA256 and AES-128-GCM) of the `cryptography` library. A
+sealed report belongs to one batch and one role, and is 48 bytes longer. Only its owner can read the
+file of a private key.
 """
 
 from __future__ import annotations

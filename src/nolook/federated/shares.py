@@ -1,6 +1,6 @@
-"""What a server does with reports: check, add up, and answer with noise of its own.
+"""A server's work on reports: check, add up, and answer with noise of its own.
 
-The order, for whoever keeps the files and talks to the other server:
+The order, for the code that keeps the files and talks to the other server:
 
 1. `check_reports` as reports arrive: a message of 32 bytes for each, and shares of the sum of all.
 2. Both servers exchange messages. A report is accepted if the two are equal; `cell_shares` of the
@@ -47,7 +47,7 @@ Shares = NDArray[np.uint64]
 
 @frozen
 class CheckedReports:
-    """What a server finds in its halves of some reports."""
+    """Result of a server's check of its halves of some reports."""
 
     #: For the other server, shape (n, 32), in the order of the reports.
     messages: Bytes
@@ -88,7 +88,7 @@ def noisy_blocks(batch: Batch, shares: Shares, key: bytes) -> dict[str, Shares]:
     Guarantee
     ---------
     The batch's event: an accepted report that is replaced changes one block a level for the worse
-    and one for the better, all classes together. To whoever lacks the key, computationally.
+    and one for the better, all classes together. Against a party without the key, computationally.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _LARGEST_FILE = 2**30
 
 @frozen
 class Token:
-    """A token at a server: its role and limits; None is no limit."""
+    """A token at a server: its role and limits; None sets no limit."""
 
     role: str
     digest: bytes

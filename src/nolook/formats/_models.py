@@ -37,7 +37,7 @@ _HIDDEN = {*_ESTIMATES[2:], *(f"{name}_interval" for name in _ESTIMATES)}
 
 
 class Scales(Content, frozen=True):
-    """How columns were standardised, the target last; null stands for no limit."""
+    """Standardisation of the columns, the target last; null stands for no limit."""
 
     center: Vector
     scale: Vector
@@ -65,7 +65,7 @@ class _Model(Fitted, frozen=True):
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a fitted model."""
+        """Return the record of a fitted model."""
         scaling = estimator.scaling_
         return super().of(
             estimator,
@@ -232,7 +232,7 @@ _MODELS: dict[str, Any] = {
 
 
 class Selection(Fitted, frozen=True, tag="selection"):
-    """Which columns were chosen: in the order of choice, or else in that of the table."""
+    """The chosen columns: in the order of choice, or else in that of the table."""
 
     entries: ClassVar = SELECTORS
 
@@ -241,7 +241,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a fitted selector."""
+        """Return the record of a fitted selector."""
         chosen, ordered = chosen_columns(estimator)
         return super().of(
             estimator,
@@ -281,7 +281,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
 
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:
-        """Return what a file says of a fitted pipeline."""
+        """Return the record of a fitted pipeline."""
         return cls(
             privacy=pipeline.privacy_.to_dict(),
             named=hasattr(pipeline, "feature_names_in_"),

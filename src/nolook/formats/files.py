@@ -31,7 +31,7 @@ _NULL = "\0"  # which no path may hold: the system's functions raise ValueError
 
 
 def default_name(table: Path, columns: Sequence[str], ending: str) -> Path:
-    """Return what a release is called by default: TABLE.COLUMNS.ending, in the current folder.
+    """Return the default name of a release: TABLE.COLUMNS.ending, in the current folder.
 
     Letters, digits, hyphens and underscores of columns are kept, anything else is an underscore.
     Columns are joined by a plus sign; too many are the first one and how many more.

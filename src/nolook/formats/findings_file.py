@@ -59,7 +59,7 @@ class Grid(Content, frozen=True):
 
     @classmethod
     def of(cls, grid: LinearGrid | LogGrid) -> Self:
-        """Return what a file says of a grid."""
+        """Return the record of a grid."""
         return cls.holding(grid, kind=GRID_KINDS[type(grid)])
 
     def grid(self) -> LinearGrid | LogGrid:
@@ -78,7 +78,7 @@ class Counts(Content, frozen=True):
 
     @classmethod
     def of(cls, points: Vector, counts: Vector, noise: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of counts up to all thresholds of a grid."""
+        """Return the record of the counts up to all thresholds of a grid."""
         changed = np.flatnonzero(np.diff(counts, prepend=0.0))
         return cls(
             thresholds=points[changed],
@@ -129,7 +129,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
     @classmethod
     def of(cls, ecdf: ECDF) -> Self:
-        """Return what a file says of a distribution."""
+        """Return the record of a distribution."""
         found = ecdf.distribution_
         return cls.holding(
             ecdf,
@@ -158,7 +158,7 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
 
     @classmethod
     def of(cls, found: Quantiles) -> Self:
-        """Return what a file says of quantiles."""
+        """Return the record of quantiles."""
         grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
         errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
         return cls.holding(found, grids=grids, errors=errors)
@@ -190,7 +190,7 @@ class Classes(Content, frozen=True):
 
     @classmethod
     def of(cls, curve: ROCCurve) -> Self:
-        """Return what a file says of the scores that a curve follows from."""
+        """Return the record of the scores that a curve follows from."""
         found = (curve.positive_, curve.negative_)
         positive, negative = (Counts.of(one.points, one.noisy, one.noise) for one in found)
         return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
@@ -198,7 +198,7 @@ class Classes(Content, frozen=True):
     def released(
         self, privacy: PrivacyGuarantee, *, smooth: bool
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
-        """Return what a curve follows from."""
+        """Return the scores that a curve follows from."""
         grid, known = self.grid.grid(), privacy.relation == "replace"
         both = self.positive.on(grid), self.negative.on(grid)
         return grid, *ClassScores.of_both(*both, smooth=smooth, rows_known=known)
@@ -221,14 +221,14 @@ class Groups(Content, frozen=True):
 
 
 class _Scored(Finding, frozen=True):
-    """What scores and target are called, and the target's value for the positive class."""
+    """Names of scores and target, and the target's value for the positive class."""
 
     scored: Scored
     pos_label: float | str
 
     @classmethod
     def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of such a finding, and all of its `own`."""
+        """Return the record of such a finding, and all of its `own`."""
         label = found.pos_label if isinstance(found.pos_label, str) else float(found.pos_label)
         return cls.holding(found, "_", pos_label=label, **own)
 
@@ -243,7 +243,7 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
 
     @classmethod
     def of(cls, curve: ROCCurve) -> Self:
-        """Return what a file says of a ROC curve."""
+        """Return the record of a ROC curve."""
         return cls.of_scores(
             curve,
             grid_found=curve.grid is None,
@@ -270,7 +270,7 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
 
     @classmethod
     def of(cls, test: HosmerLemeshow) -> Self:
-        """Return what a file says of a calibration."""
+        """Return the record of a calibration."""
         found = test.distribution_
         return cls.of_scores(
             test,
@@ -288,7 +288,7 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
 
 
 class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
-    """What was found of a model, of which a file only has the method and the guarantee."""
+    """Evaluation of a model, of which a file only has the method and the guarantee."""
 
     method: str
     model_privacy: dict[str, Any] | None
@@ -300,7 +300,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
 
     @classmethod
     def of(cls, found: Evaluation) -> Self:
-        """Return what a file says of an evaluation."""
+        """Return the record of an evaluation."""
         judged, test = JudgedModel.of(found.model), found.calibration
         return cls.of_scores(
             found.roc,
@@ -337,7 +337,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
 
 
 class FoldsFile(Counted, frozen=True, tag="cross-validation"):
-    """How well models did on rows they had not seen; null where nothing is known of a fold."""
+    """Errors of models on rows they had not seen; null where nothing is known of a fold."""
 
     measure: Literal["R2", "AUC"]
     method: str
@@ -347,7 +347,7 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
 
     @classmethod
     def of(cls, found: CrossValidation) -> Self:
-        """Return what a file says of a cross-validation."""
+        """Return the record of a cross-validation."""
         return cls.holding(found)
 
     def __post_init__(self) -> None:

@@ -74,7 +74,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
 
 
 def to_dict(release: Any) -> dict[str, Any]:  # noqa: ANN401 -- whatever a user saves
-    """Return what the file of a release holds; refuse whatever else."""
+    """Return the release in a file; refuse anything else."""
     record = _RECORDS.get(getattr(release, "kind", ""))
     if record is None or not hasattr(release, "privacy"):
         known = ", ".join(entry.kind for entry in METHODS.values())

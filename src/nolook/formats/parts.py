@@ -1,4 +1,4 @@
-"""What the files of several kinds of release have in common."""
+"""Records that the files of several kinds of release have in common."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAIR = tuple[float | list[float], float | list[float]] | None
 
 
 class ReadOptions(Content, frozen=True, omit_defaults=True):
-    """How a table is read: options of :func:`nolook.read_table`."""
+    """Read options of a table: those of :func:`nolook.read_table`."""
 
     features: Names
     categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
@@ -79,13 +79,13 @@ def guaranteed(content: dict[str, Any]) -> PrivacyGuarantee:
 
 
 class Finding(Release, frozen=True):
-    """What was found in a table, and how it was read."""
+    """A finding in a table, and its read options."""
 
     read_options: ReadOptions
 
     @classmethod
     def holding(cls, source: Any, end: str = "", **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of what was found, among it privacy and read_options."""
+        """Return the record of a finding, with its guarantee and read options."""
         own = {
             "privacy": source.privacy.to_dict(),
             "read_options": ReadOptions(**source.read_options),
@@ -98,7 +98,7 @@ class Finding(Release, frozen=True):
 
 
 class Counted(Finding, frozen=True):
-    """What was found with a private number of rows, if they were counted."""
+    """A finding with a private number of rows, if they were counted."""
 
     n_rows: Annotated[float, Meta(ge=1)] | None
     n_rows_error: Annotated[float, Meta(ge=0)] | None
@@ -125,7 +125,7 @@ class Fitted(Counted, frozen=True):
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of a fitted estimator."""
+        """Return the record of a fitted estimator."""
         try:
             return cls.holding(
                 estimator,

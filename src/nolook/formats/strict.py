@@ -44,7 +44,7 @@ _PAIRS: dict[Any, Any] = {
 
 
 class Broken(ValueError):  # noqa: N818 -- never reaches a user
-    """What is wrong with a file, without the file's name."""
+    """The fault of a file, without the file's name."""
 
 
 def expect(condition: object, what: str) -> None:
@@ -58,7 +58,7 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @classmethod
     def holding(cls, source: object, end: str = "", **others: Any) -> Self:  # noqa: ANN401
-        """Return what a file says of an object: `others`, and its attributes of the other names.
+        """Return an object as JSON types: `others`, and its attributes of the other names.
 
         Their names have an `end` there. Null stands for an infinite number, and for an attribute
         that the object does not have.
@@ -151,7 +151,7 @@ def convert(value: object, kind: type[_Kind]) -> _Kind:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401
-    """Return what JSON holds of a value; a row of NaN is null."""
+    """Return a value as JSON types; a row of NaN is null."""
     return msgspec.to_builtins(value, enc_hook=_list)
 
 

@@ -71,12 +71,12 @@ _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
 _HEAD = """\
 draft = true
 
-# A draft for the holder of the table alone, guessed by looking at its first rows. Nobody else
-# should see it, and nolook refuses it, until the holder has read and corrected every line: type
-# and signs of each column, the levels of categories (nolook schema TABLE --levels shows what was
-# found), and what rows further down may hold. Then delete the line draft = true. Give the column
-# to explain use = "target", and columns that are no features use = "nothing", which need nothing
-# else. Words for a missing value, but for an empty cell: missing = ["NA"].
+# A draft for the data owner only, guessed from the first rows of the table. Do not show it to
+# anyone else. nolook refuses it until you have read and corrected every line: the type and the
+# number format of each column, the levels of categories (nolook schema TABLE --levels shows those
+# found), and values that may come in later rows. Then delete the line draft = true. Give the
+# column to explain use = "target", and columns that are not features use = "nothing": these need
+# no type. Words for a missing value, in addition to the empty cell: missing = ["NA"].
 """
 _READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
@@ -84,8 +84,8 @@ _NOTES = {
     "boolean": "other words are missing",
     "category": 'a feature once it has levels: those to tell apart, "..." for all others',
     "date": "days since 1970; with parts, categories",
-    "identifier": 'no feature; if it says whose row it is, use = "unit" protects all their rows',
-    "text": "no feature",
+    "identifier": 'not a feature; if it says whose row it is, use = "unit" protects all their rows',
+    "text": "not a feature",
 }
 
 
@@ -130,7 +130,7 @@ def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = N
     if not is_text(source):
         return _typed(open_typed(source, None), told, target)
     _, place = source.files[0]
-    expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
+    expected = f"{place.name} does not exist or is not a regular file; expected a CSV file"
     attempt(expected, place.state)
     return _written(place, told, target)
 
@@ -313,7 +313,7 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
 
 
 def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
-    """Return the public words for a missing value, but for an empty cell, that occur repeatedly."""
+    """Return the public words for a missing value, except the empty cell, that occur repeatedly."""
     found = pc.value_counts(cells.filter(is_nothing(cells))).to_pylist()
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
@@ -400,5 +400,5 @@ def _lines(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of texts
-    """Return a value as TOML, which takes JSON's texts but for one sign."""
+    """Return a value as TOML, which takes JSON's strings except for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

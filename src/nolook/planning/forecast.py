@@ -130,15 +130,15 @@ def plan(
 ) -> Forecast:
     """Estimate a release's accuracy before spending any budget.
 
-    The real mechanisms were run on simulated tables from easy to hard; what they told there is
-    interpolated. No table is read: what a real one tells depends on how its columns go together,
-    which nobody may look at. Take the range for what is likely, not for a promise.
+    The real mechanisms were run on simulated tables from easy to hard; their results are
+    interpolated. No table is read: the accuracy on a real one depends on the correlations of its
+    columns, which are confidential. Take the range as likely, not as a promise.
 
     Parameters
     ----------
     rows : int
         How many rows there are; of units, where the rows of each have weights and it counts once;
-        of rows that are kept, where at most so many of each unit count.
+        of rows that are kept, where at most C of each unit count.
     columns : int, default=1
         How many features or, for quantiles, how many columns share the budget.
     method : str, default="linear"

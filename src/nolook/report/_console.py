@@ -1,4 +1,4 @@
-"""What everything printed is made of; names are shown as plain text, on one line.
+"""Parts of everything printed; names are shown as plain text, on one line.
 
 Imports nothing numeric.
 """

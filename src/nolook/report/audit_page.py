@@ -72,7 +72,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
-    """Return what the page says of one finding, in its columns."""
+    """Return the cells of one finding in the page's table."""
     case = finding.case
     claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
     return (

@@ -139,7 +139,7 @@ def knows_intervals(model: PrivateModel) -> bool:
 def _notes(
     model: PrivateModel, found: tuple[Coefficient, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say what holds for these coefficients, at length and in short."""
+    """Return the notes on these coefficients, at length and in short."""
     known, words = knows_intervals(model), words_of(model)
     if not words.estimates_errors:
         about = () if known else (_about_intervals(model, found),)

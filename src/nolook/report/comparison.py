@@ -40,11 +40,11 @@ _WIDTHS = (
     "have in common, and at least 90 % if they are not."
 )
 _LEANING = (
-    "Each model is pulled towards 0 by its own noise, and its columns are clipped to ranges of its "
+    "Each model is shrunk towards 0 by its own noise, and its columns are clipped to ranges of its "
     "own: a difference may come from that, too."
 )
 _OTHERS = (
-    "The models have different columns: a coefficient is that of a column beside the others of its "
+    "The models have different columns: a coefficient is that of a column given the others of its "
     "model, so even the same rows give another one."
 )
 
@@ -129,8 +129,8 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     Raises
     ------
     ParameterError
-        If they are no fitted models, or their coefficients cannot be compared: other targets, other
-        kinds of model, or other units.
+        If they are not fitted models, or their coefficients cannot be compared: other targets,
+        other kinds of model, or other units.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a report says of private distributions, and of other tables of numbers."""
+"""Reports of private distributions, and of other tables of numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FREE = "The file answers any other question about this distribution at no furth
 
 
 def noise_and_sampling(errors: str, unit: Unit) -> str:
-    """Say what standard errors or intervals cover."""
+    """Return the note on the coverage of standard errors or intervals."""
     one = unit.protected
     alike = (
         f" They treat all rows as independent; those of one {one} may be alike."
@@ -72,7 +72,7 @@ def what_was_found(
 
 
 def ecdf_findings(ecdf: ECDF) -> Findings:
-    """Say what the distribution of a column is."""
+    """Return the findings of a column's distribution."""
     unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
@@ -102,7 +102,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
             (counted.capitalize(), rows, f"standard error {error}"),
             ("Median", middle, f"standard error {middle_error}" if known else middle_error),
         ),
-        question=(": where the values of ", Name(column), " lie"),
+        question=(": how the values of ", Name(column), " are distributed"),
         conclusion=_where(read, counted),
         certainty=(
             *((f"The standard error of the median is {middle_error}.",) * known),
@@ -217,7 +217,7 @@ def _step(step: float) -> str:
 
 
 def quantiles_findings(found: Quantiles) -> Findings:
-    """Say what the quantiles of several columns are."""
+    """Return the findings of the quantiles of several columns."""
     unit = found.privacy.unit
     read = _columns(found)
     rows = tuple(
@@ -240,7 +240,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
                 table, (_STEP, noise_and_sampling(_ERRORS, unit)), *_quantiles_picture(found)
             ),
         ),
-        question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
+        question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
         conclusion=_middles(read, f"{unit.counted}s"),
         certainty=(noise_and_sampling("Brackets hold standard errors. They", unit),),
         settings=tuple(
@@ -292,9 +292,9 @@ def _columns(found: Quantiles) -> list[_Quantiles]:
 
 
 def _value_and_error(value: float, error: float, step: float | None = None) -> tuple[str, str]:
-    """Return what lies on a grid and its standard error, if the noise leaves them known.
+    """Return a value on a grid and its standard error, as far as the noise leaves them known.
 
-    A step is said where it is not shown beside them.
+    A step is given where it is not shown next to them.
     """
     if not (math.isfinite(value) and math.isfinite(error)):
         return NOT_KNOWN, NOT_KNOWN
@@ -316,7 +316,7 @@ def _hidden(column: str) -> Text:
 
 
 def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
-    """Say where half and where nine in ten lie, as far as the noise and the grid leave it known."""
+    """Give the ranges of half and of 90 % of the rows, as far as noise and grid show them."""
     half, beyond = _SHARES.index(0.5), read.beyond(counted)
     said: list[Text] = [] if beyond is None else [beyond]
     if read.inside[half]:
@@ -330,7 +330,7 @@ def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
 
 
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
-    """Say where the middle of each column lies: of the share nearest to a half."""
+    """Give the middle of each column: the quantile of the share nearest to a half."""
     words: list[Text] = []
     for read in columns:
         nearest = int(np.argmin(np.abs(read.shares - 0.5)))
@@ -368,7 +368,7 @@ def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
 
 
 def _view(ecdf: ECDF) -> tuple[float, float]:
-    """Return where most of the rows lie: noise may put a quantile at the ends of the grid."""
+    """Return the range of most rows: noise may put a quantile at the ends of the grid."""
     low, left, right, high = ecdf.quantile([0.005, 0.25, 0.75, 0.995]).clip(-1e307, 1e307)
     if right > left:
         low, high = max(low, left - 5 * (right - left)), min(high, right + 5 * (right - left))

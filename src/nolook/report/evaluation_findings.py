@@ -1,4 +1,4 @@
-"""What a report says of a model that was judged on some rows."""
+"""Reports of a model that was judged on some rows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["evaluation_findings"]
 
 _CALIBRATED = "Whether the probabilities are right"
 _NO_PROBABILITIES = (
-    "This model predicts numbers that are no probabilities, so whether they are right as such was "
+    "This model predicts numbers that are not probabilities, so their calibration was "
     "not tested; all of the budget went to the curves."
 )
 
 
 def evaluation_findings(found: Evaluation) -> Findings:
-    """Say how well a model tells two classes apart, and whether its probabilities are right."""
+    """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
     judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]

@@ -1,4 +1,4 @@
-"""What a release says, before it has a form: every kind of release becomes one `Findings`.
+"""The content of a report before it has a form: every kind of release becomes one `Findings`.
 
 Imports nothing numeric.
 """
@@ -173,7 +173,7 @@ class Section:
 
 @frozen
 class Provenance:
-    """What a release promises and costs: its parts in order, together within the promise.
+    """The promise and the cost of a release: its parts in order, together within the promise.
 
     `missing` is the policy for missing values.
     """
@@ -194,7 +194,7 @@ class Provenance:
 
 @frozen
 class Findings:
-    """What one release says: headline, guarantee, cards, sections, settings.
+    """The content of one report: headline, guarantee, cards, sections, settings.
 
     `kind` is what its file holds, `what` the beginning of its headline ("linear model of"), `of`
     the column it is about. A card has a head, a large and a small text.
@@ -221,7 +221,7 @@ class Findings:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """What was released, of which table and rows, and whether it is private."""
+        """The subject of a release, its table and rows, and whether it is private."""
         table = self.provenance.guarantee.of_table
         place = (" in ", Name(table)) if table else ()
         if self.provenance.guarantee.private:

@@ -1,4 +1,4 @@
-"""What a report says of a cross-validation."""
+"""Reports of a cross-validation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WEAKER = (
 
 
 def folds_findings(found: CrossValidation) -> Findings:
-    """Say how well models did on rows they had not seen, fold by fold."""
+    """Return the findings of a cross-validation: errors on unseen rows, fold by fold."""
     folds = len(found.scores)
     rows = tuple(
         (f"Fold {place}", *_score(score, _HIDDEN if fitted else _NO_MODEL))
@@ -99,7 +99,7 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
 
 
 def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
-    """Say how well models do on average."""
+    """Return the conclusion: the average error of the models."""
     folds, target = len(found.scores), Name(found.target)
     if found.mean is None:
         failed = not all(found.fitted)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nolook._strength import PROTECTION, percent_of_guessing, strength
+from nolook._strength import attack_in_words, strength
 from nolook._version import __version__
 from nolook.formats.files import one_line, write_text
 from nolook.privacy.ledger import amount_text
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["in_words", "render_ledger_page", "write_ledger_page"]
 
 # What somebody who knows all else may ask of one row.
-_QUESTIONS = {
-    "add-remove": "whether one {one} was in the table",
-    "replace": "which of two versions of a {one} was in the table",
-}
 _ROW = "row"  # what ledgers call the unit that is one
 _STATES = {
     "complete": "made",
@@ -54,7 +50,7 @@ def render_ledger_page(ledger: Ledger) -> str:
         file=ledger.path.name,
         cards=cards,
         verdict=strength(ledger.budget.epsilon, ledger.budget.delta),
-        meanings=_meanings(ledger, _QUESTIONS[ledger.relation].format(one=one), one),
+        meanings=_meanings(ledger, one),
         one=one,
         unit=unit,
         number_is_public=ledger.relation == "replace",
@@ -64,25 +60,21 @@ def render_ledger_page(ledger: Ledger) -> str:
     )
 
 
-def _meanings(ledger: Ledger, question: str, one: str) -> tuple[tuple[str, str], ...]:
-    """Say what everybody together can at most learn from what is spent, and from all of it."""
+def _meanings(ledger: Ledger, one: str) -> tuple[tuple[str, str], ...]:
+    """Return the most an attacker can learn from the spent budget, and from all of it."""
     meanings = []
-    for head, amount in (("What is spent", ledger.spent), ("The whole budget", ledger.budget)):
+    for head, amount in (("Spent so far", ledger.spent), ("The whole budget", ledger.budget)):
         epsilon, delta = amount.epsilon, amount.delta
         if epsilon == 0.0 and delta == 0.0:
-            meanings.append((head, "Nothing yet: nobody has learned anything."))
+            meanings.append((head, "Nothing: no release has been made."))
             continue
-        words = (
-            f"{PROTECTION[strength(epsilon, delta)]}: from all releases together, someone who "
-            f"knows every other {one} can at most raise the chance of guessing right {question} "
-            f"from 50 % to {percent_of_guessing(epsilon, delta)}."
-        )
-        meanings.append((head, words))
+        source = "all releases together"
+        meanings.append((head, attack_in_words(epsilon, delta, ledger.relation, one, source)))
     return tuple(meanings)
 
 
 def in_words(entry: LedgerEntry) -> tuple[str, ...]:
-    """Say what a release is of, where it went and when it was charged, as far as it is known."""
+    """Return the subject, output and time of a release, as far as they are known."""
     details = entry.details
     subject = " of ".join(text for text in (details.about, details.table) if text)
     if details.schema:

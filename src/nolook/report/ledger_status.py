@@ -34,7 +34,7 @@ class LedgerStatus:
 
     @classmethod
     def now(cls, ledger: Path | None) -> Self:
-        """Return how things stand after a release that was charged to a ledger, or to none."""
+        """Return the status of the ledger after a release; unknown without a ledger."""
         today = datetime.now(UTC).date()
         if ledger is None:
             return cls(today)
@@ -46,7 +46,7 @@ class LedgerStatus:
 
     @classmethod
     def of(cls, ledger: Ledger) -> Self:
-        """Return how things stand in a ledger, whenever it was that a release was made."""
+        """Return the status of a ledger, no matter when a release was made."""
         left, budget = ledger.remaining, ledger.budget
         pairs = ((left.epsilon, budget.epsilon), (left.delta, budget.delta))
         texts = tuple((amount_text(a, up=False), amount_text(b, up=False)) for a, b in pairs)

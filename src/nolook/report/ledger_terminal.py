@@ -1,4 +1,4 @@
-"""What the command line prints of a ledger; imports nothing numeric, to be quick."""
+"""Ledgers in the terminal; imports nothing numeric, to be quick."""
 
 from __future__ import annotations
 

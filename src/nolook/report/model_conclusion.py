@@ -29,7 +29,7 @@ _SMALL_SCALE, _LARGE_SCALE = 0.1, 1000.0
 
 
 def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
-    """Say what is associated with the target and how well the model predicts, if that is known."""
+    """Return the conclusion: associations with the target, and accuracy if it is known."""
     part, words = model.regression, words_of(model.regression)
     if not part.detected_ or part.failed_:
         failed = part.failed_ and part.detected_
@@ -38,7 +38,7 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
 
 
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
-    """Say what the numbers in brackets are."""
+    """Explain the numbers in brackets."""
     part, words = model.regression, words_of(model.regression)
     if not part.detected_ or part.failed_:
         return (phrase("model.nothing_certain"),)
@@ -58,7 +58,7 @@ def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:
 
 
 def _columns(part: PrivateModel) -> tuple[Text, ...]:
-    """Say what is associated with the target: the columns with the largest effects, and others."""
+    """Return the associations with the target: the columns with the largest effects, and others."""
     bent = bent_columns(part)
     found = [one for one in by_effect(part.coefficients[:-1]) if one.name not in bent]
     clear = [one for one in found if one.clear]

@@ -1,4 +1,4 @@
-"""What a report says of a private regression, perhaps of columns chosen privately."""
+"""Reports of a private regression, perhaps of columns chosen privately."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
 
 def model_findings(model: PrivateModel) -> Findings:
-    """Say what a fitted model found."""
+    """Return the findings of a fitted model."""
     selector, part = model.selection, model.regression
     target = part.scaling_.names[-1]
     settings: tuple[tuple[str, str], ...] = ()
@@ -102,7 +102,7 @@ def _regression(model: PrivateModel) -> tuple[Section, ...]:
 
 
 def _scales(model: PrivateModel) -> tuple[Section, ...]:
-    """Tell where the columns used were found to lie."""
+    """Return the table of the released centres and scales of the columns used."""
     scaling, words = model.scaling_, words_of(model)
     if model.failed_ or not model.detected_:
         return ()

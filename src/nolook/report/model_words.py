@@ -1,4 +1,4 @@
-"""What is said of one family of models and not of another; a new family overrides what differs."""
+"""Words for each family of models; a new family overrides those that differ."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LARGEST = 700.0  # whose exponential is a double
 
 @frozen
 class LinearWords:
-    """What is said of a model of a number: the part of a pipeline that has coefficients.
+    """Words for a model of a number: the part of a pipeline that has coefficients.
 
     The sentences are in `templates/sentences/model.jinja`, for all families.
     """
@@ -85,12 +85,12 @@ class LinearWords:
 
     @property
     def target(self) -> Name:
-        """What is explained."""
+        """Name of the target."""
         return Name(self.model.scaling_.names[-1])
 
     @property
     def one(self) -> str:
-        """What the private number counts, in the singular."""
+        """Noun for the units counted by the private number, in the singular."""
         return self.model.privacy.unit.counted
 
     @property
@@ -100,12 +100,12 @@ class LinearWords:
 
     @property
     def missing(self) -> str:
-        """Return what stands where a number would."""
+        """Return the placeholder for an unknown number."""
         return HIDDEN if self.estimates_errors else NOT_ESTIMATED
 
     @property
     def no_interval(self) -> str:
-        """Return what stands where an interval would."""
+        """Return the placeholder for an unknown interval."""
         return NOT_KNOWN if self.estimates_errors else NOT_ESTIMATED
 
     def cut(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class LinearWords:
         return (phrase("model.errors_cut"),)
 
     def one_sided(self) -> tuple[Text, ...]:
-        """Say how large errors on one side change effects, if there are any."""
+        """Describe the change of effects by large errors on one side, if there are any."""
         cut = getattr(self.model, "cut_errors_", None)
         if cut is None:
             return ()
@@ -135,7 +135,7 @@ class LinearWords:
         return (phrase("model.chosen_from_release", chosen=len(chosen), offered=offered),)
 
     def purpose(self) -> tuple[str, ...]:
-        """Say what the intervals are for, and to which side the coefficients lean."""
+        """Explain the intervals, and the direction in which the coefficients are biased."""
         one = self.model.privacy.unit.protected
         meaning = self.phrase("purpose", one=one, usual_effect=self.usual_effect)
         return meaning, phrase("model.shrunk")
@@ -146,12 +146,12 @@ class LinearWords:
         return phrase("model.withheld", several=several, most_clipped=_percent(MOST_CLIPPED))
 
     def marked(self) -> NDArray[np.bool_]:
-        """Tell which columns, the target last, were clipped in more than a few rows."""
+        """Return a mask of the columns, target last, that were clipped in more than a few rows."""
         shares = self.model.clipped_share_
         return np.zeros(len(self.model.scaling_.names)) > 0 if shares is None else shares > _STARRED
 
     def clipped(self) -> tuple[str, ...]:
-        """Say how many rows were clipped where it matters: in features used, and in the target."""
+        """Report the rows clipped where it matters: in features used, and in the target."""
         shares, starred = self.model.clipped_share_, self.marked()
         if shares is None:
             return ()
@@ -167,13 +167,13 @@ class LinearWords:
         return () if shares is None else tuple(map(_percent, shares.tolist()))
 
     def target_limits(self) -> tuple[float, float]:
-        """Return where the target was clipped in training, which is not where predictions are."""
+        """Return the range the target was clipped to in training; predictions are not clipped."""
         scaling = self.model.scaling_
         center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
         return center - TARGET_LIMIT * scale, center + TARGET_LIMIT * scale
 
     def long_rows(self) -> tuple[str, ...]:
-        """Say which rows have less weight, or are shrunk, if any can be."""
+        """Describe the rows with less weight, or shrunk, if any can be."""
         words, norm = [], self.model.weight_norm_
         if math.isfinite(norm):
             distance = math.sqrt(max(norm**2 - 1.0, 0.0))
@@ -183,11 +183,11 @@ class LinearWords:
         return tuple(words)
 
     def last_cell(self, one: Coefficient) -> str:
-        """Return what stands next to a coefficient."""
+        """Return the number shown next to a coefficient."""
         return estimated(one.effect, one.effect_ends)[0]
 
     def cards(self) -> tuple[tuple[str, str, str], ...]:
-        """Return what a model is judged by first."""
+        """Return the measure a model is judged by first."""
         return tuple(map(self._card, self._measures()))
 
     def _measures(self) -> tuple[Measure, ...]:
@@ -206,7 +206,7 @@ class LinearWords:
         return head, f"{short} {shown}".lstrip(), small
 
     def fit(self) -> Section:
-        """Say how well a model does on the training rows."""
+        """Describe the fit of a model to the training rows."""
         heading, measures, limits = "How well it fits", self._measures(), self.predictions()
         if all(measure.value is None for measure in measures):
             silent = phrase(
@@ -240,11 +240,11 @@ class LinearWords:
         return self.phrase("constant", why=why)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
-        """Return how much higher or lower the target is after a step of a column."""
+        """Return the difference of the target for a step of a column."""
         return _steps(value, ends)
 
     def how_good(self) -> Text:
-        """Say how well the model predicts, if that is known."""
+        """Describe the accuracy of predictions, if it is known."""
         measure, shown, between = self._accuracy()
         missing = self.missing if measure is None else ""
         return self.sentence(
@@ -269,12 +269,12 @@ class LinearWords:
 
 @frozen
 class RatioWords(LinearWords):
-    """What is said of a model whose coefficients are logarithms of ratios."""
+    """Words for a model whose coefficients are logarithms of ratios."""
 
     usual_effect: ClassVar[float | None] = None
 
     def last_cell(self, one: Coefficient) -> str:
-        """Return what a unit of a column multiplies by, and its interval if known."""
+        """Return the ratio for one more of a column, and its interval if known."""
         ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
         value, between = estimated(_exponential(one.value), ends, "")
         return f"{value} ({between})" if between else value
@@ -287,7 +287,7 @@ class RatioWords(LinearWords):
 
 @frozen
 class LogisticWords(RatioWords):
-    """What is said of a model of two classes."""
+    """Words for a model of two classes."""
 
     family = "logistic"
     last_head = "Odds ratio"
@@ -308,13 +308,13 @@ class LogisticWords(RatioWords):
 
 @frozen
 class CountWords(RatioWords):
-    """What is said of a model of counts."""
+    """Words for a model of counts."""
 
     family = "count"
     last_head = "Rate ratio"
 
     def clipped(self) -> tuple[str, ...]:
-        """Say what the mean is in proportion to, if to anything, and how many rows were clipped."""
+        """Name the exposure that the mean is proportional to, if any, and the rows clipped."""
         model: Any = self.model
         if model.exposure is None:
             return super().clipped()
@@ -343,7 +343,7 @@ _WORDS = {
 
 
 def words_of(model: PrivateModel) -> LinearWords:
-    """Return what is said of a model's family; of a pipeline's, that of its regression."""
+    """Return the words for a model's family; for a pipeline, that of its regression."""
     return _WORDS[model.regression.kind](model.regression)
 
 

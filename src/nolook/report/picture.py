@@ -1,4 +1,4 @@
-"""What a picture shows, said once: `svg.py` draws it on pages, `plots.py` with matplotlib."""
+"""Description of a picture: `svg.py` draws it on pages, `plots.py` with matplotlib."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Axis:
     zero: float | None = None
 
     def share(self, value: float) -> float:
-        """Return where a value lies between the ends, from 0 to 1; beyond them, at an end."""
+        """Return the position of a value between the ends, from 0 to 1; beyond them, an end."""
         # Halves, as the whole may exceed the largest double.
         share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return min(max(share, 0.0), 1.0)
@@ -113,7 +113,7 @@ class Picture:
     rows : bool
         Whether `up` counts rows with a name each, from the top.
     points : str
-        What points are, where they are no rows.
+        Name of the points, where they are not rows.
     square : bool
         Whether both axes are of the same length.
     below : tuple of (str, tuple of str)
@@ -175,5 +175,5 @@ def shortened(name: str, length: int) -> str:
 
 
 def width(text: str) -> int:
-    """Return how many narrow letters are as wide as a text."""
+    """Return the width of a string in narrow letters."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

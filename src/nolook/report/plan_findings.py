@@ -1,4 +1,4 @@
-"""What a plan says: words, a table and a curve. Everything in it is public."""
+"""Reports of a plan: words, a table and a curve. Everything in it is public."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _VIEW = 0.1, 10.0  # epsilons
 
 
 def plan_headline(found: Forecast) -> str:
-    """Say what is planned."""
+    """Return the findings of a plan."""
     counted = f"{number(found.rows, 12)} row" + "s" * (found.rows != 1)
     per_unit = "" if found.rows_per_unit == "weights" else f", {found.rows_per_unit} a unit"
     return f"Plan of {found.method}: {counted}{per_unit}, {count(found.columns, 'column')}"
@@ -134,7 +134,7 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
 
 
 def _unknown(found: Forecast) -> str:
-    head = f"What {found.method} tells is not known beforehand ({', '.join(PLANNED[found.method])})"
+    head = f"The accuracy of {found.method} is not known yet ({', '.join(PLANNED[found.method])})"
     unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
     return f"{head}: {unlike} not simulated."
 

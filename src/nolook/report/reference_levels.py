@@ -1,4 +1,4 @@
-"""What is compared by the coefficients of a category's levels and of what is true or false."""
+"""Comparisons behind the coefficients of categories and of true-or-false columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each kind of release is shown: the one table behind `content`, `summary` and the rest.
+"""Presentation of each kind of release: the one table behind `content`, `summary` and the rest.
 
 A new kind of release is a row in `_CONTENT`. `nolook.estimators.result` finds this module by name.
 """
@@ -58,13 +58,13 @@ _PICTURES = {"calibration curve": calibration_picture}
 
 
 def content(release: Result) -> Findings:
-    """Return what a release's report holds."""
+    """Return the content of a release's report."""
     _ = release.privacy  # an error before there is a release
     return _CONTENT[release.kind](release)
 
 
 def summary(release: Result) -> Summary:
-    """Return what a release says on one screen."""
+    """Return the summary of a release on one screen."""
     return summary_of(lines(release.content()))
 
 

@@ -1,4 +1,4 @@
-"""What a report says of columns whose scales were found privately."""
+"""Reports of columns whose scales were found privately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLIPPED = "Values are clipped to the range. What is scaled is as confidential a
 
 
 def scale_findings(scaler: QuantileScaler) -> Findings:
-    """Say where columns lie."""
+    """Return the findings of a scaler: centre and scale of each column."""
     names = offered_columns(scaler)
     columns = zip(
         names,
@@ -55,16 +55,16 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         settings=(("Columns", ", ".join(features)),),
         rows=rows_of(scaler),
         lost=Lost.of(scaler),
-        question=(": where the values of ", *listed(features, _MOST_NAMED), " lie"),
+        question=(": how the values of ", *listed(features, _MOST_NAMED), " are distributed"),
         conclusion=_seen(scaler, names),
         certainty=(
-            "How exact a centre or a scale is, is not known; neither is a result by itself.",
+            "The accuracy of a centre or a scale is not known; neither is a result by itself.",
         ),
     )
 
 
 def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:
-    """Say how many columns stood out from the noise, and which did not."""
+    """Name the columns that did not stand out from the noise, and count the others."""
     hidden = [name for name, seen in zip(names, scaler.detected_, strict=True) if not seen]
     words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
     if not hidden:

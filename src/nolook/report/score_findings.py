@@ -1,4 +1,4 @@
-"""What a report says of scores: ROC curves and calibration."""
+"""Reports of scores: ROC curves and calibration."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ _CURVE = f"the private curve, its {_INTERVAL}, and the straight line of guessing
 
 
 def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
-    """Return what was compared as settings of a page; `score` is what a score is called there."""
+    """Return the compared columns as settings; `score` is what a score is called there."""
     return ((score, scored.score), ("Target", scored.target), ("Positive class", scored.positive))
 
 
 def roc_findings(curve: ROCCurve) -> Findings:
-    """Say what the ROC curve of a score is, and how rows are classified at some thresholds."""
+    """Return the findings of a ROC curve, with the classification at some thresholds."""
     scored = curve.scored_
     return Findings(
         kind="ROC curve",
@@ -120,12 +120,12 @@ def _classes(scored: Scored) -> tuple[str, ...]:
 
 
 def curve_said(curve: ROCCurve, score: str) -> tuple[Text, ...]:
-    """Say how well a score tells two classes apart; guessing would in half of the cases."""
+    """Describe the separation of two classes by a score; guessing is right in half of the cases."""
     shown, between = percent(curve.auc_, curve.auc_interval_)
     one = curve.privacy_.unit.counted
     low, high = curve.auc_interval_
     words: Text = (
-        f"Of a positive and a negative {one}, ",
+        f"For one positive and one negative {one}, ",
         score,
         f" puts the positive one higher in {shown} of cases ({between}); guessing would in 50 %.",
     )
@@ -165,7 +165,7 @@ def calibration_said(test: HosmerLemeshow) -> Text:
 
 
 def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
-    """List what a reader of a curve looks for first."""
+    """List the figures a reader of a curve looks for first."""
     return tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in _figures(curve))
 
 
@@ -361,7 +361,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
 
 
 def curve_grid(curve: ROCCurve) -> str:
-    """Say which thresholds a curve has."""
+    """Describe the thresholds of a curve."""
     return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
 
 
@@ -402,6 +402,6 @@ def _precision_picture(curve: ROCCurve) -> Picture:
 
 
 def _thinned(across: Vector, up: Vector) -> tuple[Vector, Vector]:
-    """Return at most so many points of a curve as are drawn."""
+    """Thin the points of a curve to at most the number that is drawn."""
     shown = np.unique(np.linspace(0, len(across) - 1, _MOST_DRAWN).round().astype(int))
     return across[shown], up[shown]

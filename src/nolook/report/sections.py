@@ -8,10 +8,9 @@ from math import fsum
 from attrs import fields
 
 from nolook._strength import (
-    PROTECTION,
     Strength,
+    attack_in_words,
     delta_too_large,
-    percent_of_guessing,
     strength,
     too_weak,
 )
@@ -74,7 +73,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
 
 
 def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
-    """Answer what somebody asks who reads nothing else."""
+    """Return the answers for a reader who reads nothing else."""
     question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.
     asked = question if any(question) else (f": {found.what} ", Name(found.of))
@@ -88,7 +87,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     )
     protected = _protected(found.provenance)
     answers = (
-        ("What was asked", (("Of the table", *table, *asked, "."),)),
+        ("What was asked", (("Table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", (*found.certainty, *_weighting(guarantee.unit), *rows_lost(found))),
         ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
@@ -103,23 +102,20 @@ def _protected(provenance: Provenance) -> tuple[Text, ...]:
         return ("Not at all.",)
     column = guarantee.unit.column
     unit = () if column is None else (("A unit is all rows with the same ", Name(column), "."),)
-    sure = percent_of_guessing(guarantee.epsilon, guarantee.delta)
-    words = (
-        f"{PROTECTION[verdict(provenance) or 'next to none']}: the chance of guessing right about "
-        f"one {guarantee.unit.protected} rises from 50 % to at most {sure}. What is not protected "
-        "has a box of its own below."
+    words = attack_in_words(
+        guarantee.epsilon, guarantee.delta, guarantee.relation, guarantee.unit.protected
     )
-    return (words, *unit)
+    return (f"{words} The limits of this protection are listed below.", *unit)
 
 
 def verdict(provenance: Provenance) -> Strength | None:
-    """Return how strong a guarantee is, or None where there is none."""
+    """Return the strength of a guarantee, or None where there is none."""
     guarantee = provenance.guarantee
     return strength(guarantee.epsilon, guarantee.delta) if guarantee.private else None
 
 
 def cautions(found: Findings) -> tuple[str, ...]:
-    """List what must be known first: what weakens the guarantee, then the release's own."""
+    """List the warnings a reader must see first: on the guarantee, then the release's own."""
     guarantee, counted = found.provenance.guarantee, found.rows and found.rows[0]
     weak = (
         *too_weak(guarantee.epsilon, guarantee.delta),
@@ -141,7 +137,7 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
 
 
 def rows_used(found: Findings) -> str | None:
-    """Say how many rows were used, if they were counted."""
+    """State the number of rows used, if they were counted."""
     if found.rows is None:
         return None
     unit = found.provenance.guarantee.unit
@@ -219,37 +215,37 @@ def _guarantee(provenance: Provenance) -> Section:
 
 
 def _limits(provenance: Provenance) -> Section:
-    """Say what the guarantee does not cover."""
+    """List the limits of the guarantee."""
     guarantee = provenance.guarantee
     one, unit = guarantee.unit.protected, guarantee.unit
     several = (
         "A person with several rows: their budgets add up."
         if unit.column is None
         else (
-            "Somebody with several values of ",
+            "A person with several values of ",
             Name(unit.column),
             ": their budgets add up.",
         )
     )
     general = (
-        "What holds in general. If two things go together here, that can be said of anybody, in "
-        "the table or not: it is what the release is for."
+        "General facts. An association found here holds for anyone, in the table or not: finding "
+        "it is the purpose of the release."
     )
-    others = "What else is released of the same people: losses add up, and this page tells of one."
-    public = f"The number of {one}s, which is taken for public."
+    others = "Other releases about the same people: losses add up, and this page shows one of them."
+    public = f"The number of {one}s, which is treated as public."
     points = (
         general,
         several,
         others,
         *((public,) * (guarantee.relation == "replace")),
-        "Names and settings: columns, levels and parameters, which are taken for public.",
-        "How long it took.",
+        "Names and settings: columns, levels and parameters, which are treated as public.",
+        "The computing time.",
     )
     return Section("limits", "What is not protected", points=points)
 
 
 def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
-    """List what a release consists of: name, mechanism, cost and, if it has one, share.
+    """List the mechanisms of a release: name, mechanism, cost and, if it has one, share.
 
     Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons;
     where kinds are mixed shares would not add up, and there are none. What is released several

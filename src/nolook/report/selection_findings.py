@@ -1,4 +1,4 @@
-"""What a report says of a private selection of columns."""
+"""Reports of a private selection of columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DOUBTS = (
 
 
 def selection_findings(selector: PrivateSelector) -> Findings:
-    """Say which columns were chosen to explain a target."""
+    """Return the findings of a selection: the columns chosen to explain a target."""
     target = selector.target_name_
     offered = count(selector.n_features_in_, "column")
     return Findings(
@@ -45,12 +45,12 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
         rows=rows_of(selector),
-        question=(f": which of {offered} tell most of ", Name(target)),
+        question=(f": which of {offered} are most strongly associated with ", Name(target)),
         conclusion=(
             (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
         ),
         certainty=(
-            "How likely another draw of the noise would choose the same is not known. "
+            "The chance that another draw of the noise would choose the same is not known. "
             + _DOUBTS.format(selector.privacy_.unit.counted),
         ),
     )
@@ -78,7 +78,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
 
 
 def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:
-    """Return how columns were chosen, and from which."""
+    """Return the way columns were chosen, and the candidates."""
     return (
         ("Chosen from", ", ".join(offered_columns(selector))),
         ("Selector", called(selector)),
@@ -87,7 +87,7 @@ def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]
 
 
 def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
-    """Say how a method or selector works; nothing of one that is not in the catalogue."""
+    """Describe a method or selector; empty for one that is not in the catalogue."""
     entry = entry_of(estimator)
     if entry is None:
         return ()
@@ -96,7 +96,7 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
-    """Return what was set apart from the budget, as one setting or none."""
+    """Return the settings apart from the budget as one setting, or none."""
     given = (
         (name, value) for name, value in own_parameters(estimator).items() if value is not None
     )

@@ -19,7 +19,7 @@ __all__ = ["phrase", "sentence"]
 
 
 def sentence(place: str, /, **values: object) -> Text:
-    """Return what the macro "file.name" says of some values, its names as pieces of their own."""
+    """Return the sentence of the macro "file.name" for some values, names as separate pieces."""
     subject, _, name = place.partition(".")
     said: Text = getattr(_environment().get_template(f"{subject}.jinja").module, name)(**values)
     return said
@@ -31,7 +31,7 @@ def phrase(place: str, /, **values: object) -> str:
 
 
 class _Value(str):
-    """What a macro was given, whose white space stays as it is."""
+    """A value given to a macro, whose white space stays as it is."""
 
     __slots__ = ()
 

@@ -24,7 +24,7 @@ def summary_of(parts: Sequence[Line]) -> Summary:
 
 
 def _text(parts: Sequence[Line]) -> str:
-    """Return what is printed, as plain text."""
+    """Return the printed lines as plain text."""
     written = io.StringIO()
     console = Console(
         file=written,

@@ -286,7 +286,7 @@ def description_findings(found: Description) -> Findings:
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(_columns_in_words(_cell(rows, whole), counted, len(numbers), len(found.by)),),
         rows=(found.n_rows, found.n_rows_error),
-        question=(": what ", *listed(columns, _MOST_NAMED), " hold"),
+        question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )
 

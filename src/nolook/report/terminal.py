@@ -1,4 +1,4 @@
-"""What the command line prints of a release."""
+"""Releases in the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Line: TypeAlias = tuple[Words | Table, str]
 
 
 def lines(found: Findings) -> tuple[Line, ...]:
-    """List what is told of a release on one screen, and how: in a terminal or in a notebook."""
+    """List the lines about a release on one screen, in a terminal or in a notebook."""
     rows = rows_used(found)
     provenance = found.provenance
     # Last, where nobody overlooks it.

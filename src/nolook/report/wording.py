@@ -51,7 +51,7 @@ Ends: TypeAlias = tuple[float, float]
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many significant digits, if the method estimates it.
+    """Return a number with `digits` significant digits, if the method estimates it.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def count(amount: int, noun: str) -> str:
 
 
 def units_in_words(unit: Unit) -> tuple[str, ...]:
-    """Say what the numbers of a release describe where it protects units of several rows."""
+    """Describe the population of a release that protects units of several rows."""
     if unit.weighting is not None and unit.weighting.bound is not None:
         return (_weights_in_words(unit.weighting, unit.protected),)
     if unit.column is None:
@@ -114,7 +114,7 @@ def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, st
 
 
 def loss_in_words(guarantee: PrivacyGuarantee | None) -> str:
-    """Say what a release cost, if it is private."""
+    """State the cost of a release, if it is private."""
     if guarantee is None or not guarantee.private:
         return "not private"
     return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
@@ -188,7 +188,7 @@ def percent(share: float, ends: Ends | NDArray[np.float64] | None) -> tuple[str,
 
 
 def _decimals(width: float, largest: float) -> int | None:
-    """Return how many decimals show two digits of a width; None if they would mislead."""
+    """Return the number of decimals that show two digits of a width; None if they would mislead."""
     if not (0.0 < width < math.inf and _TINY <= largest < _HUGE):
         return None
     # No more than six digits in all: beyond them a width is not what limits anybody.
@@ -207,7 +207,7 @@ def _written(value: float, decimals: int, way: str) -> str:
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
-    """Say which public thresholds were used."""
+    """Describe the public thresholds used."""
     if grid is None:
         return "all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
     kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"

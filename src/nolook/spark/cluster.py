@@ -1,10 +1,10 @@
 """A pass whose rows other processes read: what they are sent, and what they send back.
 
-A task is a table without its rows and a statistic that has seen nothing. Whoever has a part of the
-rows updates the statistic with them and answers with its state, once. States are merged by the
-caller, in the parts' order, into a statistic of its own; noise is drawn there, so never elsewhere.
-A state is as confidential as the table. It is unpickled, so it is taken from the engine that was
-asked for it, and never from a file.
+A task is a table without its rows and a statistic that has seen nothing. The process that has a
+part of the rows updates the statistic with them and answers with its state, once. States are merged
+by the caller, in the parts' order, into a statistic of its own; noise is drawn there, so never
+elsewhere. A state is as confidential as the table. It is unpickled, so it is taken from the engine
+that was asked for it, and never from a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEVEL = 1
 
 
 class PartResult(NamedTuple):
-    """What comes back for a part."""
+    """The result of a part."""
 
     part: int
     version: str  # of nolook, where the part was read
@@ -63,7 +63,7 @@ class Engine(DistributedSource):
     def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
     ) -> Iterator[Any]:
-        """Yield what some work returns for every part, as a cluster does."""
+        """Yield the result of some work for every part, as a cluster does."""
         if unit is None:
             answers, due = self.states(packed(work), names)
         else:
@@ -122,5 +122,5 @@ def packed(thing: object) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:  # noqa: ANN401
-    """Return what was packed."""
+    """Return the unpacked result."""
     return pickle.loads(zlib.decompress(data))  # noqa: S301 -- of the engine, see above

@@ -60,7 +60,7 @@ def placed(frame: Any) -> Any:  # noqa: ANN401
 def on_spark(opened: Source, session: object) -> SparkFiles:
     """Have the workers of a session of Spark read files.
 
-    Raises ParameterError for what is no session, or for a source that is not files.
+    Raises ParameterError for anything but a session, or for a source that is not files.
     """
     if not is_of_spark(session, "SparkSession"):
         raise ParameterError(
@@ -97,7 +97,7 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
 
 
 class _OnSpark(Engine):
-    """What both have in common."""
+    """Common parts of both."""
 
     engine = "Spark"
 
@@ -148,7 +148,7 @@ class _OnSpark(Engine):
 
 
 def _in_few(frame: Any) -> Any:  # noqa: ANN401
-    """Return a frame whose partitions are put together where they are many for so many cores."""
+    """Return a frame whose partitions are put together where there are many for the cores."""
     try:
         cores = frame.sparkSession.sparkContext.defaultParallelism
     except Exception:  # noqa: BLE001 -- Spark Connect does not tell

@@ -33,7 +33,7 @@ _REFUSED = b"\0"
 
 
 class ByUnit:
-    """Cuts the rows of a part into pieces, each for one of so many places.
+    """Cuts the rows of a part into pieces, one for each place.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class ByUnit:
 
     @staticmethod
     def refusal(words: str) -> list[tuple[int, bytes]]:
-        """Return what tells a place, in the place of pieces, that a part could not be read."""
+        """Return the mark that a part could not be read, sent to a place instead of pieces."""
         return [(0, _REFUSED + words.encode())]
 
     def _cut(self, batch: Any, places: int) -> list[tuple[int, bytes]]:  # noqa: ANN401
@@ -125,7 +125,7 @@ class Pieces:
 
 
 def _joined(batches: Iterable[Any], numbers: int) -> Iterator[Any]:
-    """Yield the rows of batches in batches of about so many numbers."""
+    """Yield the rows of batches in batches of about `numbers` numbers."""
     held: list[Any] = []
     for batch in chain(batches, (None,)):
         if batch is not None:

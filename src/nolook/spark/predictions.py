@@ -23,10 +23,10 @@ __all__ = ["predict_on_spark"]
 
 
 def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "prediction") -> Any:  # noqa: ANN401 -- an optional package
-    """Return a table of Spark with a column of predictions beside its own.
+    """Return a table of Spark with a column of predictions added to its own.
 
     Spark's workers predict each row when the result is used; no row goes through this process.
-    Predictions are as confidential as the table: they are no private release.
+    Predictions are as confidential as the table: they are not a private release.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
     Raises
     ------
     ParameterError
-        If `frame` is no table of Spark, or has a column of that name.
+        If `frame` is not a table of Spark, or has a column of that name.
     TableError
         If a column of the fit is not there, or of another type.
     """

@@ -17,7 +17,7 @@ class Statistic(Protocol):
     An implementer owes: it is made from public arguments, with no rows seen. It can be sent to
     another process. Its ``value`` (a property, or a method of further public arguments) depends on
     the rows seen and on nothing else, to the last bit: not on how they were cut into batches, which
-    object saw them, or in which order it was merged. Beside it stands its sensitivity, a named
+    object saw them, or in which order it was merged. Next to it stands its sensitivity, a named
     function or constant of public numbers: how far the values of neighbouring tables differ at
     most.
     """

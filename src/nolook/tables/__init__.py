@@ -1,8 +1,8 @@
-"""A table nobody may look at, as a stream of blocks of float64 columns.
+"""A confidential table as a stream of blocks of float64 columns.
 
 ``read_table`` opens a file or a frame and fixes, from declared types and parameters alone, which
-numbers each row gives; ``Table.batches`` then streams those numbers as often as wanted in bounded
-memory. Nothing here computes a statistic of the data.
+numbers each row gives; ``Table.batches`` then streams those numbers repeatedly in bounded memory.
+Nothing here computes a statistic of the data.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _quoted(name: str) -> str:
 
 @frozen
 class _Cells:
-    """How a column is read: no cell may make what is written here an error."""
+    """The expression that reads a column: no cell may make it an error."""
 
     name: str
     sql: str | None  # None for what is neither numbers nor texts
@@ -186,7 +186,7 @@ class _Found:
 
 
 class _Reader(ABC):
-    """What tables of one kind of database are read with."""
+    """A reader of the tables of one kind of database."""
 
     package: str
 
@@ -213,7 +213,7 @@ class _Reader(ABC):
 
     @abstractmethod
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
-        """Yield what a SELECT gives as record batches, whose columns should have these types."""
+        """Yield the rows of a SELECT as record batches, whose columns should have these types."""
 
 
 class _OfFile(_Reader):
@@ -222,7 +222,7 @@ class _OfFile(_Reader):
     def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
         # Absolute: ':memory:' or 'md:...' is a file's name here, and no order to its reader.
         self.path = Path(place).absolute()
-        absent = f"{place!r} does not exist or is no file; expected a database's file"
+        absent = f"{place!r} does not exist or is not a file; expected a database's file"
         if not attempt(absent, self.path.is_file):
             raise TableError(absent)
 

@@ -1,4 +1,4 @@
-"""Which numbers a row gives: fixed from declared types and parameters, never from cells."""
+"""The numbers of a row: fixed from declared types and parameters, never from cells."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Feature:
 
 @frozen
 class Design:
-    """How a record batch becomes float64 columns; what a row gives depends on that row alone."""
+    """The conversion of record batches to float64 columns, each row independently of the others."""
 
     features: tuple[Feature, ...]
     target: str | None
@@ -140,7 +140,7 @@ class Design:
 
     @property
     def binary(self) -> NDArray[np.bool_]:
-        """Which numbers are 0 or 1 by declaration or type, the target last."""
+        """Mask of the numbers that are 0 or 1 by declaration or type, the target last."""
         kinds = [
             (feature.levels is not None and not feature.coded)
             or feature.name in self.booleans
@@ -208,7 +208,7 @@ class Design:
 
     @property
     def _needed(self) -> NDArray[np.bool_]:
-        """Which numbers nothing can stand for: those of levels, and the target."""
+        """Mask of the numbers without a replacement where missing: levels, and the target."""
         all_are = self.missing == "drop-row"
         needed = [
             all_are or (f.levels is not None and not f.coded)
@@ -221,7 +221,7 @@ class Design:
 
 @frozen
 class Subject:
-    """What a release is about, in words.
+    """Subject of a release, in words.
 
     A file's name is without folders, that of a database's table without its address. `schema` is a
     digest of what was declared. What there is not is None.
@@ -245,7 +245,8 @@ def plan(
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`.
 
-    Features that are not given are those that types or levels make one, but for columns `unused`.
+    Features that are not given are all columns with a type or levels that make one, except
+    `unused`.
     """
     schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
@@ -266,7 +267,7 @@ def plan(
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
-            reason = "is the target" if name == target else "is no feature"
+            reason = "is the target" if name == target else "is not a feature"
             raise ParameterError(
                 f"{parameter_name('categories')} names {name!r}, which {reason}; expected a "
                 "feature (leave it out)"
@@ -281,7 +282,7 @@ def plan(
     if not chosen:
         raise TableError(
             f"{source.name} has no column left that is a number or a boolean; expected at least "
-            "one feature beside the target (declare the levels of a text, for example "
+            "one feature besides the target (declare the levels of a text, for example "
             f"{usage_hint('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
@@ -297,7 +298,7 @@ def plan(
 def _usual_columns(
     source: Source, without: Collection[str | None], categories: Collection[str]
 ) -> list[str]:
-    """Return the columns that types or declared levels make features, but for some."""
+    """Return the columns that types or declared levels make features, except some."""
     _check_types(source, {*without, *categories})
     return [
         column.name

@@ -67,12 +67,12 @@ class Place:
         return isinstance(self.system, fs.LocalFileSystem)
 
     def info(self) -> Any:  # noqa: ANN401
-        """Return what pyarrow knows of it."""
+        """Return pyarrow's information about the file."""
         # As bytes: pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
         return self.system.get_file_info(os.fsencode(self.path))
 
     def same(self) -> Hashable:
-        """Return what is equal for two names of one file."""
+        """Return a key that is equal for two names of one file."""
         if self.near:
             with suppress(OSError, ValueError):  # no such file, or a name that none can have
                 found = Path(self.path).stat()
@@ -80,7 +80,7 @@ class Place:
         return self.system.type_name, self.path
 
     def state(self) -> Hashable:
-        """Return what changes when the file does; raises FileNotFoundError if there is none."""
+        """Return a stamp that changes with the file; raises FileNotFoundError if there is none."""
         found = self.info()
         if not found.is_file:
             raise FileNotFoundError

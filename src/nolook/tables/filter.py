@@ -1,4 +1,4 @@
-"""Which rows are in use: conditions on single cells, all of which must hold.
+"""Filters of rows: conditions on single cells, all of which must hold.
 
 Whether a row is used depends on that row alone, after its cells were converted as the schema says.
 A missing value meets no condition, also not ``!=``.
@@ -148,7 +148,7 @@ def _unquoted(text: str) -> str:
 
 
 def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
-    """Whether all that a column is compared with are numbers, as far as parameters tell."""
+    """Whether a column is compared with numbers only, judged by parameters."""
     values = [v for each in conditions if each.column == column for v in each.values]
     return all(number_of(value) is not None for value in values)
 
@@ -167,7 +167,7 @@ def tests(
 
 
 def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
-    """Return what marks the cells of a column that meet a condition; no cell makes it fail."""
+    """Return the mask of the cells of a column that meet a condition; no cell makes it fail."""
     kind, own = column.type, schema.columns.get(column.name)
     if kind is not None and pt.is_dictionary(kind):
         return partial(by_word, _test(condition, evolve(column, type=kind.value_type), schema))
@@ -190,7 +190,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
 def _values(
     condition: Condition, column: Column, own: ColumnSchema | None
 ) -> tuple[list[Any], Any]:
-    """Return what cells are compared with, and the type as which they are."""
+    """Return the values that cells are compared with, and the type of the comparison."""
     kind = column.type
     if in_words(kind) == "text":
         return [_word(v) for v in condition.values], pa.large_string()

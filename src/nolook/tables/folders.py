@@ -103,7 +103,7 @@ def open_place(place: Place, **how: Any) -> File:  # noqa: ANN401
 
 
 def label_of(source: str | os.PathLike[str]) -> str:
-    """Return what to call a file, a folder, a pattern or an address: a name without folders."""
+    """Return the short name of a file, a folder, a pattern or an address: one without folders."""
     path = Path(_split(source)[0])
     return path.name or path.resolve().name
 
@@ -142,7 +142,7 @@ def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = Fal
 
 
 def _from_path(source: str | os.PathLike[str]) -> Listing:
-    """List what a path or an address names: a file, a folder or a pattern."""
+    """List the files of a path or an address: a file, a folder or a pattern."""
     place, (folder, pattern) = place_of(source), _split(source)
     top = evolve(place, path=place.path.rsplit("/", len(pattern))[0] or "/")
     absent = (
@@ -206,8 +206,8 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
     for place, kind in zip(places, kinds, strict=True):
         if kind != usual:
             raise TableError(
-                f"{place.name} in {name} is no {usual.kind} file; expected files of one kind (a "
-                "pattern such as '*.parquet' leaves others out)"
+                f"{place.name} in {name} is not a {usual.kind} file; expected files of one kind "
+                "(a pattern such as '*.parquet' leaves others out)"
             )
 
 
@@ -310,7 +310,7 @@ def _told(folders: Iterable[str]) -> _Values:
 
 
 def _shown(folder: str, path: tuple[str, ...]) -> str:
-    """Return what messages call a file: without the values that names of folders give."""
+    """Return the name of a file for messages: without the values in names of folders."""
     *above, own = path
     parts = [part.split("=", 1)[0] + "=..." if "=" in part else part for part in above]
     return repr("/".join((folder, *parts, own) if folder else (*parts, own)))

@@ -64,7 +64,7 @@ Part: TypeAlias = Callable[[], Iterable[tuple[Any, ...]]]
 
 
 class Foldable(Protocol):
-    """What a pass feeds; :class:`nolook.statistics.Statistic` says what one owes."""
+    """The consumer of a pass; :class:`nolook.statistics.Statistic` says what one owes."""
 
     def update(self, *batch: Any) -> Self:  # noqa: ANN401
         """Add the rows of a batch."""
@@ -81,7 +81,7 @@ class Drawing(Foldable):
 
     @abstractmethod
     def start(self, part: int, units: int | None) -> None:
-        """Make ready for a part with so many units; None where a row is one."""
+        """Prepare for a part with this number of units; None where a row is one."""
 
 
 S = TypeVar("S", bound=Foldable)
@@ -98,7 +98,7 @@ class Rows(Protocol):
 
 
 class DistributedSource(ABC):
-    """A source whose rows other processes read, and nobody gathers.
+    """A source whose rows other processes read; they are never gathered.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class DistributedSource(ABC):
     def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
     ) -> Iterator[Any]:
-        """Yield what some work returns for the rows of every part, in the parts' order.
+        """Yield the result of some work for the rows of every part, in the parts' order.
 
         `names` are the columns that it reads. With a `unit`, which identifies those of a
         batch, all rows of one are in one part. Raises TableError where a part is missing,
@@ -255,7 +255,7 @@ def _pool(threads: int, stop: Event) -> Iterator[Callable[..., Future[Any]]]:
 
 
 class RowChecksum:
-    """How many rows a pass saw, and what they were, whatever their order: the same in each pass.
+    """The number and the checksum of a pass's rows, independent of order: the same in each pass.
 
     It finds rows that changed, not rows that were changed to deceive it.
     """
@@ -289,7 +289,7 @@ Block: TypeAlias = NDArray[np.float64]
 
 
 class BlockCache:
-    """Blocks of a table's parts. Whoever is given some must leave their numbers as they are."""
+    """Blocks of a table's parts. Code that receives some must leave their numbers as they are."""
 
     def __init__(self) -> None:
         self._parts: dict[int | None, list[Block]] = {}
@@ -357,7 +357,7 @@ def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -
 
 
 def rows_at_once(columns: int) -> int:
-    """Return how many rows of so many numbers are in memory at a time."""
+    """Return the number of rows of `width` numbers that are in memory at a time."""
     return max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
 
 
@@ -408,7 +408,7 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
 
 
 class Run:
-    """What the passes of one release share: threads, blocks that are kept, charges that are due.
+    """The shared state of one release's passes: threads, kept blocks, charges that are due.
 
     Charges are made at the end of the first pass, if all could be read; until then nothing that
     was read is handed on. No number depends on any of this. A table that no release was given owes

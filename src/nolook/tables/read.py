@@ -115,10 +115,10 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         target or a unit is left out). Methods that find no centres refuse "centre". Releases that
         count the rows also count those left out.
     schema : Schema, mapping or path, optional
-        What the table's holder declares of its columns and of how its file is written: the default
-        target, columns that are no features, levels of categories. A file without types, CSV, has
-        the features it declares; where there are types, other columns are taken by these. A path
-        is read as :meth:`Schema.read` does.
+        The data owner's declaration of the columns and of the file's format: the default target,
+        columns that are not features, levels of categories. A file without types, CSV, has the
+        features it declares; where there are types, other columns are taken by these. A path is
+        read as :meth:`Schema.read` does.
     where : list of tuple, optional
         Which rows are used: conditions such as ``("age", ">=", 18)`` or ``("region", "in",
         ["North", "South"])``, all of which must hold. Signs are =, !=, <, <=, >, >=, in and not in;

@@ -1,4 +1,4 @@
-"""What the data owner declares of a table: how its file is written, and what each column is.
+"""The data owner's declaration of a table: the format of its file, and each column.
 
 A schema is read from parameters or a TOML file and never from cells. `conversion.py` turns cells
 into what it declares, one by one.
@@ -151,7 +151,7 @@ def _setting(
 
 @frozen
 class FileFormat:
-    """How a text file is written; files with types of their own have no use for it.
+    """The format of a text file; files with types of their own do not need it.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class FileFormat:
 
 @frozen
 class ColumnSchema:
-    """What one column is, how it is written, and what becomes of it; see `Schema`."""
+    """The declaration of a column: its type, its format and its use; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
     levels: tuple[str | None, ...] = _setting("levels", column_levels, ())
@@ -251,7 +251,7 @@ class ColumnSchema:
                 raise ParameterError(words)
 
     def features(self, name: str) -> dict[str, Levels | None]:
-        """Return what the column gives as a feature, by name: levels, or None for a number."""
+        """Return the features of the column, by name: levels, or None for a number."""
         if not self.parts:
             others = self.levels and None not in self.levels and self.undeclared == "other"
             return {
@@ -282,7 +282,7 @@ def _check_signs(decimal: str | None, thousands: str | None) -> None:
 
 @frozen(init=False)
 class Schema:
-    """What is declared of a table: how its file is written, and what each column is.
+    """The declaration of a table: the format of its file, and each column.
 
     Cells are read by what is declared and never by looking at other cells; one that is not as
     declared is a missing value. A model keeps the declarations of its features.
@@ -302,7 +302,7 @@ class Schema:
         * Booleans: "true" and "false", lists of words, or ["..."] for all that are not true; other
           words are missing.
         * Categories: "levels", the first the one others are compared with, "..." for all others;
-          none where the column is no feature; "undeclared": what other values are, "other" (a
+          none where the column is not a feature; "undeclared": what other values are, "other" (a
           level of their own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
           "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") to make
@@ -402,7 +402,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: object) -> Self:
-        """Read what :meth:`to_dict` wrote; anything else is a ParameterError."""
+        """Read the output of :meth:`to_dict`; anything else is a ParameterError."""
         plain = _settings(content, ("file", "columns"))
         file = _settings(plain.get("file", {}), tuple(fields_dict(FileFormat)))
         return cls(plain.get("columns", {}), **file)
@@ -425,7 +425,7 @@ class Schema:
     def features(
         self, names: Iterable[str], categories: Mapping[str, Levels]
     ) -> dict[str, Levels | None]:
-        """Return what columns give as features: levels, those given first, or None for a number.
+        """Return the features of columns: levels, those given first, or None for a number.
 
         A date taken apart may be named, or parts of it. Raises ParameterError if a category has no
         levels.

@@ -1,4 +1,4 @@
-"""What a table is read from, record batches as often as wanted; and tables in memory already."""
+"""Sources of tables, which yield record batches repeatedly, and tables already in memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Column:
 
 
 def in_words(kind: Any) -> str:  # noqa: ANN401
-    """Return what to call an Arrow type in messages."""
+    """Return the name of an Arrow type for messages."""
     if kind is None:
         return "neither numbers nor texts"
     if pt.is_dictionary(kind):
@@ -249,7 +249,7 @@ def as_array(values: object, message: str) -> NDArray[Any]:
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """Return what to call a type in messages; lengths and units of time depend on cells."""
+    """Return the name of a type for messages; lengths and units of time depend on cells."""
     return dtype.type.__name__.rstrip("_")
 
 
@@ -299,7 +299,7 @@ def plain(text: str) -> str:
 
 
 def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
-    """Put a target beside the features under a name; both must have the same number of rows."""
+    """Add a target to the features under a name; both must have the same number of rows."""
     if left.rows != target.rows:
         raise TableError("X and y have different numbers of rows; expected one target for each row")
     renamed = evolve(target.columns[0], name=name)

@@ -123,11 +123,11 @@ class Table:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of numbers in a row."""
         return len(self.column_names)
 
     def subject(self) -> Subject:
-        """Return what a release is about."""
+        """Return the subject of a release."""
         source, schema = self._source, self._design.schema
         return Subject(
             getattr(source.original, "label", None),
@@ -239,7 +239,7 @@ class Table:
     def _collect(
         self, work: Callable[[Any, int], Any], cluster: DistributedSource, *, alone: bool = False
     ) -> Iterator[Any]:
-        """Yield what some work returns for the rows of every part, in the parts' order.
+        """Yield the result of some work for the rows of every part, in the parts' order.
 
         All rows of a unit are in one part, unless each row can be judged alone.
         """
@@ -251,7 +251,7 @@ class Table:
 
     @property
     def threads(self) -> int:
-        """How many threads read and count."""
+        """Number of threads that read and count."""
         return worker_threads(self._run.threads)
 
     @property
@@ -261,7 +261,7 @@ class Table:
 
     @property
     def engine(self) -> str | None:
-        """Who reads the rows where no thread of this process does, such as "Spark"."""
+        """The engine that reads the rows where no thread of this process does, such as "Spark"."""
         return None if self._cluster is None else self._cluster.engine
 
     def check_here(self) -> None:
@@ -312,13 +312,13 @@ class Table:
         return self._places.units
 
     def count_units(self) -> int:
-        """Return how many units there are; as confidential as the table."""
+        """Return the number of units; as confidential as the table."""
         if self._cluster is not None:
             return sum(self._collect(_units_counted, self._cluster))
         return int(np.count_nonzero(self.units().counts))
 
     def left_out(self) -> int:
-        """Return how many rows were left out, or units with all their rows; confidential.
+        """Return the number of rows left out, or of units with all their rows; confidential.
 
         It is known once a pass has ended. A row without an identifier belongs to no unit. There
         are none in the folds of a table.
@@ -346,7 +346,7 @@ class Table:
         return self._source.parts()
 
     def _count_rows(self) -> int:
-        """Return how many rows are in use, which is confidential; from now on each has its place.
+        """Return the number of rows in use, which is confidential; from now on each has its place.
 
         Where units were counted that is known; otherwise it takes a pass.
         """
@@ -377,7 +377,7 @@ class Table:
     def sample_rows(self, most: int, keys: Keys) -> Table:
         """Return the table with `most` rows of each unit, drawn once for all passes.
 
-        `keys` gives so many secret random numbers. An engine draws where all of a unit's rows are,
+        `keys(n)` returns n secret random numbers. An engine draws where all of a unit's rows are,
         in every pass, by a secret; what it has drawn stays.
         """
         if self._drawn is not None:
@@ -424,7 +424,7 @@ class Table:
     def batches_in_place(
         self, beside: Sequence[str] = ()
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[Any]]]:
-        """Yield every row, complete or not, so that an answer can be put beside each.
+        """Yield every row, complete or not, so that each can be given an answer.
 
         Yields
         ------
@@ -452,7 +452,7 @@ class Table:
                 yield numbers, complete, cells[len(names) :]
 
     def fields_beside(self, names: Sequence[str]) -> list[Any]:
-        """Return the Arrow fields of columns to be read beside the table's, and progress these.
+        """Return the Arrow fields of further columns to be read, and progress these.
 
         They are of the source's types, in CSV texts. Raises TableError if a column is unknown or
         occurs twice.

@@ -1,4 +1,4 @@
-"""Which unit (patient, household, firm) each row of a table belongs to, found in bounded memory.
+"""Assignment of a table's rows to units (patient, household, firm) in bounded memory.
 
 Identifiers are compared as written, by a keyed hash of 128 bits whose key is forgotten; neither an
 identifier nor a hash leaves this module. What is kept, a number for each row, is as confidential
@@ -165,7 +165,7 @@ class Units:
     def chosen(self, most: int, keys: Keys) -> NDArray[np.bool_]:
         """Mark `most` rows of each unit, or all it has: those of the smallest keys.
 
-        `keys` gives so many random numbers. Ties, one in 2^64, go to the earlier row.
+        `keys(n)` returns n random numbers. Ties, one in 2^64, go to the earlier row.
         """
         taken = np.zeros(len(self._of_rows), dtype=np.bool_)
         order = np.lexsort((keys(len(self._of_rows)), self._of_rows))
@@ -307,7 +307,7 @@ def _in_order(
 
 
 def _room(rows: int) -> NDArray[Any]:
-    """Return an array for the units of so many rows: a temporary file's if they are many."""
+    """Return an array for the units of n rows: a temporary file's if they are many."""
     kind = np.uint32 if rows <= 2**32 else np.uint64
     if rows <= _ROWS_IN_MEMORY:
         return np.empty(rows, dtype=kind)

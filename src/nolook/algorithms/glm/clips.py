@@ -1,4 +1,4 @@
-"""How far a row's part of a gradient is clipped, and the clipped gradients themselves.
+"""The clip of a row's part of a gradient, and the clipped gradients.
 
 A row's part is ``(u_0 rho, u_x rho)``, its residual rho clipped such that ``|u_x rho| <= K`` and
 ``|u_0 rho| <= K / 2``. K follows from a noisy histogram of what leaves rows whole.

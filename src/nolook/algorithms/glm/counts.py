@@ -83,7 +83,7 @@ def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
 
 @frozen(eq=False)
 class ExposedDesign(WeightedDesign):
-    """How a table with a column of exposures becomes weighted rows."""
+    """The design of a table with a column of exposures: weighted rows."""
 
     place: int  # of the exposures among the features
     exposures: tuple[float, float, float]  # the usual one, the least and the most
@@ -107,7 +107,7 @@ def _dispersion(mean: float) -> float:
 
 @frozen(eq=False, kw_only=True)
 class NoisyCounts(NoisyLikelihood):
-    """What is released of a table, in standardised units: all later results follow from it."""
+    """The release, in standardised units: all later results follow from it."""
 
     exposures: tuple[float, float, float]  # the usual one, the least and the most
     clip: float  # K at the last gradient

@@ -56,11 +56,11 @@ Vector = NDArray[np.float64]
 
 
 class Likelihood(Protocol):
-    """What a descent asks of a family: releases at a model, each GDP of the mu it is given."""
+    """The family of a descent: releases at a model, each GDP with the mu it is given."""
 
     @property
     def steps(self) -> Steps:
-        """What follows from the gradients."""
+        """Return the results that follow from the gradients."""
 
     def at(self, blocks: Blocks, theta: Vector) -> ClassModel | CountModel:
         """Round a model to the rows' grid."""
@@ -80,7 +80,7 @@ class Likelihood(Protocol):
 
 @frozen(eq=False)
 class Descended:
-    """What a descent released, and the model that it ended with."""
+    """The gradients a descent released, and the model it ended with."""
 
     seen: Gradients
     curvature: Curvature  # at the last gradient's model
@@ -92,8 +92,8 @@ class Descended:
 class Descent:
     """Gradients and curvatures of a family's likelihood.
 
-    Guarantee: ``mu``-GDP in all when a row is added or removed, beside what the family releases to
-    begin with.
+    Guarantee: ``mu``-GDP in all when a row is added or removed, in addition to the family's first
+    releases.
 
     Parameters
     ----------

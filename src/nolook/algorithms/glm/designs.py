@@ -78,7 +78,7 @@ def choose_unit(norm: float) -> int:
 
 
 def copy_room(scaling: Scaling, size: int, unit: Unit) -> int:
-    """Return how many bytes of rows may be kept: none if all might take more than COPY_BYTES.
+    """Return the bytes of rows that may be kept: 0 if all might take more than COPY_BYTES.
 
     Decided from the released number of rows, never from the true one. None where rows have weights:
     then units were counted, and nothing tells how many rows they have.
@@ -91,7 +91,7 @@ def copy_room(scaling: Scaling, size: int, unit: Unit) -> int:
 
 @frozen(eq=False)
 class WeightedDesign:
-    """How a table becomes weighted rows: all of it released before."""
+    """The design that turns a table into weighted rows: all of it released before."""
 
     scaling: Scaling  # of the columns in use, the target last
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
@@ -149,7 +149,7 @@ class _Kept(Statistic):
 
 
 class Blocks:
-    """The blocks of a table: kept while they fit, made anew for every pass if they do not.
+    """The blocks of a table: kept while they fit, computed again in every pass if they do not.
 
     They have rows in them, so none is kept here of rows that an engine reads where they are.
     """
@@ -162,7 +162,7 @@ class Blocks:
 
     @property
     def whole(self) -> int:
-        """What the rows of a unit weigh together; sums of weights are divided by it."""
+        """Total weight of the rows of a unit; sums of weights are divided by it."""
         return self._table.unit.weight_scale
 
     def squared(self) -> Blocks:

@@ -98,7 +98,7 @@ def combine_gradients(gram: Matrix, gram_sigma: float, seen: Gradients) -> Combi
 
     A gradient tells ``A theta`` after ``A theta_t`` is added to it, with the noisy A: besides its
     own noise it carries the matrix's, times the way from ``theta_t`` to the solution. That way is
-    not known beforehand, hence a few steps of a fixed point.
+    not known beforehand, so it takes a few steps of a fixed point.
     """
     edge = gram_sigma * np.sqrt(len(gram))
     eigenvalues, vectors = np.linalg.eigh(gram)

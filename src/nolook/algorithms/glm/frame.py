@@ -1,4 +1,4 @@
-"""What all regressions release alike: scales, spread, a bound on rows, and their Gram matrix.
+"""The releases common to all regressions: scales, spread, a bound on rows, and their Gram matrix.
 
 A row is x = (1, z), z its columns standardised, clipped and whitened. It becomes u = f x with
 f = min(1, B / |x|), and adds ``u f (y - m(theta'x))`` to the gradient: the mean m is that of the
@@ -10,7 +10,7 @@ name here       meaning
 ==============  =========================================================================
 ``mu``          mu-GDP parameter of the whole, split by ``SHARES``
 ``n~``          ``scaling.rows.value``, the released number of rows
-``limit``       L, features are clipped to so many scales
+``limit``       L, the number of scales features are clipped to
 ``norm``        B, bound on the norm of a row
 ``unit``        U, grid units in a scale
 ``size``        d, the number of features in the design plus one
@@ -57,7 +57,7 @@ Matrix = NDArray[np.float64]
 
 @frozen(eq=False, kw_only=True)
 class NoisyFrame:
-    """What every regression releases of a table, in standardised units."""
+    """The figures every regression releases of a table, in standardised units."""
 
     scaling: Scaling  # of all columns, the target last
     kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
@@ -101,7 +101,7 @@ class Frame:
 
     @property
     def progress_steps(self) -> int:
-        """How many progress steps of `run`, at most."""
+        """Largest number of progress steps of `run`."""
         return self._scales().progress_steps + 3 + self.OWN_STEPS
 
     def events(self) -> tuple[GaussianEvent, ...]:
@@ -116,7 +116,7 @@ class Frame:
         return (*self._scales().events(), *own)
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        """Return the release that costs the same for units of `most` rows: `mu` adds up."""
         return evolve(self, mu=row_share(self.mu, most))
 
     def _scales(self) -> ScaleSearch:
@@ -168,13 +168,13 @@ class Frame:
         return scaling, None
 
     def _apart(self, table: Table) -> NDArray[np.bool_]:
-        """Tell which features have no slope of their own."""
+        """Return a mask of the features that have no slope of their own."""
         return np.zeros(len(table.feature_names), dtype=np.bool_)
 
     def _blocked(
         self, table: Table, kept: NDArray[np.bool_], scaling: Scaling, design: WeightedDesign
     ) -> tuple[Table, WeightedDesign]:
-        """Return what blocks of rows are made of."""
+        """Return the design of the blocks of rows."""
         del scaling
         return table.select(kept), design
 

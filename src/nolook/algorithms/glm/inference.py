@@ -1,4 +1,4 @@
-"""How well the coefficients of a released regression are known. All of it is post-processing.
+"""Intervals of the coefficients of a released regression. All of it is post-processing.
 
 The eigenvectors of the released curvature are directions in which a model is known more or less
 well:
@@ -63,7 +63,7 @@ class Coefficients:
 
 @frozen(eq=False)
 class Knowledge:
-    """What is known of a model along the eigenvectors of its curvature."""
+    """The precision of a model along the eigenvectors of its curvature."""
 
     frame: NoisyFrame
     combined: CombinedGradients
@@ -82,7 +82,7 @@ class Knowledge:
         return 0.5 * (seen + np.sqrt(np.maximum(seen**2 - pushed, 0.0)))
 
     def variances(self, moved: Matrix, residuals: float = 0.0) -> Vector:
-        """Variance of the errors of contrasts, which move by so much along each direction.
+        """Variance of the errors of contrasts, given as their movement along each direction.
 
         `residuals` is their variance if they vary alike in all rows: sampling's is no less.
         """
@@ -146,7 +146,7 @@ class Knowledge:
     def _deviations(self) -> Vector:
         """Return the features' deviations, in scales, but no less than noise lets one see.
 
-        Of a column that is mostly one value the scale is several of them.
+        For a column that is mostly one value the scale is several of them.
         """
         frame, back = self.frame, self.frame.spread.back
         rows = max(float(frame.gram[0, 0]), 1.0)
@@ -194,7 +194,7 @@ def coefficients(
 
 
 def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
-    """Tell which features were clipped so much that their slopes are about other columns."""
+    """Return a mask of the features clipped so far that their slopes describe other columns."""
     found: NDArray[np.bool_] = shares[:-1] > MOST_CLIPPED
     for column, histogram in enumerate(scaling.histograms[:-1]):
         if histogram is not None:

@@ -1,4 +1,4 @@
-"""What regressions share whose means are curved: what is released, and what is known of the model.
+"""Regressions with curved means: the common release, and the precision of the model.
 
 All of it but the record itself is post-processing. The curvature at a model is known best where it
 was released, at the last gradient's, and nearby as rows with normal scores would have it.
@@ -33,7 +33,7 @@ Matrix = NDArray[np.float64]
 
 @frozen(eq=False, kw_only=True)
 class NoisyLikelihood(NoisyFrame):
-    """What a descent released, and what follows from it."""
+    """The release of a descent, and the results that follow from it."""
 
     steps: Steps
     seen: Gradients  # noisy sums of u f (y - m), and the models where they were taken
@@ -59,7 +59,7 @@ class NoisyLikelihood(NoisyFrame):
         return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
 
     def _known(self, score_moments: Matrix) -> tuple[Knowledge, Vector]:
-        """Return what is known of the model, and how far it is from the last gradient, squared.
+        """Return the model's precision, and its squared distance from the last gradient.
 
         Where classes are far apart the curvature is less and less the steeper a model: it is taken
         half way from the last gradient's model to the steepest one that is likely, and a direction

@@ -62,7 +62,7 @@ Matrix = NDArray[np.float64]
 
 @frozen(eq=False)
 class Clips:
-    """How gradients were clipped, in standardised units."""
+    """The clips of gradients, in standardised units."""
 
     bounds: Vector  # K at each gradient
     edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
@@ -87,7 +87,7 @@ class Clips:
 
 @frozen(eq=False, kw_only=True)
 class NoisyRegression(NoisyFrame):
-    """What is released of a table, in standardised units: all later results follow from it."""
+    """The release, in standardised units: all later results follow from it."""
 
     seen: Gradients  # noisy sums of u rho, each row's part clipped, and the models they are of
     clips: Clips

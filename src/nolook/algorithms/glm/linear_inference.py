@@ -1,8 +1,8 @@
 """The linear model of a release in the original units, its intervals and its fit.
 
 All of it is post-processing. The model is the estimate of :mod:`nolook.algorithms.glm.estimate`,
-pulled towards 0 where noise hides; intervals (:mod:`nolook.algorithms.glm.inference`) lie around
-it, and where nothing is known there is none. What they cover, and how that was tried, is in
+shrunk towards 0 where noise dominates; intervals (:mod:`nolook.algorithms.glm.inference`) lie
+around it, and where nothing is known there is none. What they cover, and how that was tried, is in
 ``linear.md``.
 """
 

@@ -53,7 +53,7 @@ Matrix = NDArray[np.float64]
 
 @frozen(eq=False, kw_only=True)
 class NoisyLogistic(NoisyLikelihood):
-    """What is released of a table, in standardised units: all later results follow from it."""
+    """The release, in standardised units: all later results follow from it."""
 
     balance: float  # noisy number of rows of class 1, less that of class 0
     balance_sigma: float

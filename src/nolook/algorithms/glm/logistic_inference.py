@@ -1,7 +1,7 @@
 """The logistic model of a release in the original units, its intervals and its fit.
 
-All of it is post-processing. Intervals lie around the model, which is pulled towards the base rate
-where noise hides; what they cover, and how that was tried, is in ``logistic.md``.
+All of it is post-processing. Intervals lie around the model, which is shrunk towards the base rate
+where noise dominates; what they cover, and how that was tried, is in ``logistic.md``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ roughly: the farther away a model, the more its gradient misleads, and gradients
 one side of the solution mislead alike. They are weighed accordingly, and by their noise.
 
 If nothing else is known, H is what it would be were the rows normal: along the scores the mean's
-slope changes, which Stein's lemma turns into a term of rank two beside h A.
+slope changes, which Stein's lemma turns into a term of rank two added to h A.
 
 ================  ==================================================================
 name here         meaning
@@ -92,7 +92,7 @@ def hidden_effect(theta: Vector, gram: Matrix) -> float:
 
 @frozen
 class Family:
-    """How means of a family of outcomes grow with the scores."""
+    """The mean of a family of outcomes as a function of the scores."""
 
     slopes: Callable[[Vector], Vector]
     #: What h is taken for at least where a step is to be safe.
@@ -110,7 +110,7 @@ class Family:
 
 @frozen(eq=False)
 class Metric:
-    """What the steps take for the curvature of the log-likelihood."""
+    """The approximate curvature of the log-likelihood that the steps use."""
 
     matrix: Matrix  # noisy
     sigma: float  # deviation of the noise on its diagonal
@@ -121,8 +121,8 @@ class Metric:
     ) -> Self:
         """Return the curvature at a model as it would be were the rows normal.
 
-        With z the standardised score, ``E[w u u'] = E[w] E[u u']`` but for the part of u that goes
-        with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
+        With z the standardised score, ``E[w u u'] = E[w] E[u u']`` except for the part of u that is
+        correlated with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
         """
         mean, deviation = score_law(theta, gram)
         weights = family.weights(mean, deviation)
@@ -168,7 +168,7 @@ def _independent(size: int) -> float:
 
 @frozen(eq=False)
 class Steps:
-    """What follows from the gradients of one fit."""
+    """The results that follow from the gradients of one fit."""
 
     family: Family
     base: Vector
@@ -241,7 +241,7 @@ def _secant(
     noise: Vector,
     within: tuple[float, float],
 ) -> float:
-    """Return how many times `values` the curvature is that the gradients show, one to the next.
+    """Return the ratio of the curvature that successive gradients show to `values`.
 
     Where classes are far apart it falls with every step, faster than curvatures are released.
     """
@@ -261,7 +261,7 @@ def _secant(
 def _weights(common: Vector, variances: Vector) -> Vector:
     """Weights, none negative, of the mean with the least expected square.
 
-    Errors are `common`, all of one sign, and beside it independent ones.
+    Errors are `common`, all of one sign, plus independent ones.
     """
     common = np.minimum(common, _FARTHEST * math.sqrt(float(variances.min())))
     weights, used = np.zeros(len(common)), np.arange(len(common))

@@ -38,7 +38,7 @@ federated_app.command()(setup)
 @federated_app.command()
 def batch(  # noqa: PLR0917 -- Typer gives every option by name
     name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
-    kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="What is released.")],
+    kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="The kind of release.")],
     epsilon: EpsilonOption,
     server0: Annotated[
         Path, typer.Option(metavar="FILE", help="Server 0's public.json, from its setup.")
@@ -102,13 +102,11 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
 
 @federated_app.command()
 def token(
-    role: Annotated[str, typer.Argument(metavar="|".join(_ROLES), help="Who it is for.")],
+    role: Annotated[str, typer.Argument(metavar="|".join(_ROLES), help="The party it is for.")],
     file: Annotated[
         Path, typer.Option(metavar="FILE", help="The server's tokens; its digest is added.")
     ],
-    count: Annotated[
-        int, typer.Option(metavar="N", help="How many tokens to make, one a line.")
-    ] = 1,
+    count: Annotated[int, typer.Option(metavar="N", help="Number of tokens, one a line.")] = 1,
     reports: Annotated[
         int | None,
         typer.Option(metavar="N", help="The most reports that an owner's token sends to a batch."),

@@ -109,7 +109,7 @@ def _released(
 
 
 def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
-    """Show what the answers to a batch would be and cost; asks no server."""
+    """Show the answers to a batch and their cost beforehand; contacts no server."""
     from nolook.report.dry_run import print_dry_run
 
     if not quiet:

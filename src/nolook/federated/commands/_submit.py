@@ -127,7 +127,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
 def _place(
     table: str | None, from_table: str | None, *, described: bool = False
 ) -> Path | str | Database | None:
-    """Return where the table is, if there is one."""
+    """Return the location of the table, if there is one."""
     if table is None and described:
         raise ParameterError("--where or --schema is given, but --table is not")
     if table is None and from_table is None:
@@ -144,7 +144,7 @@ def _place(
 
 @frozen
 class _Wanted:
-    """What is to be reported."""
+    """The values to be reported."""
 
     value: float | None
     table: Path | str | Database | None

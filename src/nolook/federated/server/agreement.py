@@ -1,4 +1,4 @@
-"""How two servers find the reports that count: each reads from the other, none writes.
+"""Agreement of two servers on the reports that count: each reads from the other, none writes.
 
 A server lists its reports by id, some at a time: an entry is an id and the message of the check. A
 report counts if both list it with the same message. Where messages differ the report is rejected.
@@ -36,7 +36,7 @@ class Peer(Protocol):
     """The other server, as far as this one reads from it."""
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return what `BatchService.reports` returns there."""
+        """Return the result of `BatchService.reports` there."""
 
     def entries(self, name: str, after: bytes) -> bytes:
         """Return the next entries of its reports, by id, after an id; nothing at the end."""
@@ -118,7 +118,7 @@ def check_enough(store: Store, own: Entries, peer: Peer) -> None:
 def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
     """Find the set that counts; freeze it when the other server found the same.
 
-    Both are closed, so both find the same set, whoever asks first: this one stores what it found,
+    Both are closed, so both find the same set, no matter which asks first: this one stores it,
     and freezes when the other has stored the same. Raises a RefusedError if too few reports count,
     or the other server cannot be asked.
     """

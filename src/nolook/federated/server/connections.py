@@ -203,7 +203,7 @@ def _network(host: str) -> str:
 
 
 def allow_files(batches: int) -> None:
-    """Have the system let this process open all places and the files of so many batches.
+    """Raise the system's limit for this process to all places and the files of the batches.
 
     A batch whose files cannot be opened takes no more reports, so callers must not use them up.
     """

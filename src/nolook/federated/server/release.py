@@ -1,4 +1,4 @@
-"""What an answer needs: the secret of its noise, the ledger's consent, its form."""
+"""Parts of an answer: the secret of its noise, the ledger's consent, its form."""
 
 from __future__ import annotations
 

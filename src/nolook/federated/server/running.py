@@ -90,7 +90,7 @@ def listening(host: str, port: int, connections: Connections, proxy: str | None)
 def configured(
     app: ASGIApp, certificate: Path, key: Path, client_ca: Path | None
 ) -> uvicorn.Config:
-    """Return how requests are answered; a ParameterError if certificate or key cannot be used.
+    """Return the handler of requests; a ParameterError if certificate or key cannot be used.
 
     With `client_ca`, callers must show a certificate that it signed.
     """

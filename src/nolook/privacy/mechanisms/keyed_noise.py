@@ -29,8 +29,9 @@ def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) 
 
     Guarantee
     ---------
-    If a row changes the sums by `sensitivity` in L1 norm, the result is (epsilon, 0)-DP for whoever
-    holds the other shares and lacks the key, computationally: a ``PureEvent(name, epsilon)``.
+    If a row changes the sums by `sensitivity` in L1 norm, the result is (epsilon, 0)-DP against a
+    party that has the other shares but not the key, computationally: a ``PureEvent(name,
+    epsilon)``.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def keyed_gaussian(shares: Shares, sensitivity: float, mu: float, key: bytes) ->
 
     Guarantee
     ---------
-    If a row changes the sums by `sensitivity` in L2 norm, the result is mu-GDP for whoever holds
-    the other shares and lacks the key, computationally: a ``GaussianEvent(name, mu)``.
+    If a row changes the sums by `sensitivity` in L2 norm, the result is mu-GDP against a party that
+    has the other shares but not the key, computationally: a ``GaussianEvent(name, mu)``.
 
     Parameters
     ----------
