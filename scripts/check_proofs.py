@@ -32,7 +32,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -94,11 +93,21 @@ def idle(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
+def define(nodes: dict[str, list[ast.stmt]], node: ast.stmt, owner: str = "") -> list[str]:
+    """Add what a statement defines, members of classes too; return the names it defines itself."""
+    for name in (names := names_of(node)):
+        nodes[owner + name].append(node)
+        for member in node.body if isinstance(node, ast.ClassDef) else []:
+            define(nodes, member, f"{owner}{name}.")
+    return names
+
+
 class Module:
     """The definitions of one file by name, members of classes as `Class.name` too."""
 
     def __init__(self, text: str) -> None:
         self.nodes: dict[str, list[ast.stmt]] = defaultdict(list)
+        self.bare: dict[str, list[ast.stmt]] = defaultdict(list)
         self.imported: dict[str, str] = {}
         self.typed: dict[str, str] = {}  # imported for the checker of types alone
         loose: list[ast.stmt] = []
@@ -108,18 +117,16 @@ class Module:
             elif idle(node):
                 for one in getattr(node, "body", []):
                     self.typed |= imports_of(one)
-            elif not self._define(node):
+            else:
+                define(self.nodes, node)
+        # A tree of its own: taking text out of a copy is far slower than parsing again.
+        for node in Bare().visit(ast.parse(text)).body:
+            imported = isinstance(node, ast.Import | ast.ImportFrom)
+            if not imported and not idle(node) and not define(self.bare, node):
                 loose.append(node)
         # What else runs when the file is imported may change any definition.
-        self.loose = written([Bare().visit(deepcopy(node)) for node in loose])
+        self.loose = written(loose)
         self.top = {name for name in self.nodes if "." not in name} - {"__all__"}
-
-    def _define(self, node: ast.stmt, owner: str = "") -> list[str]:
-        for name in (names := names_of(node)):
-            self.nodes[owner + name].append(node)
-            for member in node.body if isinstance(node, ast.ClassDef) else []:
-                self._define(member, f"{owner}{name}.")
-        return names
 
     def reached(self, name: str) -> set[str]:
         """Return a definition and all that it uses in this file, and what these use."""
@@ -153,7 +160,7 @@ class Module:
     @cache  # noqa: B019 -- as above
     def text(self, name: str) -> str:
         """Return what one definition says, and what the names it imports stand for."""
-        bare = [Bare().visit(deepcopy(node)) for node in self.nodes.get(name, [])]
+        bare = self.bare.get(name, [])
         names = {part.id for node in bare for part in ast.walk(node) if hasattr(part, "id")}
         imports = sorted(f"{it}={self.imported[it]}" for it in names & self.imported.keys())
         return "\n".join([name, *imports, written(bare)])
@@ -172,6 +179,7 @@ Definition = tuple[Path, str]
 parsed = cache(Module)
 
 
+@cache
 def module(path: Path) -> Module:
     """Return a file's definitions."""
     return parsed(path.read_text(encoding="utf-8"))
@@ -181,6 +189,7 @@ class Proofs:
     """All proofs below some folders, each the root of the package of its name."""
 
     def __init__(self, roots: list[Path]) -> None:
+        module.cache_clear()  # files may have changed since the last check
         self.roots = {root.name: root.resolve() for root in roots}
         self.found: list[str] = []  # rows that are wrong
         #: Of each proof, its rows: what they name, in which words, and their digest.
@@ -318,13 +327,16 @@ def problems(roots: list[Path]) -> list[str]:
             found.append(
                 f"{shown(proof)}: {names}, or what that uses, changed since this was read{cause}"
             )
+    proved = defaultdict(set)
+    for place, name in proofs.covered:
+        proved[place].add(name)
     for path in (path for root in roots for path in must_be_proved(root)):
-        proved = {name for place, name in proofs.covered if place == path.resolve()}
-        if missing := sorted(module(path.resolve()).top - proved):
+        if missing := sorted(module(path.resolve()).top - proved[path.resolve()]):
             found.append(f"{shown(path)}: no proof names {', '.join(missing)}")
     return found
 
 
+@cache
 def shown(path: Path) -> str:
     """Return a path as a message shows it."""
     path = path.resolve()

@@ -78,8 +78,8 @@ def _judged(table, epsilon):
     return nolook.evaluate(model, table, epsilon=epsilon, other_rows=True)
 
 
-def _folded(table, epsilon, model=nolook.LinearRegression):
-    return nolook.cross_validate(model(), table, folds=3, epsilon=epsilon)
+def _folded(table, epsilon, model=nolook.LinearRegression, folds=3):
+    return nolook.cross_validate(model(), table, folds=folds, epsilon=epsilon)
 
 
 def _quantiles(table, epsilon, delta=0.0):
@@ -112,7 +112,10 @@ ATTACKED = {
     "compare-groups": (_compared, scored),
     "survival": (_curves, scored),
     "cross-validated": (_folded, data),
-    "cross-validated-logistic": (partial(_folded, model=nolook.LogisticRegression), classes),
+    "cross-validated-logistic": (
+        partial(_folded, model=nolook.LogisticRegression, folds=2),
+        classes,
+    ),
 }
 #: Parts of which a row takes part in some only, so that more is drawn than it costs.
 PARALLEL = ("evaluate", "hosmer-lemeshow", "cross-validated", "cross-validated-logistic")
