@@ -40,7 +40,7 @@ ORDINARY = list(KINDS).index("ordinary")
 # Tables of each kind, by the rows up to which there are so many.
 TABLES = ((3_000, 3), (30_000, 2), (100_000, 1))
 
-DISTRIBUTIONS = ("ecdf", "roc", "calibration")
+DISTRIBUTIONS = ("ecdf", "roc", "calibration", "compare-groups", "survival")
 PRODUCTS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 MOST_ROWS = 100_000
 RUNS = 7
@@ -114,9 +114,13 @@ def of_distribution(method, product):
                         outcomes.quantile_error(X[:, 1], epsilon, run),
                     ]
                 )
-            elif method == "roc":
+            elif method in {"roc", "compare-groups"}:
                 scores = y + generator.normal(size=rows)
-                own.append([outcomes.area_error(scores, target, epsilon, run)])
+                error = outcomes.area_error if method == "roc" else outcomes.comparison_error
+                own.append([error(scores, target, epsilon, run)])
+            elif method == "survival":
+                ends, seen = np.abs(X[:, 1]), np.abs(generator.permutation(X[:, 1]))
+                own.append([outcomes.curve_error(ends, seen, epsilon, run)])
             else:
                 chances = np.clip(kind.positive + 0.3 * kind.positive * X[:, 0], 0.0, 1.0)
                 happened = (generator.random(rows) < chances).astype(float)

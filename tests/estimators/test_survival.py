@@ -58,9 +58,15 @@ def test_rows_of_a_unit_share_it_or_count_in_full_without_a_test():
     shared = nolook.survival(opened(unit="id"), "days", "died", "arm", epsilon=4.0)
     assert abs(shared.n_rows - patients().id.nunique()) < 60
     assert shared.p_value is not None
-    full = nolook.survival(opened(unit="id", rows_per_unit=2), "days", "died", "arm", epsilon=4.0)
+    several = opened(unit="id", rows_per_unit=2)
+    full = nolook.survival(several, "days", "died", "arm", epsilon=1e4)
     assert full.p_value is None
-    assert "no p-values" in full.summary().text
+    words = full.summary().text
+    assert "no p-values" in words
+    assert "with 95 % intervals of the noise" in " ".join(words.split())
+    for some in (full, nolook.survival(opened(unit="id"), "days", "died", epsilon=1e4)):
+        _, low, high = some.survival_at([300.0])[some.groups[0]]
+        assert (high - low < 0.01) == (some is full)
 
 
 def test_too_few_rows_are_said_to_be_too_few():

@@ -40,6 +40,13 @@ def read(target, others=(None,), **options):
     return nolook.read_table(TABLE, target, features=columns, categories=levels, **options)
 
 
+def of_pairs():
+    """Open counts of which both rows of every unit count in full."""
+    who = np.arange(ROWS) // 2
+    rows = pa.table({"a": COUNTS, "z": HAPPENED, "y": SCORES > 0.5, "who": who})
+    return nolook.read_table(rows, features=["a", "z", "y"], unit="who", rows_per_unit=2)
+
+
 def bent():
     """A table whose target is bent in its first column."""
     x = np.random.default_rng(0).normal(size=(5_000, 2))
@@ -167,6 +174,7 @@ _MAKERS = {
         lambda: nolook.survival(
             pa.table({"a": SCORES, "z": SCORES < 0.05}), "a", "z", epsilon=8.0, **SEED
         ),
+        lambda: nolook.survival(of_pairs(), "a", "z", "y", epsilon=8.0, **SEED),
     ],
     "cross-validation": [
         lambda: nolook.cross_validate(

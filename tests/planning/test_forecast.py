@@ -19,11 +19,14 @@ KNOWN = (
     "quantiles",
     "roc",
     "calibration",
+    "compare-groups",
+    "survival",
 )
 
 
 def test_most_models_and_all_distributions_are_planned():
-    assert set(PLANNED) == {*METHODS, *CLASSIFIERS, *DISTRIBUTIONS, "quantiles"} - {"additive"}
+    others = {*DISTRIBUTIONS, "quantiles", "compare-groups", "survival"}
+    assert set(PLANNED) == {*METHODS, *CLASSIFIERS, *others} - {"additive"}
 
 
 @pytest.mark.parametrize("method", [*COUNTS, "additive"])
@@ -40,7 +43,7 @@ def first(found):
 
 @pytest.mark.parametrize("method", KNOWN)
 def test_more_epsilon_and_more_rows_tell_more(method):
-    columns = 1 if method in {"ecdf", "roc", "calibration"} else 6
+    columns = 6 if method in {*METHODS, *CLASSIFIERS, "quantiles"} else 1
     few = nolook.plan(2_000, columns, method=method)
     name = first(few)
     expected = [getattr(line, name).expected for line in few.lines]

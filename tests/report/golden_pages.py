@@ -456,6 +456,7 @@ PAGES = {
     "survival curves of groups": lambda: release("survival curve", 1).content(),
     "survival curve above half": lambda: release("survival curve", 3).content(),
     "survival curves of few rows": lambda: release("survival curve", 2).content(),
+    "survival curves of full rows": lambda: release("survival curve", 4).content(),
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,
     "calibration": calibration,

@@ -25,10 +25,6 @@ ELSEWHERE = {
     ("model.exposure", "days did not stand out from the noise: every exposure counts as 1."): {
         "column": Name("days"), "low": 1.0, "high": 1.0,
     },
-    (
-        "groups.not_independent",
-        "Several rows of one unit count in full and may be alike, so there are no p-values.",
-    ): {},
 }  # fmt: skip
 
 

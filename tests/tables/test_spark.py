@@ -186,8 +186,22 @@ def pipeline(source, **more):
     return made.fit(table).coef_
 
 
+def comparison(source, **more):
+    table = read_table(source, features=["a", "yes"], **more)
+    return nolook.compare_groups(table, "a", "yes", random_state=3).forests.groups[1].cells
+
+
+LEVELS = {"c": ["u", "v"]}
+
+
+def curves(source, **more):
+    table = read_table(source, features=["score", "yes", "c"], categories=LEVELS, **more)
+    found = nolook.survival(table, "score", "yes", "c", random_state=3)
+    return np.concatenate([each.cells for each in found.forests.groups])
+
+
 WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, quantiles]
-WORK += [evaluation, pipeline]
+WORK += [evaluation, pipeline, comparison, curves]
 
 
 @pytest.mark.parametrize("work", WORK)

@@ -68,10 +68,9 @@ def margins(tables: Sequence[NoisyTable], total: float | None = None) -> Margins
     for own in subsets([table.dimensions for table in tables]):
         having = [table for table in tables if {*own} <= {*table.dimensions}]
         # A margin adds up this many entries of each table.
-        precisions = [
-            1.0 / (each.variance * math.prod(sizes[d] for d in each.dimensions if d not in own))
-            for each in having
-        ]
+        added = (math.prod(sizes[d] for d in each.dimensions if d not in own) for each in having)
+        # Discrete noise of a very large epsilon is 0 so surely that its variance underflows.
+        precisions = [1.0 / max(e.variance * n, 1e-99) for e, n in zip(having, added, strict=True)]
         weighted = zip(precisions, having, strict=True)
         mean = sum(weight * _component(each, own) for weight, each in weighted) / sum(precisions)
         components[own] = Margin(np.asarray(mean), 1.0 / sum(precisions))

@@ -31,6 +31,7 @@ from nolook.estimators.quantiles import quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
 from nolook.estimators.sis import SISSelector
+from nolook.estimators.survival import SurvivalCurve, survival
 from nolook.estimators.tabulation import tabulate
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
@@ -142,6 +143,7 @@ def _selectors(mu: float) -> tuple[_Audited, ...]:
 
 def _distributions() -> tuple[_Audited, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
+    one_more = (np.zeros((8, 2), np.bool_),), (np.arange(9)[:, np.newaxis] // [8, 9] == 1,)
     ecdf = partial(_Audited, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
     return (
         ecdf(
@@ -174,15 +176,22 @@ def _distributions() -> tuple[_Audited, ...]:
             name="compare_groups",
             make=_pure(partial(_Fitted, partial(compare_groups, value="x1", by="x0"))),
             neighbours="a row more, alone in its group",
-            tables=((np.zeros((8, 2), np.bool_),), (np.arange(9)[:, np.newaxis] // [8, 9] == 1,)),
-            score=_last_cell,
+            tables=one_more,
+            score=partial(_last_cell, place=1),
+        ),
+        _Audited(
+            name="survival",
+            make=_pure(partial(_Fitted, partial(survival, time="x1", event="x0"))),
+            neighbours="a row more, the only event",
+            tables=one_more,
+            score=partial(_last_cell, place=0),
         ),
     )
 
 
-def _last_cell(found: GroupComparison) -> float:
-    """Return the number of rows of the second group in the cell that holds 1."""
-    cells = found.forests.groups[1].cells
+def _last_cell(found: GroupComparison | SurvivalCurve, place: int) -> float:
+    """Return the number of rows of a group in the cell that holds 1."""
+    cells = found.forests.groups[place].cells
     return float(cells[min(int(np.searchsorted(found.forests.points, 1.0)), cells.size - 1)])
 
 

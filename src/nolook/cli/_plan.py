@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
 
-# Which read one column and no more.
-_ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})
+# Whose accuracy does not depend on the number of columns.
+_ONE_COLUMN = frozenset({"ecdf", "roc", "calibration", "compare-groups", "survival"})
 
 
 @reads_table({"features": "--features", "want": "--want"})
@@ -73,7 +73,10 @@ def plan(
     ] = None,
     method: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A method of fit, ecdf, quantiles, roc, calibration."),
+        typer.Option(
+            metavar="NAME",
+            help="A method of fit, ecdf, quantiles, roc, calibration, compare-groups, survival.",
+        ),
     ] = "linear",
     epsilon: Annotated[
         list[float] | None,

@@ -83,7 +83,8 @@ class SurvivalCurve(Result):
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The curve of each group, with 95 % intervals and the number at risk."""
-        return tuple(each.curve() for each in self._times)
+        independent = self.privacy.unit.max_rows == 1
+        return tuple(each.curve(independent=independent) for each in self._times)
 
     @cached_property
     def p_value(self) -> float | None:
@@ -175,7 +176,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
     -----
     Where each unit counts once, its rows share it: curves describe units, intervals and p-values
     are upper bounds. Where several rows of a unit count in full there is no p-value, and intervals
-    take rows as independent.
+    cover the noise only.
 
     Examples
     --------

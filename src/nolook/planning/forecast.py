@@ -38,10 +38,12 @@ PLANNED = {
     "quantiles": ("error", "quantile"),
     "roc": ("error",),
     "calibration": ("error",),
+    "compare-groups": ("error",),
+    "survival": ("error",),
 }
 # Quantiles are read off distributions, which share the budget.
 _CURVES = {"quantiles": "ecdf"}
-_PURE = frozenset({"ecdf", "quantiles", "roc", "calibration"})
+_PURE = frozenset({*PLANNED}) - MODELS.keys()
 _SHARED = frozenset({"ecdf", "quantiles"})
 
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
@@ -67,8 +69,9 @@ class Expected:
         What R2 or, for ``logistic``, the area under the ROC curve lacks against the same model
         without privacy.
     error : Range or None
-        Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), or the
-        share of positive rows in a group (``calibration``): root mean square.
+        Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), the
+        share of positive rows in a group (``calibration``), the probability of a higher value
+        (``compare-groups``, two groups), or the curve (``survival``, one group): root mean square.
     quantile : Range or None
         The error of quartiles, in standard deviations of the column.
     rows_needed : int or None
@@ -143,7 +146,7 @@ def plan(
         How many features or, for quantiles, how many columns share the budget.
     method : str, default="linear"
         ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``,
-        ``quantiles``, ``roc`` or ``calibration``.
+        ``quantiles``, ``roc``, ``calibration``, ``compare-groups`` or ``survival``.
     epsilon : float or sequence of float, optional
         Budgets to compare; by default from 0.1 to 10.
     delta : float, default=1e-6

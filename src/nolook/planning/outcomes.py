@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression as PlainLogistic
@@ -17,13 +18,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.comparison import compare_groups
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
+from nolook.estimators.survival import survival
 from nolook.planning.curves import WIDEST
+from nolook.tables import read_table
 
 __all__ = [
     "Outcome",
     "area_error",
+    "comparison_error",
+    "curve_error",
     "group_error",
     "of_classifier",
     "of_regression",
@@ -129,6 +135,30 @@ def group_error(chances: Vector, target: Vector, epsilon: float, seed: int) -> f
     said = np.divide(table.positives, table.counts, out=np.zeros(len(rows)), where=table.counts > 0)
     wrong = said.clip(0.0, 1.0) - positive / np.maximum(rows, 1)
     return float(math.sqrt(np.average(np.square(wrong), weights=rows)))
+
+
+def comparison_error(values: Vector, second: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of the probability that a value of the second of two groups is higher."""
+    table = read_table(pa.table({"value": values, "second": second > 0.0}))
+    found = compare_groups(table, "value", "second", epsilon=epsilon, random_state=seed)
+    (pair,) = found.pairs
+    known = 0.5 if pair.exceeds is None else pair.exceeds.value
+    return abs(float(known - roc_auc_score(second > 0.0, values)))
+
+
+def curve_error(ends: Vector, seen: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of survival at tenths of the times, root mean square.
+
+    A curve that ends before is taken as level from there on.
+    """
+    times, happened = np.minimum(ends, seen), ends <= seen
+    table = read_table(pa.table({"time": times, "event": happened}))
+    (found,) = survival(table, "time", "event", epsilon=epsilon, random_state=seed).curves
+    order = np.argsort(times)
+    at_risk = np.arange(times.size, 0, -1)
+    true = np.cumprod(1.0 - happened[order] / at_risk)
+    tenths = np.arange(1, 10) * times.size // 10
+    return _size(np.interp(times[order][tenths], found.times, found.survival) - true[tenths])
 
 
 def _size(errors: Vector) -> float:

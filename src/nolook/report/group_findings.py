@@ -17,6 +17,7 @@ from nolook.report.tabulation_findings import MISSING
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
 if TYPE_CHECKING:
+    from nolook._unit import Unit
     from nolook.algorithms.roc_noise import Measure
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
@@ -33,23 +34,24 @@ def comparison_findings(found: GroupComparison) -> Findings:
     """Report a comparison of groups."""
     unit, first = found.privacy.unit, found.groups[0]
     tested = len(found.groups) > 2 and found.p_value is not None
-    overall = (phrase("groups.overall", p=p_in_words(found.p_value)),) * tested
+    overall = (phrase("groups.overall", p=_p_value(found.p_value, unit)),) * tested
     few = [pair.p_values is None for pair in found.pairs]
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
+    intervals = _interval(unit, "s")
     heads = ("Group", f"{unit.counted.capitalize()}s with a value", _mean(found))
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     section = what_was_found(
         Table(
-            f"Differences and probabilities of a higher value, with {CONFIDENCE} intervals",
+            f"Differences and probabilities of a higher value, with {intervals}",
             compared,
             tuple(_pair(found, pair) for pair in found.pairs),
         ),
         notes,
         _picture(found),
     )
-    means = Table(f"Groups, with {CONFIDENCE} intervals", heads, groups)
+    means = Table(f"Groups, with {intervals}", heads, groups)
     section = evolve(section, tables=(means, *section.tables), printed=(means, *section.printed))
     card = _pair(found, found.pairs[0])
     return Findings(
@@ -66,14 +68,14 @@ def comparison_findings(found: GroupComparison) -> Findings:
         rows=(found.n_rows, found.n_rows_error),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
         conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
-        certainty=(noise_and_sampling(f"{CONFIDENCE} intervals", unit),),
+        certainty=(_certainty(unit),),
     )
 
 
-def p_in_words(p_value: float | None) -> str:
-    """Return a p-value, or that there is none."""
+def _p_value(p_value: float | None, unit: Unit) -> str:
+    """Return a p-value, or why there is none."""
     if p_value is None:
-        return _TOO_FEW
+        return NOT_KNOWN if unit.max_rows > 1 else _TOO_FEW
     return f"{_LEAST_P:g} or less" if p_value <= _LEAST_P else number(p_value, 2)
 
 
@@ -106,7 +108,8 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
     tests = pair.p_values
     ranks, distance = (tests.ranks, tests.distance) if tests is not None else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
-    return pair.group, *numbers, p_in_words(ranks), far, p_in_words(distance)
+    unit = found.privacy.unit
+    return pair.group, *numbers, _p_value(ranks, unit), far, _p_value(distance, unit)
 
 
 def _said(found: GroupComparison, pair: Pair) -> Text:
@@ -123,10 +126,21 @@ def _said(found: GroupComparison, pair: Pair) -> Text:
         group=group,
         first=other,
         amount=amount,
-        interval=interval,
+        interval=f"{_interval(found.privacy.unit)} {interval}",
         boolean=found.boolean,
         clear=each.low > 0.0,
     )
+
+
+def _interval(unit: Unit, several: str = "") -> str:
+    """Name the intervals: for rows that may be alike they cover the noise only."""
+    return f"{CONFIDENCE} interval{several}" + " of the noise" * (unit.max_rows > 1)
+
+
+def _certainty(unit: Unit) -> str:
+    if unit.max_rows > 1:
+        return phrase("groups.of_noise", one=unit.protected)
+    return noise_and_sampling(f"{CONFIDENCE} intervals", unit)
 
 
 def _reversed(each: Measure) -> Measure:
@@ -167,7 +181,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
     places = np.array([place for place, _ in across.ticks])
     tested = len(names) > 1
-    p_value = phrase("groups.log_rank", p=p_in_words(found.p_value))
+    p_value = phrase("groups.log_rank", p=_p_value(found.p_value, unit))
     shown = tested and found.p_value is not None
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (
@@ -176,14 +190,14 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         *((phrase(not_tested),) * (tested and not shown)),
     )
     table = Table(
-        f"Survival, with {CONFIDENCE} intervals",
+        f"Survival, with {_interval(unit, 's')}",
         ("Group", "Median", *(f"{found.time} {words}" for _, words in across.ticks)),
         tuple(
             _curve_row(name, each, places) for name, each in zip(names, found.curves, strict=True)
         ),
     )
     median = _median(found.curves[0])
-    card = ("p-value", p_in_words(found.p_value), "log-rank test, small if groups differ")
+    card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
     return Findings(
         kind=found.kind,
         what=f"survival curve of {found.event}:",
@@ -202,7 +216,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             *(_median_said(found, place) for place in range(len(names))),
             *((p_value,) * shown),
         ),
-        certainty=(noise_and_sampling(f"{CONFIDENCE} intervals", unit),),
+        certainty=(_certainty(unit),),
     )
 
 
@@ -227,7 +241,11 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
         estimated(middle, ends) if high is not None else (number(middle), f"{number(low)} or more")
     )
     return sentence(
-        "groups.median", group=group, time=found.time, value=shown[0], interval=shown[1]
+        "groups.median",
+        group=group,
+        time=found.time,
+        value=shown[0],
+        interval=f"{_interval(found.privacy.unit)} {shown[1]}",
     )
 
 
@@ -241,8 +259,9 @@ def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
 
 def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
     kept = list(zip(found.groups, DASHES, found.curves, strict=False))
+    interval = _interval(found.privacy.unit, "s")
     bands = tuple(
-        Band(each.times, each.low, each.high, f"{CONFIDENCE} interval" * (place == 0))
+        Band(each.times, each.low, each.high, interval * (place == 0))
         for place, (_, _, each) in enumerate(kept)
     )
     lines = tuple(Line(each.times, each.survival, name, dash=dash) for name, dash, each in kept)
@@ -262,7 +281,7 @@ def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
     )
     return Picture(
         f"Survival by {found.time}",
-        f"{legend(found.groups)}; bands are {CONFIDENCE} intervals, numbers below those at risk",
+        f"{legend(found.groups)}; bands are {interval}, numbers below those at risk",
         across,
         axis("share without the event", 0.0, 1.0),
         (*bands, *lines),

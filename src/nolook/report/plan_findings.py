@@ -25,6 +25,8 @@ _OWN_HEADS = {
     ("logistic", "loss"): "Loss of AUC",
     ("roc", "error"): "Error of the AUC",
     ("calibration", "error"): "Error of a group's share",
+    ("compare-groups", "error"): "Error of the probability of a higher value",
+    ("survival", "error"): "Error of the curve",
 }
 _MEANING = {
     "interval": (
