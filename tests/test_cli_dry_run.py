@@ -85,6 +85,13 @@ def test_steps_are_listed_and_quiet_prints_nothing(folder):
 
 
 @pytest.mark.usefixtures("unreadable")
+def test_the_noise_of_counts_and_means_is_stated(folder):
+    said = " ".join(asked(folder, "tabulate", "--dry-run").out.split())
+    assert "In 95 % of draws noise changes a count by at most" in said
+    assert "noise changes" not in asked(folder, "fit", "--dry-run").out
+
+
+@pytest.mark.usefixtures("unreadable")
 def test_what_the_ledger_would_refuse_is_refused(folder):
     nolook.Ledger.create(folder / "small.ledger", nolook.Budget(0.5, 1e-7), name="small").close()
     done = asked(folder, "fit", "--ledger", "small.ledger", "--dry-run")

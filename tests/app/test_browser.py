@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import nolook
+from examples.tutorials.helpers.hospital import write_stays
 from tests.app.served import server, write_table
 
 pytestmark = pytest.mark.slow  # a browser for each
@@ -25,6 +26,7 @@ def home(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("home")
     write_table(folder / "people.csv")
+    write_stays(folder / "stays.csv", patients=6_000)
     with duckdb.connect(str(folder / "people.duckdb")) as database:
         query = "SELECT * FROM read_csv(?, delim=';', decimal_separator=',')"
         database.execute(f"CREATE TABLE visits AS {query}", [str(folder / "people.csv")])
@@ -138,6 +140,51 @@ def test_from_a_table_to_a_table_of_counts_a_model_and_a_ledger(page, home, plac
     assert list(model.feature_names_in_) == ["age"]
     with nolook.Ledger(session / "budget.ledger") as ledger:
         assert [entry.state for entry in ledger.history()] == ["complete"] * 2
+
+
+def test_from_a_messy_table_of_a_hospital_to_counts_a_model_and_a_ledger(page, home):
+    page.get_by_label("stays.csv", exact=True).check()
+    page.get_by_role("button", name="Open the table").click()
+    declare(page, "patient_id", "Use", "unit")
+    for name in ("sex", "ward"):
+        column(page, name).get_by_role("button", name="use them").click()
+    assert "?" not in column(page, "ward").get_by_label("Levels").input_value()
+    page.get_by_label("I read every line").check()
+    page.get_by_role("button", name="Save the schema").click()
+    page.get_by_label("Epsilon", exact=True).fill("3")
+    page.get_by_role("button", name="Create the ledger").click()
+    ask(page, "How many", "1")
+    page.get_by_role("group", name="Groups").get_by_label("ward").check()
+    page.get_by_text("noise changes a count by at most").wait_for()
+    make(page)
+    page.get_by_role("link", name="Ask something else").click()
+    ask(page, "What explains", "1")
+    page.get_by_label("Outcome").select_option("readmitted")
+    for name in ("age", "ward", "days"):
+        page.get_by_role("group", name="Columns").get_by_label(name, exact=True).check()
+    make(page)
+    page.get_by_role("link", name="Ledger: epsilon 1 of 3 left").click()
+    (model,) = map(nolook.load, (home / "stays.nolook").glob("fit-*.json"))
+    assert model.privacy_.unit.column == "patient_id"
+    low, high = model.coef_interval_[list(model.feature_names_in_).index("age")]
+    assert 0.0 < low < 0.06 < 2 * high
+
+
+def test_the_slider_ends_at_what_is_left_and_sets_epsilon_and_the_cost(page):
+    page.get_by_role("link", name="people.csv").click()
+    left = page.get_by_role("link", name="Ledger:").inner_text().split()[2]
+    ask(page, "How is a number", "")
+    page.get_by_label("Column", exact=True).select_option("age")
+    slider = page.get_by_label("Up to what is left")
+    assert slider.get_attribute("max") == left
+    slider.press("End")
+    assert float(page.get_by_label("Epsilon", exact=True).input_value()) == float(left)
+    page.get_by_text("epsilon 0, delta").wait_for()
+    slider.press("PageDown")
+    page.get_by_role("button", name="Charge the ledger").wait_for()
+    page.get_by_label("Epsilon", exact=True).fill("9")
+    page.get_by_text(f"has epsilon {left}").wait_for()
+    assert page.get_by_role("button", name="Charge the ledger").count() == 0
 
 
 def test_by_keyboard_from_a_question_to_its_release(page):

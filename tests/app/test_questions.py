@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nolook
@@ -33,6 +35,8 @@ FILLED = {
         "missing": ["zero"],
         "select": ["1"],
     },
+    "compare-groups": {"value": ["cost"], "by": ["ward"], "relation": ["replace"]},
+    "survival": {"time": ["cost"], "event": ["again"], "by": ["ward"], "relation": ["replace"]},
     "ecdf": {"column": ["cost"], "missing": ["zero"], "relation": ["replace"]},
     "quantiles": {"columns": ["cost", "age"], "at": ["0.2,0.8"], "missing": ["zero"]},
     "roc": {
@@ -53,6 +57,8 @@ LEAST = {
     "describe": (),
     "tabulate": ("by",),
     "fit": ("target",),
+    "compare-groups": ("value", "by"),
+    "survival": ("time", "event"),
     "ecdf": ("column",),
     "quantiles": ("columns",),
     "roc": ("score", "target"),
@@ -98,6 +104,12 @@ def test_every_option_of_every_form_is_filled_in_here(session):
         assert names - {"rows_per_unit"} <= {*FILLED[command], *SHARED}
 
 
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_help_in_forms_does_not_speak_of_the_command_line(session, command):
+    for each in fields(QUESTIONS[command], session.schema, {}):
+        assert not re.search(r"--|repeated|schema|NAME", each.help), each.help
+
+
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("command", QUESTIONS)
 def test_the_command_and_the_python_make_the_same_release(session, command, full):
@@ -131,6 +143,25 @@ def test_an_error_stands_beside_the_field_that_it_names(session):
         found = asked(session, "tabulate", given)
         assert [each.name for each in found.fields if each.error] == [name]
         assert (found.sections, found.error) == ((), "")
+
+
+EXPECTED = {
+    "tabulate": "noise changes a count by at most",
+    "describe": "noise changes a count by at most",
+    "compare-groups": "noise changes a count by at most",
+    "survival": "noise changes a count by at most",
+    "fit": "Half the intervals",
+    "ecdf": "Error of a quartile",
+    "quantiles": "Error of a quartile",
+    "roc": "Error of the AUC",
+    "calibration": "Error of a group's share",
+}
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_what_can_be_expected_stands_before_the_button(session, command):
+    given = filled(session, command, LEAST[command], rows=["3.000"])
+    assert EXPECTED[command] in repr(asked(session, command, given | {"rows": ["3.000"]}).sections)
 
 
 def test_what_the_ledger_has_too_little_for_is_refused_before_the_button(session):

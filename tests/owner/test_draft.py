@@ -74,6 +74,7 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "number"}),
         (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "number", "missing": ["-99"]}),
         (["A", "B", "unknown"] * 20, {"type": "category", "levels": []}),
+        (["A", "B", "?"] * 20, {"type": "category", "levels": [], "missing": ["?"]}),
     ],
 )
 @pytest.mark.parametrize(
@@ -210,6 +211,12 @@ def test_types_of_a_stored_table_are_its_own(tmp_path):
     }  # fmt: skip
     assert CANARY not in made.text
     assert made.levels == {"c": [CANARY], "k": [CANARY]}
+
+
+def test_a_question_mark_is_not_a_level(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "Nord,1\nSüd,2\n?,3\n" * 20)
+    assert draft_schema(path).levels == {"a": ["Nord", "Süd"]}
 
 
 def test_levels_are_told_beside_the_draft(tmp_path):

@@ -20,7 +20,7 @@ from nolook.cli import run as run_command
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators.catalogue import DEFAULT_CLASSIFIER, DEFAULT_METHOD
 from nolook.estimators.releasing import DryRun, dry_running
-from nolook.planning.forecast import plan
+from nolook.planning.forecast import PLANNED, plan
 from nolook.privacy.ledger import Ledger
 from nolook.report.dry_run import dry_run_section
 from nolook.report.findings import Section
@@ -110,7 +110,8 @@ def ask(
     assert session.schema is not None  # noqa: S101 -- asked for before
     form = fields(question, session.schema, given)
     rows = (given.get("rows") or [session.rows])[0]
-    form.append(Field("rows", "--rows", _ROWS, _ROWS_HELP, "int", value=rows))
+    if question.command in {"fit", *PLANNED}:
+        form.append(Field("rows", "--rows", _ROWS, _ROWS_HELP, "int", value=rows))
     again = (given.get("again") or ["0"])[0]
     asked = Asked(session, question, form, int(again) if again.isdecimal() else 0)
     if not check:
@@ -124,7 +125,7 @@ def ask(
         raise TypeError(f"{question.command} makes no release")
     except DryRun as found:
         with Ledger(session.ledger) as ledger:
-            cost = dry_run_section(found.guarantee, ledger)
+            cost = dry_run_section(found, ledger)
         return _expecting(evolve(asked, sections=(cost,)))
     except NolookError as refused:
         marked, error = mark(form, str(refused))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nolook.app.questions import Field
+from nolook.app.questions import QUESTIONS, Field
 from nolook.app.session import Session
 from nolook.estimators.catalogue import (
     DEFAULT_CLASSIFIER,
@@ -21,8 +21,6 @@ __all__ = ["python_lines"]
 
 #: Options of the table, not of the release.
 _OF_TABLE = ("missing", "where", "rows_per_unit")
-#: Options that name the columns of a release of some columns, in the order in which it reads them.
-_COLUMNS = ("by", "share", "mean", "median", "columns", "column", "score", "probability")
 
 
 def python_lines(command: str, fields: Sequence[Field], session: Session, output: str) -> str:
@@ -35,7 +33,7 @@ def python_lines(command: str, fields: Sequence[Field], session: Session, output
     if "features" in given:
         read["features"] = given.pop("features")
     elif not of_all:
-        named = [name for key in _COLUMNS for name in _names(given.get(key, []))]
+        named = [name for key in QUESTIONS[command].first for name in _names(given.get(key, []))]
         read["features"] = [*dict.fromkeys(named)]
     columns = session.schema.columns if session.schema else {}
     classes = target in columns and columns[target].type == "boolean"
@@ -54,8 +52,8 @@ def _call(command: str, given: dict[str, Any], *, classes: bool) -> str:
     """Return the expression that makes a release of `table`."""
     if command == "fit":
         return f"{_model(given, classes=classes)}.fit(table, ledger=ledger)"
-    by = given.pop("by", [])
-    tables = {"tabulate": f", {[by] if by else []!r}"}.get(command, "")
+    by = given.pop("by", None) if command == "tabulate" else None
+    tables = f", {[by] if by else []!r}" if command == "tabulate" else ""
     for name in ("column", "score", "probability", "columns"):
         given.pop(name, None)
     if command in DISTRIBUTIONS:
@@ -63,7 +61,7 @@ def _call(command: str, given: dict[str, Any], *, classes: bool) -> str:
         return f"{made}.fit(table, ledger=ledger)"
     if "at" in given:
         given["p"] = given.pop("at")
-    return f"nolook.{command}(table{tables}, {_keywords(given)}ledger=ledger)"
+    return f"nolook.{command.replace('-', '_')}(table{tables}, {_keywords(given)}ledger=ledger)"
 
 
 def _model(given: dict[str, Any], *, classes: bool) -> str:

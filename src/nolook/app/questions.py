@@ -35,7 +35,7 @@ class Question:
     command: str
     title: str
     explanation: str
-    #: The options shown at once, and the types of columns that each may name.
+    #: The options shown at once, as the command reads their columns, and the types of each.
     first: Mapping[str, tuple[str, ...]]
     more: tuple[str, ...] = ()
 
@@ -57,9 +57,9 @@ QUESTIONS = {
             "Counts of groups, with means, medians and shares in each.",
             {
                 "by": (*_GROUPS, *_YES_NO),
+                "share": _YES_NO,
                 "mean": _NUMBERS,
                 "median": _NUMBERS,
-                "share": _YES_NO,
             },
             ("quantiles", "delta", "relation", *_ROWS),
         ),
@@ -72,6 +72,24 @@ QUESTIONS = {
                 "features": (*_NUMBERS, *_YES_NO, *_GROUPS),
             },
             ("method", "missing", "select", "delta", *_ROWS),
+        ),
+        Question(
+            "compare-groups",
+            "Do groups differ in a number?",
+            "Differences of means, ranks and distributions from the first group, with tests.",
+            {"value": (*_NUMBERS, *_YES_NO), "by": (*_GROUPS, *_YES_NO)},
+            ("relation", *_ROWS),
+        ),
+        Question(
+            "survival",
+            "How long until something happens?",
+            "Survival curves (Kaplan-Meier), also by group, with medians and the log-rank test.",
+            {
+                "time": _NUMBERS,
+                "event": (*_YES_NO, *_GROUPS),
+                "by": (*_GROUPS, *_YES_NO),
+            },
+            ("relation", *_ROWS),
         ),
         Question(
             "ecdf",
@@ -105,22 +123,20 @@ QUESTIONS = {
 }
 
 _LABELS = {
-    "by": "Groups (at most three columns)",
+    "by": "Groups",
     "mean": "Means of",
     "median": "Medians of",
     "share": "Shares of",
     "target": "Outcome",
     "features": "Columns (none marked: all of them)",
-    "column": "Column",
-    "columns": "Columns",
-    "score": "Score",
-    "probability": "Probability",
     "where": "Only these rows (one condition a line)",
 }
-#: Options that name one column, and several.
-_ONE = ("target", "column", "score", "probability")
 _NUMERIC = ("float", "int")
 _WORD = re.compile(r"[a-z][a-z-]+")
+#: Parts of a help that forms do not need.
+_OF_COMMANDS = re.compile(
+    r" \(--[^)]*\)|--(?=\w)| ?(May be repeated|Needed for)[^.]*\.|[;,][^;,.]*(schema|NAME=)[^.]*"
+)
 
 
 @frozen
@@ -161,8 +177,9 @@ def fields(question: Question, schema: Schema, given: Mapping[str, list[str]]) -
 @cache
 def options(command: str) -> Mapping[str, Parameter]:
     """Return a command's options by name."""
+    called = command.replace("-", "_")
     found = (each.callback for each in command_line.registered_commands)
-    (function,) = (each for each in found if each is not None and each.__name__ == command)
+    (function,) = (each for each in found if each is not None and each.__name__ == called)
     return signature(function).parameters
 
 
@@ -184,10 +201,11 @@ def _field(name: str, option: Parameter, question: Question, schema: Schema) -> 
     kind, form, *_ = get_args(option.annotation)
     default = "" if option.default in {None, Parameter.empty} else str(option.default)
     label = _LABELS.get(name, name.replace("_", " ").capitalize())
-    own = Field(name, _flag(option), label, form.help or "", _kind(kind, form), default, default)
+    words = _OF_COMMANDS.sub("", form.help or "")
+    own = Field(name, _flag(option), label, words, _kind(kind, form), default, default)
     if types := question.first.get(name):
         named = tuple(n for n, column in schema.columns.items() if _fits(column, types))
-        if own.name in _ONE:
+        if form.metavar == "NAME":
             return evolve(own, kind="column", choices=("", *named))
         return evolve(own, kind="columns", choices=named, default=[], value=[])
     if own.kind == "choice":

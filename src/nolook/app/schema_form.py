@@ -18,25 +18,25 @@ from nolook.tables.schema import SETTINGS, Schema
 __all__ = ["Card", "as_toml", "cards", "draft_content", "read_form"]
 
 _FILE = {
-    "delimiter": "Sign between columns",
-    "decimal": "Decimal sign",
-    "thousands": "Sign between thousands",
+    "delimiter": "Column separator",
+    "decimal": "Decimal separator",
+    "thousands": "Thousands separator",
     "encoding": "Encoding",
     "skip": "Lines above the header",
-    "missing": "Words for a missing value",
+    "missing": "Missing values",
 }
 _COLUMN = {
     "type": "Type",
-    "use": "Use (unit: whose row it is, each protected with all rows)",
-    "levels": "Levels (the first one for comparison, ... for all others)",
-    "true": "Words for yes",
-    "false": "Words for no",
+    "use": "Use",
+    "levels": "Levels, the first for comparison (... for all others)",
+    "true": "Values for yes",
+    "false": "Values for no",
     "pattern": "Pattern of dates, such as %d.%m.%Y",
-    "decimal": "Decimal sign",
-    "thousands": "Sign between thousands",
-    "currency": "Currency signs",
+    "decimal": "Decimal separator",
+    "thousands": "Thousands separator",
+    "currency": "Currency symbols",
     "percent": "In percent",
-    "missing": "Words for a missing value",
+    "missing": "Missing values",
 }
 _CHOICES = {
     "type": tuple(SETTINGS),

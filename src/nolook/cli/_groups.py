@@ -38,7 +38,7 @@ def compare_groups(
     levels = column_options(None, categories).get("categories", {})
     with release.running() as ledger_and_progress:
         found = release_comparison(
-            release.read_groups([by, value], levels),
+            release.read_groups([value, by], levels),
             value,
             by,
             epsilon=release.epsilon,
@@ -72,7 +72,7 @@ def survival(
     levels = column_options(None, categories).get("categories", {})
     with release.running() as ledger_and_progress:
         found = release_curves(
-            release.read_groups([*filter(None, (by, event, time))], levels),
+            release.read_groups([*filter(None, (time, event, by))], levels),
             time,
             event,
             by or None,

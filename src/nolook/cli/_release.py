@@ -427,7 +427,7 @@ def printed_dry_run(
     except DryRun as found:
         if not quiet:
             with charging() as ledger:
-                print_dry_run(console(), found.purpose, found.guarantee, ledger)
+                print_dry_run(console(), found, ledger)
 
 
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:

@@ -45,6 +45,7 @@ class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
 
     purpose: str
     guarantee: PrivacyGuarantee
+    release: object
 
 
 @contextmanager
@@ -94,7 +95,7 @@ def make_release(
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _DRY_RUNNING.get():
-            raise DryRun(purpose, guarantee)
+            raise DryRun(purpose, guarantee, release)
         step("reading")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)

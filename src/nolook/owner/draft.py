@@ -307,7 +307,9 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
         # What the file declares for all columns is left out.
         return {name: each for name, each in best.items() if each and form.get(name) != each}
     if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
-        return {"type": "category", "levels": []}
+        # Other words, such as "unknown", may be levels.
+        missing = {"missing": ["?"]} if "?" in _repeated_nothing(cells) else {}
+        return {"type": "category", "levels": [], **missing}
     spaced = pc.match_substring(words.view(pa.large_binary()), pattern=b" ")
     return {"type": "text" if pc.any(spaced).as_py() else "identifier"}
 
@@ -363,7 +365,9 @@ def _words(cells: Any) -> list[str]:  # noqa: ANN401
     if in_words(cells.type) != "text":
         return []
     found = pc.unique(trimmed(cells)).view(pa.large_binary()).to_pylist()
-    return sorted(word.decode("utf-8", "replace") for word in found if word)
+    return sorted(
+        word.decode("utf-8", "replace") for word in found if word not in {None, b"", b"?"}
+    )
 
 
 def _draft(

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nolook.formats.files import one_line
+from nolook.planning.noise import group_noise
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
@@ -16,19 +17,19 @@ from nolook.report.wording import count, number
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook.estimators.releasing import DryRun
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
 __all__ = ["dry_run_section", "print_dry_run"]
 
 
-def dry_run_section(
-    guarantee: PrivacyGuarantee, ledger: Ledger | None, *, elsewhere: str = ""
-) -> Section:
+def dry_run_section(found: DryRun, ledger: Ledger | None, *, elsewhere: str = "") -> Section:
     """Return the cost of a release and the balance of a ledger after it.
 
     `elsewhere` says who would be charged where that is no ledger of this command.
     """
+    guarantee = found.guarantee
     listed = costs(guarantee)
     within = (
         f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
@@ -38,23 +39,20 @@ def dry_run_section(
     heads = ("Released", "Mechanism", "Cost", "Share")[: max(map(len, listed), default=3)]
     balance = elsewhere or _balance(guarantee, ledger)
     table = Table("Noisy releases", heads, listed)
-    return Section("costs", "Cost", (within,), tables=(table,), notes=(balance,))
+    return Section(
+        "costs", "Cost", (within,), tables=(table,), notes=(balance, *_expected(found.release))
+    )
 
 
 def print_dry_run(
-    console: Console,
-    purpose: str,
-    guarantee: PrivacyGuarantee,
-    ledger: Ledger | None,
-    *,
-    elsewhere: str = "",
+    console: Console, planned: DryRun, ledger: Ledger | None, *, elsewhere: str = ""
 ) -> None:
     """Print what would be released, and `dry_run_section`."""
-    found = dry_run_section(guarantee, ledger, elsewhere=elsewhere)
+    found, guarantee = dry_run_section(planned, ledger, elsewhere=elsewhere), planned.guarantee
     table = f" of {one_line(guarantee.of_table)}" if guarantee.of_table else ""
     say(
         console,
-        f"Dry run: {one_line(purpose)}{table}. No row was read, nothing was charged.",
+        f"Dry run: {one_line(planned.purpose)}{table}. No row was read, nothing was charged.",
         "bold",
     )
     say(console, plain(*found.sentences))
@@ -65,7 +63,20 @@ def print_dry_run(
     console.print(shown)
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
-    say(console, plain(*found.notes))
+    say(console, " ".join(map(plain, found.notes)))
+
+
+def _expected(release: object) -> tuple[str, ...]:
+    """Return the noise of counts and means by groups."""
+    noise = group_noise(release)
+    if noise is None:
+        return ()
+    most = number(noise.count, 2)
+    words = f"In 95 % of draws noise changes a count by at most {most}, regardless of the data"
+    if noise.mean is None:
+        return (f"{words}.",)
+    mean = f"the mean of 1,000 rows by at most about {number(noise.mean / 1_000.0, 2)} standard"
+    return (f"{words}; {mean} deviations of the column, that of 500 by twice as much.",)
 
 
 def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:

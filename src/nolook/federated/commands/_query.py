@@ -110,8 +110,9 @@ def _released(
 
 def _print_dry_run(batch: Batch, *, quiet: bool) -> None:
     """Show the answers to a batch and their cost beforehand; contacts no server."""
+    from nolook.estimators.releasing import DryRun
     from nolook.report.dry_run import print_dry_run
 
     if not quiet:
-        words = f"two servers' {batch.kind}"
-        print_dry_run(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
+        planned = DryRun(f"two servers' {batch.kind}", batch.guarantee(), None)
+        print_dry_run(console(), planned, None, elsewhere=_CHARGED)

@@ -1,0 +1,81 @@
+"""The noise of groups that is stated before a release, compared with what releases draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+from nolook.estimators.releasing import DryRun, dry_running
+from nolook.planning.noise import group_noise
+
+REPEATS = 150
+LEVELS = list("ABCDEFGH")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(3)
+    ward = np.repeat(LEVELS, 1_000)
+    frame = pd.DataFrame({"ward": ward, "age": random.normal(50.0, 10.0, ward.size)})
+    frame["again"] = random.random(ward.size) < 0.5
+    return nolook.read_table(frame, False, categories={"ward": LEVELS})
+
+
+def stated(make):
+    with pytest.raises(DryRun) as found, dry_running():
+        make()
+    return group_noise(found.value.release)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_noise_of_counts_is_as_large_as_stated(rows, delta, relation):
+    def make(seed=None):
+        given = {"epsilon": 0.2, "delta": delta, "relation": relation, "random_state": seed}
+        return nolook.tabulate(rows, ["ward"], **given)
+
+    half = stated(make).count
+    frames = [make(seed).to_frame().reset_index() for seed in range(REPEATS)]
+    counts = np.array([frame[frame.ward.isin(LEVELS)]["count"] for frame in frames])
+    within = np.mean(np.abs(counts - 1_000.0) <= half)
+    # Under replacement the number of rows is known, which lowers the noise.
+    assert 0.93 < within < (0.97 if relation == "add-remove" else 1.0)
+    narrower = np.mean(np.abs(counts - 1_000.0) <= 0.7 * half)
+    assert narrower < 0.93
+
+
+def test_noise_of_means_is_about_as_large_as_stated(rows):
+    def make(seed=None):
+        return nolook.tabulate(rows, ["ward"], mean="age", epsilon=0.5, random_state=seed)
+
+    half = stated(make).mean / 1_000 * 10.0
+    exact = rows_of(rows)
+    frames = [make(seed).to_frame().reset_index() for seed in range(REPEATS // 3)]
+    means = np.array([frame[frame.ward.isin(LEVELS)]["mean_age"] for frame in frames])
+    within = np.mean(np.abs(means - exact) <= half)
+    assert 0.9 < within < 0.995
+
+
+def rows_of(rows):
+    random = np.random.default_rng(3)
+    return random.normal(50.0, 10.0, 8_000).reshape(8, 1_000).mean(axis=1)
+
+
+def test_nothing_is_stated_where_a_count_is_a_sum_of_noisy_ones(rows):
+    assert stated(lambda: nolook.tabulate(rows, ["ward"], share="again", epsilon=1.0)) is None
+
+
+def test_nothing_is_stated_of_a_release_without_groups(rows):
+    ages = nolook.read_table(np.zeros((3, 1)), False)
+    assert stated(lambda: nolook.ECDF(1.0).fit(ages)) is None
+
+
+def test_a_description_a_comparison_and_curves_state_the_noise_of_their_counts(rows):
+    makes = (
+        lambda: nolook.describe(rows, epsilon=1.0),
+        lambda: nolook.compare_groups(rows, "age", "ward", epsilon=1.0),
+        lambda: nolook.survival(rows, "age", "again", "ward", epsilon=1.0),
+    )
+    assert all(stated(make).count > 0.0 for make in makes)
