@@ -12,9 +12,11 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from contextlib import ExitStack, closing, suppress
+from itertools import cycle
 
 import pytest
 from uvicorn.server import ServerState
@@ -23,13 +25,15 @@ from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener, _network
 from nolook.federated.server.running import configured
+from nolook.federated.tokens import make_tokens
 from tests.federated.certificates import Authority
 from tests.federated.made import SMALL, reports
-from tests.federated.servers import Caller, Pair
+from tests.federated.servers import PATIENCE, Caller, Pair
 
 IDS, FIRST, *_ = reports(SMALL, 40)
 CAP = 5  # connections from one address
 SECONDS = 5.0  # in which whoever has a token is heard
+ATTACK = 15.0  # seconds that somebody tries to shut others out
 
 
 @pytest.fixture
@@ -94,6 +98,44 @@ def test_owners_who_take_all_places_leave_those_of_the_others(pair):
             owners[0].put(SMALL, FIRST[2])
         assert owners[-1].put(SMALL, FIRST[2])[0] == 200
         assert owners[0].put(SMALL, FIRST[2])[0] == 200
+    heard(pair)
+
+
+@pytest.mark.slow
+def test_one_token_at_six_addresses_shuts_nobody_out(pair):
+    """512 connections, all of one token that is good for one report, renewed all the time."""
+    (token,) = make_tokens("owner", pair.homes[0].tokens, most=1)
+    end, asked = time.monotonic() + ATTACK, []
+
+    def attack(address, places):
+        with ExitStack() as stack:
+            caller = stack.enter_context(closing(Caller(pair, 0, None)))
+            caller.source = address
+            held = [stack.enter_context(ExitStack()) for _ in range(places)]
+            for place in cycle(held):
+                if time.monotonic() > end:
+                    return
+                with suppress(OSError):
+                    place.close()
+                    line = place.enter_context(caller.connection())
+                    line.sendall(
+                        b"GET /v1/batches/ages HTTP/1.1\r\nhost: a\r\n"
+                        b"authorization: Bearer " + token.encode() + b"\r\n\r\n"
+                    )
+                    asked.append(line.recv(12))
+
+    addresses = [f"127.0.0.{number}" for number in range(2, 8)]
+    threads = [threading.Thread(target=attack, args=(each, 86)) for each in addresses]
+    for thread in threads:
+        thread.start()
+    rounds = 0
+    while time.monotonic() < end:
+        heard(pair)
+        rounds += 1
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert rounds >= 3
+    assert len(asked) >= 512
     heard(pair)
 
 
