@@ -96,3 +96,9 @@ def test_what_the_ledger_would_refuse_is_refused(folder):
     nolook.Ledger.create(folder / "small.ledger", nolook.Budget(0.5, 1e-7), name="small").close()
     done = asked(folder, "fit", "--ledger", "small.ledger", "--dry-run")
     assert done.status == nolook.BudgetExceededError.exit_status
+
+
+def test_a_dry_run_lists_what_would_be_read(folder):
+    found = run(folder, "fit", "table.parquet", "-t", "y", "-f", "a,b", "-e", "1", "--dry-run",
+                "--categories", "b=0,0.2,0.4,0.6,0.8,7,8")  # fmt: skip
+    assert "It would read a, b (0, 0.2, 0.4, 0.6, 0.8, 2 more, ...)." in " ".join(found.out.split())

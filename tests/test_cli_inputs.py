@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nolook import load
+
 ROWS = 600
 BUDGET = ("-e", "20", "-d", "1e-6")
 RNG = np.random.default_rng(8)
@@ -154,3 +156,26 @@ def test_a_word_that_no_row_has_is_asked_about(tmp_path, cli, command):
         assert f"About 0 rows have out = {unseen}: check the word." in said(done)
     done = cli(command, path, "-t", "out", "-p", "yes", "-n", "no", "-e", "20", *words, "--force")
     assert "check the word" not in done.out
+
+
+def test_letter_case_makes_no_other_level(tmp_path, cli):
+    groups = RNG.choice(["north", "south", "east"], ROWS)
+    y = (Y + 5.0 * (groups == "south") - 9.0 * (groups == "east")).round(1)
+    told = np.where(RNG.random(ROWS) < 0.4, np.char.capitalize(groups), groups)
+    path = written(tmp_path / "t.csv", ["y", "grp"], y, told)
+    done = cli("fit", path, "-t", "y", "-f", "grp", *BUDGET, "-o", tmp_path / "m.json",
+               "--categories", "grp=north,south,east")  # fmt: skip
+    assert done.status == 0
+    model = load(tmp_path / "m.json")
+    south, east = model.coef_[:2]
+    assert abs(south - 5.0) < 2.5
+    assert abs(east + 9.0) < 2.5
+
+
+def test_line_breaks_in_cells_are_named_by_the_draft_and_by_the_check(tmp_path, cli):
+    notes = ['"seen,\nagain"' if i % 4 == 0 else "ok" for i in range(ROWS)]
+    path = written(tmp_path / "t.csv", ["x", "z", "y", "note"], X, Z, Y, notes)
+    done = cli("schema", path, "-o", tmp_path / "t.toml")
+    assert "multiline = true" in done.out
+    assert "multiline = true" in (tmp_path / "t.toml").read_text()
+    assert "multiline = true" in cli("schema", "--check", path).out

@@ -91,12 +91,13 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert (page.unbalanced, page.outside) == ([], [])
     for text in ("Private selection of columns for income", "epsilon = 20", selector, "2 of 5"):
         assert text in page.text
+    details = cli("show", "people.income.selection.json", "--details").out
     for event in guarantee.mechanisms:
-        assert event.name in done.out
+        assert event.name in details
         assert event.name in page.text
     for text in ("Private selection of columns for income", f"selector: {selector}", "2 of 5"):
         assert text in done.out
-    assert f"epsilon = 20, delta = {delta:g}" in " ".join(done.out.split())
+    assert f"epsilon = 20, delta = {delta:g}" in " ".join(details.split())
     assert "selection: people.income.selection.json" in done.out
     assert "NOT PRIVATE" not in done.out + page.text
     assert not says(done.out + page.text + json.dumps(document), ROWS)
@@ -159,7 +160,7 @@ def test_a_fit_chooses_columns_first(here, cli, selector):
         assert 20.0 < together < 30.0
     else:
         assert [part.epsilon for part in parts] == pytest.approx([8.0, 12.0])
-    for text in (done.out, page.text):
+    for text in (cli("show", "people.income.model.json", "--details").out, page.text):
         for part in parts:
             stated = f"epsilon = {number(part.epsilon)}, delta = {number(part.delta)}"
             assert stated in " ".join(text.split())

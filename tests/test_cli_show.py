@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 
 import numpy as np
@@ -90,6 +92,16 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
     again = cli("report", "a.json", "--output", "b.html")
     assert (again.status, again.err) == (0, "")
     assert again.out == "report: b.html\n"
+    found = nolook.load("a.json")
+    plain = json.loads(cli("show", "a.json", "--format", "json").out)
+    assert plain["kind"] == found.kind
+    assert plain["privacy"]["epsilon"] == found.privacy.epsilon
+    lines = [*csv.reader(cli("show", "a.json", "--format", "csv").out.splitlines())]
+    assert lines[0] == [*plain["columns"]]
+    assert len(lines) == 1 + len(next(iter(plain["columns"].values())))
+    for form, sign in (("md", "| --- |"), ("latex", "tabular")):
+        tables = "Column" in shown.out or "Group" in shown.out
+        assert (sign in cli("show", "a.json", "--format", form).out) >= tables
     # A file keeps neither the day nor what was left of a ledger.
     first, second = (
         re.sub(r"<dt>What it cost</dt>.*?</dd>", "", (tmp_path / name).read_text(), flags=re.DOTALL)
@@ -116,3 +128,22 @@ def test_two_models_side_by_side(cli):
     assert (done.status, done.err) == (0, "")
     for words in ("Two models of died", "B less A", "A: m.json", "B: n.json", "±"):
         assert words in done.out
+
+
+def test_costs_of_mechanisms_are_details(cli):
+    assert cli("fit", "people.parquet", *RELEASES["fit"][1:], "-o", "a.json").status == 0
+    assert "gradients of 8 rounds" not in cli("show", "a.json").out
+    assert "gradients of 8 rounds" in cli("show", "a.json", "--details").out
+    assert cli("show", "a.json", "--format", "yaml").status == 2
+
+
+def test_a_page_has_the_title_given(cli, tmp_path):
+    title = ("--title", "A <ward>")
+    command = ("ecdf", "people.parquet", *RELEASES["ecdf"][1:], "-o", "a.json", "-r", "a.html")
+    assert cli(*command, *title).status == 0
+    assert cli("report", "a.json", "-o", "b.html", *title).status == 0
+    for name in ("a.html", "b.html"):
+        page = (tmp_path / name).read_text()
+        assert "<h1>A &lt;ward&gt;</h1>" in page
+        assert "<title>A &lt;ward&gt;" in page
+        assert "distribution of" in page

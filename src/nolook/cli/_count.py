@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolook.cli._interruption import explained
-from nolook.cli._release import console, printed_dry_run
+from nolook.cli._release import printed_dry_run, tell
 from nolook.errors import ParameterError
-from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.tables import Table
@@ -43,7 +42,6 @@ def count_rows(
     from nolook.algorithms.grids import LinearGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.privacy.ledger import Ledger
-    from nolook.report._console import say
     from nolook.report.wording import rows_in_words
 
     counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=random_state)
@@ -62,6 +60,5 @@ def count_rows(
         table = counter.privacy_.of_table
         of_table = f" of {table}" if table else ""
         counted = f"Counted privately: {value}{of_table} (standard error {error})."
-        say(console(), one_line(counted))
-        say(console(), counter.privacy_.in_words())
+        tell(counted, counter.privacy_.in_words())
     return max(1, round(counter.n_rows_))

@@ -163,6 +163,7 @@ ReportOption = Annotated[
     Path | None,
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
 ]
+TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The report's title.")]
 PageOption = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
 ]

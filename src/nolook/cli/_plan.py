@@ -13,6 +13,7 @@ from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import (
+    CategoriesOption,
     DeltaOption,
     DryRunOption,
     FeaturesOption,
@@ -97,6 +98,7 @@ def plan(
     ] = None,
     target: TargetOption = "",
     features: FeaturesOption = None,
+    categories: CategoriesOption = None,
     schema: SchemaOption = None,
     from_table: FromTableOption = None,
     where: WhereOption = None,
@@ -129,7 +131,8 @@ def plan(
         "unit": unit,
         "rows_per_unit": per_unit,
     }
-    opened = None if place is None else _Opened(place, as_schema(schema), target, features, given)
+    names = column_options(features, categories)
+    opened = None if place is None else _Opened(place, as_schema(schema), target, names, given)
     if columns is None:
         columns = (
             1 if opened is None or method in _ONE_COLUMN else len(opened.whole().feature_names)
@@ -168,7 +171,7 @@ class _Opened:
     place: Path | str | Database
     schema: Schema
     target: str
-    names: str | None
+    names: dict[str, Any]
     given: dict[str, Any]
 
     def _read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
@@ -178,7 +181,7 @@ class _Opened:
 
     def whole(self) -> Table:
         """Return the table of all its features."""
-        return self._read(self.target or None, **column_options(self.names, None))
+        return self._read(self.target or None, **self.names)
 
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""

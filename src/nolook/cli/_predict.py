@@ -23,7 +23,7 @@ from nolook.cli._places import (
     files_of,
     place_of,
 )
-from nolook.cli._release import console
+from nolook.cli._release import tell
 from nolook.formats.files import check_outputs, one_line
 
 
@@ -55,7 +55,6 @@ def predict(
     are as confidential as the table: they are not a private release.
     """
     from nolook.formats.predictions import check_prediction_file, write_predictions
-    from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
@@ -72,8 +71,7 @@ def predict(
         opened = read_table(place, False, unit=False, **options)
         empty, other = write_predictions(fitted, opened, output, kept)
         if empty:
-            say(console(), f"Rows that lack a value the model needs, left empty: {empty:,}.")
+            tell(f"Rows that lack a value the model needs, left empty: {empty:,}.")
         if other:
-            say(console(), f"Rows with a value that is not declared, predicted as such: {other:,}.")
-        for words in constant_in_words(fitted):
-            say(console(), words)
+            tell(f"Rows with a value that is not declared, predicted as such: {other:,}.")
+        tell(*constant_in_words(fitted))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from nolook._language import as_option, parameter_name
 from nolook._validation import check_epsilon, check_random_state
@@ -29,6 +29,7 @@ from nolook.cli._options import (
     RandomStateOption,
     ReportOption,
     RowsPerUnitOption,
+    TitleOption,
     UnitOption,
     WeightsOption,
     check_missing,
@@ -111,6 +112,7 @@ class Release:
     spark_master: _engine.SparkMasterOption = None
     output: Path = Path()
     report: ReportOption = None
+    title: TitleOption = ""
     force: ForceOption = False
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
@@ -273,12 +275,10 @@ class Release:
 
     def _tell(self, table: Table, *, by_default: bool) -> None:
         """List the columns left out, and those that may identify persons, before spending."""
-        from nolook.report._console import say
         from nolook.report.column_hints import column_hints
 
         # By default those that types or a schema tell.
-        for words in () if self.quiet else column_hints(table, by_default=by_default):
-            say(console(), one_line(words))
+        tell(*(() if self.quiet else column_hints(table, by_default=by_default)))
 
     @contextmanager
     def running(self) -> Iterator[dict[str, Any]]:
@@ -306,13 +306,17 @@ class Release:
         ):
             yield ledger
 
-    def keep(self, found: Result) -> None:
-        """Write the findings, and a report if one is wanted, and print them."""
+    def keep(self, found: Result, export: Path | None = None) -> None:
+        """Write the findings, and a report or a table if one is wanted, and print them."""
         from nolook.formats.model_file import save
 
         save(found, self.output)
+        if export is not None:
+            from nolook.report.exports import write_tables
 
-        findings = found.content()
+            write_tables(found, export)
+
+        findings = evolve(found.content(), title=self.title)
         show(
             findings,
             output=self.output,
@@ -321,9 +325,7 @@ class Release:
             ledger=self.ledger,
         )
         if self.ledger is None and findings.provenance.guarantee.private and not self.quiet:
-            from nolook.report._console import say
-
-            say(console(), _UNCHARGED)
+            tell(_UNCHARGED)
 
 
 def release_command(
@@ -454,6 +456,14 @@ def show(
         write_page(findings, report, now)
     if not quiet:
         print_findings(console(), findings, output=output, report_file=report, ledger_status=now)
+
+
+def tell(*lines: str) -> None:
+    """Print lines."""
+    from nolook.report._console import say
+
+    for line in lines:
+        say(console(), one_line(line))
 
 
 def console() -> Console:

@@ -20,7 +20,7 @@ from nolook.cli._places import (
     files_of,
     place_of,
 )
-from nolook.cli._release import console
+from nolook.cli._release import tell
 from nolook.formats.files import check_outputs, one_line, write_text
 
 if TYPE_CHECKING:
@@ -85,22 +85,18 @@ def schema(
     if not levels:
         check_outputs([("--output", place)], files_of(source), replace=force)
     from nolook.owner.draft import draft_schema
-    from nolook.report._console import say
 
     draft = draft_schema(source, target)
     if levels:
-        say(console(), "Found in the first rows, for the data owner only:")
+        tell("Found in the first rows, for the data owner only:")
         for name, words in draft.levels.items():
-            listed = ", ".join(map(one_line, words)) or "(too many)"
-            say(console(), f"  {one_line(name)}: {listed}")
-        say(console(), _HOW_TO_DECLARE)
+            tell(f"  {name}: {', '.join(words) or '(too many)'}")
+        tell(_HOW_TO_DECLARE)
     else:
         write_text(place, draft.text)
-    for sentence in () if quiet else draft.found:
-        say(console(), one_line(sentence))
+    tell(*(() if quiet else draft.found))
     if not (levels or quiet):
-        say(
-            console(),
+        tell(
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
             "until then every command refuses it. --levels shows the texts that were found.",
@@ -110,18 +106,15 @@ def schema(
 def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
     """Show the columns that lack values, exactly."""
     from nolook.owner.gaps import MALFORMED, find_gaps
-    from nolook.report._console import say
 
-    say(console(), "Not private, for the data owner only: exact shares, from all rows.")
+    tell("Not private, for the data owner only: exact shares, from all rows.")
     found = [each for each in find_gaps(source, schema) if each.causes]
     for each in found:
         shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
         rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
-        kind = f"{one_line(each.column.name)} ({each.column.declared})"
-        say(console(), f"  {kind}: {shares}; first {rows}")
+        tell(f"  {each.column.name} ({each.column.declared}): {shares}; first {rows}")
     if any(MALFORMED in each.causes for each in found):
-        say(
-            console(),
+        tell(
             "A malformed row has fewer or more values than the header. Are there line breaks in "
             "quotes? Declare multiline = true.",
         )

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from nolook._validation import check_choice
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ForceOption, PageOption
+from nolook.cli._options import ForceOption, PageOption, TitleOption
 from nolook.cli._plug_ins import plugged_in_words
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
 
+FORMS = ("csv", "md", "latex", "json")
 _FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="A file that a release was written to.")
 ]
@@ -23,11 +25,27 @@ def _model_argument(name: str) -> object:
     return typer.Argument(metavar=name, help="A model file made by fit.")
 
 
-def show(file: _FileArgument) -> None:
+def show(
+    file: _FileArgument,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMS),
+            help="Print the main table unrounded (csv), the report's tables (md, latex) or all "
+            "numbers with their intervals (json).",
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show the cost of each mechanism too.")
+    ] = False,
+) -> None:
     """Print any release again: a model, a selection, a distribution, a cross-validation.
 
     A batch of two servers is described.
     """
+    if form is not None:
+        check_choice("--format", form, FORMS)
     if (described := plugged_in_words(file)) is not None:
         sys.stdout.write("\n".join(described) + "\n")
         return
@@ -35,19 +53,26 @@ def show(file: _FileArgument) -> None:
     from nolook.formats.model_file import load
     from nolook.report.terminal import print_findings
 
-    print_findings(console(), load(file).content())
+    found = load(file)
+    if form is None:
+        print_findings(console(), found.content(), details=details)
+        return
+    from nolook.report.exports import exported
+
+    sys.stdout.write(exported(found, form))
 
 
 def report(
     file: _FileArgument,
     output: PageOption,
+    title: TitleOption = "",
     force: ForceOption = False,
 ) -> None:
     """Write the report of a release again, as one HTML page."""
     check_outputs([("--output", output)], [file], replace=force)
     from nolook.formats.model_file import load
 
-    load(file).report(output)
+    load(file).report(output, title=title)
     typer.echo(f"report: {one_line(output)}")
 
 

@@ -139,11 +139,7 @@ def tabulate(
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    release.keep(found)
-    if export is not None:
-        from nolook.report.exports import write_tables
-
-        write_tables(found, export)
+    release.keep(found, export)
 
 
 @release_command("description.json", "The description's file", about=(), missing=None)
@@ -171,8 +167,4 @@ def describe(
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    release.keep(found)
-    if export is not None:
-        from nolook.report.exports import write_tables
-
-        write_tables(found, export)
+    release.keep(found, export)

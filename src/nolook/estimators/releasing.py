@@ -46,6 +46,7 @@ class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
     purpose: str
     guarantee: PrivacyGuarantee
     release: object
+    read_options: dict[str, Any] | None = None
 
 
 @contextmanager
@@ -95,7 +96,7 @@ def make_release(
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _DRY_RUNNING.get():
-            raise DryRun(purpose, guarantee, release)
+            raise DryRun(purpose, guarantee, release, rows.read_options())
         step("reading")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)

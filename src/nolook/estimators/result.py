@@ -221,7 +221,9 @@ class Result(Drawn):
         """Return the columns of the main table."""
         raise NotImplementedError
 
-    def report(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
+    def report(
+        self, path: str | os.PathLike[str], *, ledger: Ledger | None = None, title: str = ""
+    ) -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
 
         Parameters
@@ -230,13 +232,15 @@ class Result(Drawn):
             The page. An older one of the same name is replaced.
         ledger : Ledger, optional
             The ledger of the table: the page says what is left of it now.
+        title : str, optional
+            The page's title; by default what was released.
 
         Raises
         ------
         NolookError
             If the page cannot be written.
         """
-        import_module(_SHOWN).report(self, path, ledger)
+        import_module(_SHOWN).report(self, path, ledger, title)
 
 
 def frame(columns: dict[str, Any], *, indexed: int = 1) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from nolook.planning.noise import group_noise
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
-from nolook.report.findings import Section, Table, in_percent, plain
+from nolook.report.findings import Section, Table, columns_read, in_percent, plain
 from nolook.report.sections import costs
 from nolook.report.wording import count, number
 
@@ -55,6 +55,8 @@ def print_dry_run(
         f"Dry run: {one_line(planned.purpose)}{table}. No row was read, nothing was charged.",
         "bold",
     )
+    if planned.read_options:
+        say(console, f"It would read {one_line(', '.join(columns_read(planned.read_options)))}.")
     say(console, plain(*found.sentences))
     (costs_,) = found.tables
     shown = empty_table("", costs_.heads)

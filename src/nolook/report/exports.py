@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nolook.formats.files import one_line, write_text
-from nolook.report.findings import Table, in_percent
+from nolook.report.findings import Table, in_percent, plain
+from nolook.report.sections import cautions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["write_tables"]
+__all__ = ["exported", "write_tables"]
 
 _LATEX = re.compile(r"[&%$#_{}~^\\]")
 _MARKDOWN = re.compile(r"[\\`*_|<>\[\]]")
@@ -22,13 +26,48 @@ _SPECIAL = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\text
 
 
 def write_tables(found: Any, path: Path) -> None:  # noqa: ANN401 -- a result
-    """Write a release's main table unrounded, as .csv, or those of its report, as .md or .tex."""
-    if path.suffix == ".csv":
-        write_text(path, _csv(found._columns()))
-        return
-    form = _markdown if path.suffix == ".md" else _latex
+    """Write the tables of a release in the form that the file's name tells."""
+    write_text(path, exported(found, path.suffix[1:].replace("tex", "latex")))
+
+
+def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
+    """Return a release's main table unrounded (csv), its report's (md, latex), or all (json)."""
+    if form == "csv":
+        return _csv(found._columns())
+    if form == "json":
+        return _json(found)
+    table_in = _markdown if form == "md" else _latex
     tables = [table for each in found.content().sections for table in each.printed]
-    write_text(path, "\n".join(form(each) for each in tables if isinstance(each, Table)))
+    return "\n".join(table_in(each) for each in tables if isinstance(each, Table))
+
+
+def _json(found: Any) -> str:  # noqa: ANN401
+    """Return the sentences of a report and the numbers of a release; null is unknown."""
+    content = found.content()
+    columns = {name: list(map(_known, each)) for name, each in found._columns().items()}
+    document = {
+        "kind": found.kind,
+        "headline": plain(content.headline),
+        "cautions": cautions(content),
+        "conclusion": [*map(plain, content.conclusion)],
+        "certainty": [*map(plain, content.certainty)],
+        "rows": content.rows and {"value": content.rows[0], "error": content.rows[1]},
+        "measures": [
+            {"name": each.name, "value": _known(each.value), "interval": _known(each.ends)}
+            for each in found.measures
+        ],
+        "columns": columns,
+        "read_options": found.read_options,
+        "privacy": found.privacy.to_dict(),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401 -- a number or an end of an interval
+    if isinstance(value, tuple | np.ndarray):
+        return [*map(_known, value)]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _csv(columns: dict[str, Any]) -> str:

@@ -6,14 +6,14 @@ Imports nothing numeric.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from attrs import frozen
 
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
@@ -88,7 +88,25 @@ def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
     return estimator.n_rows_, estimator.n_rows_error_
 
 
+def columns_read(read_options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the features of a table with the levels of categories; "..." is any other value."""
+    categories = read_options["categories"]
+    return tuple(
+        f"{name} ({_levels(categories[name])})" if name in categories else name
+        for name in read_options["features"]
+    )
+
+
+def _levels(levels: Sequence[str | None]) -> str:
+    words = ["..." if level is None else level for level in levels]
+    left = len(words) - _MOST_LEVELS
+    if left > 1:
+        words[_MOST_LEVELS - 1 : -1] = [f"{left} more"]
+    return ", ".join(words)
+
+
 _HARDLY_ANY = 0.02
+_MOST_LEVELS = 6
 
 
 def unseen_words(
@@ -175,17 +193,19 @@ class Section:
 class Provenance:
     """The promise and the cost of a release: its parts in order, together within the promise.
 
-    `missing` is the policy for missing values.
+    `missing` is the policy for missing values, `columns` the features with their levels.
     """
 
     guarantee: PrivacyGuarantee
     missing: str
     parts: tuple[tuple[str, PrivacyGuarantee], ...]
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, release: Result) -> Self:
         """Return the provenance of a release."""
-        return cls(release.privacy, release.read_options["missing"], release.parts)
+        options = release.read_options
+        return cls(release.privacy, options["missing"], release.parts, columns_read(options))
 
     def why_not_private(self) -> tuple[str, str]:
         """Say why a result has no guarantee, in a few words and in a sentence."""
@@ -218,6 +238,8 @@ class Findings:
     certainty: tuple[Text, ...] = ()
     #: What must be known before any of it is used.
     cautions: tuple[str, ...] = ()
+    #: What a page is called instead of its headline.
+    title: str = ""
 
     @property
     def headline(self) -> tuple[str, ...]:

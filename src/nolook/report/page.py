@@ -25,7 +25,7 @@ def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
     return template("page.html").render(
         found=found,
-        title=plain(found.headline),
+        title=found.title or plain(found.headline),
         private=found.provenance.guarantee.private,
         cards=cards(found),
         cautions=cautions(found),

@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from nolook._validation import check_path
 from nolook.errors import ParameterError
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
@@ -86,7 +88,8 @@ def report(
     release: Result,
     path: str | os.PathLike[str],
     ledger: Ledger | None = None,
+    title: str = "",
 ) -> None:
     """Write the page of a release."""
-    place, found = check_path(path, _EXAMPLE), release.content()
+    place, found = check_path(path, _EXAMPLE), evolve(release.content(), title=title)
     write_page(found, place, UNKNOWN if ledger is None else LedgerStatus.of(ledger))

@@ -312,6 +312,8 @@ def _settings(found: Findings) -> Section:
         ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
         *([("Weights", unit.weighting.column)] if unit.weighting else []),
         *_unit_settings(unit),
+        *((("Columns read", ", ".join(provenance.columns)),) if provenance.columns else ()),
+        *((("Rows", guarantee.where),) if guarantee.where else ()),
         ("Missing values", _MISSING.get(provenance.missing, provenance.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private

@@ -22,8 +22,8 @@ __all__ = ["Line", "lines", "print_findings", "print_lines", "print_table"]
 Line: TypeAlias = tuple[Words | Table, str]
 
 
-def lines(found: Findings) -> tuple[Line, ...]:
-    """List the lines about a release on one screen, in a terminal or in a notebook."""
+def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
+    """List the lines about a release on one screen, with `details` the costs of mechanisms too."""
     rows = rows_used(found)
     provenance = found.provenance
     # Last, where nobody overlooks it.
@@ -39,7 +39,12 @@ def lines(found: Findings) -> tuple[Line, ...]:
         *((text, "") for text in found.conclusion),
         *([(rows, "")] if rows else []),
         *((text, "") for text in rows_lost(found)),
-        *((part, "") for section in sections(found) for part in section.printed),
+        *(
+            (part, "")
+            for section in sections(found)
+            if details or section.name != "costs"
+            for part in section.printed
+        ),
         last,
     )
 
@@ -51,9 +56,10 @@ def print_findings(
     output: Path | None = None,
     report_file: Path | None = None,
     ledger_status: LedgerStatus = UNKNOWN,
+    details: bool = False,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
-    print_lines(console, lines(found))
+    print_lines(console, lines(found, details=details))
     if ledger_status.ledger is not None and found.provenance.guarantee.private:
         say(console, plain(ledger_status.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):

@@ -223,18 +223,23 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MI
     names = [column.name for column in table.columns]
     if y is None:
         return _of_memory(table, None, names, missing)
-    target = getattr(y, "name", None)
-    target = plain(target) if isinstance(target, str) else ""
-    if not target or target in names:
-        target = "y"
+    target = _name_of(y, "y")
+    target = "y" if target in names else target
     while target in names:
         target += "_"
     return _of_memory(join(table, from_target(y), target), target, names, missing)
 
 
 def table_from_values(values: object, missing: Missing = DEFAULT_MISSING) -> Table:
-    """Take over one column of numbers or booleans, as "values"."""
-    return _of_memory(from_target(values, "values"), None, ["values"], missing)
+    """Take over one column of numbers or booleans; it has its series' name, or is "values"."""
+    name = _name_of(values, "values")
+    return _of_memory(from_target(values, name), None, [name], missing)
+
+
+def _name_of(series: object, usual: str) -> str:
+    """Return the name of a series."""
+    name = getattr(series, "name", None)
+    return plain(name) if isinstance(name, str) and name else usual
 
 
 def _of_memory(
