@@ -540,12 +540,12 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     older = [("age", ">", "2")]
     asked = [(database, []), (folder, []), (database, older)]
     submissions = [_Wanted(None, *each, "age", None, (None, None), None, None) for each in asked]
-    found = [each._rows()[0].tolist() for each in submissions]
+    found = [each._rows("ecdf")[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
     classed = _Wanted(None, database, [], "age", "bought", ("yes", "no"), None, None)
-    assert classed._rows()[1].tolist() == [True, False]
+    assert classed._rows("roc")[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)
         with pytest.raises(nolook.ParameterError, match="more than 1 rows, each of which"):
-            submissions[0]._rows()
+            submissions[0]._rows("ecdf")

@@ -56,9 +56,11 @@ class ScoredEstimator(PrivateFinding):
 
     def fit(
         self,
-        scores: Table | ArrayLike,
+        scores: Table | ArrayLike | None = None,
         target: object = None,
         *,
+        y_true: object = None,
+        y_score: ArrayLike | None = None,
         ledger: Ledger | None = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -72,6 +74,8 @@ class ScoredEstimator(PrivateFinding):
         target : array or series of shape (n_samples,)
             Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
             negative, missing values too, unless they are a Table's: its `missing` decides.
+        y_true, y_score : optional
+            The same as `target` and `scores`, by scikit-learn's names.
         ledger, progress : optional
             As for :meth:`nolook.LinearRegression.fit`.
 
@@ -88,6 +92,13 @@ class ScoredEstimator(PrivateFinding):
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
+        if (scores is None) == (y_score is None) or not (target is None or y_true is None):
+            raise ParameterError(
+                "scores and target are given twice or not at all; expected fit(scores, target), or "
+                "fit(y_true=..., y_score=...)"
+            )
+        if y_score is not None:
+            scores, target = y_score, y_true
         return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> Table:

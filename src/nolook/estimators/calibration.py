@@ -18,6 +18,8 @@ from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Drawn, Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
+from nolook.tables import Table
+from nolook.tables.read import check_probability
 
 __all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
 
@@ -136,6 +138,11 @@ class HosmerLemeshow(ScoredEstimator):
     _indexed = False
 
     questions = ("calibration_curve",)
+
+    def _rows(self, X: object, y: object) -> Table:
+        if isinstance(X, Table):
+            check_probability(X)
+        return super()._rows(X, y)
 
     @property
     def measures(self) -> tuple[Measure, ...]:

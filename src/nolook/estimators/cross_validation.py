@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,6 +163,13 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     if count < 2:
         raise ParameterError("folds is 1; expected at least 2 (rows outside each fold are fitted)")
     model = _copy_of(estimator)
+    usual = signature(type(estimator)).parameters.get("epsilon")
+    own = getattr(estimator, "epsilon", None)
+    if usual is not None and own not in (usual.default, epsilon):
+        raise ParameterError(
+            f"the estimator's epsilon is {own!r}, which is not used: all folds share epsilon "
+            f"{epsilon!r} of cross_validate (give it there, and leave the estimator's out)"
+        )
     plan = _plan(model, budget, count, random_state)
     opened: list[Table] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
 
 _SCORE = "prediction"
+_FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
 _FLATTERS = (
     "It was not stated that the model was fitted on other rows ({}). If it was fitted on these, "
     "all figures here flatter it: expect worse on new rows."
@@ -242,6 +244,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         check_pos_label(pos_label)
     scores = ModelScores(model, pos_label)
     cautions = _cautions(model, other_rows=other_rows)
+    _check_two_classes(model, X)
     release = evaluation_release(budget.epsilon, asked_groups if scores.probabilities else None)
     plan = Plan.of(release, budget, random_state)
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
@@ -313,6 +316,19 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
             f"only, {declared})"
         )
     return (_FLATTERS.format(declared),)
+
+
+def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
+    """Refuse a model's own target that is a number: its range was released with the model."""
+    low, high = getattr(model, "target_range_", (0.0, 1.0))
+    names = getattr(getattr(model, "scaling_", None), "names", ("",))
+    own = isinstance(X, Table) and X.target_name == names[-1]
+    if own and any(_FAR < abs(end) < math.inf for end in (low, high)):
+        raise ParameterError(
+            f"the model's target {names[-1]!r} goes from {low:.3g} to {high:.3g}, but "
+            "evaluate judges models of two classes; expected a yes/no target (cross-validation "
+            "judges a regression)"
+        )
 
 
 def _other_unit(model: Any, guarantee: PrivacyGuarantee) -> tuple[str, ...]:  # noqa: ANN401

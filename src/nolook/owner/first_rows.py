@@ -38,6 +38,7 @@ _MISSING = pa.array(
     pa.large_string(),
 )
 _LEAST_ROWS, _MOST_CLASSES = 20, 10
+_NUMBERS = ("number", "integer")
 
 
 def look(
@@ -55,6 +56,11 @@ def look(
             columns[name] = {"type": "identifier" if words.get(name) else "integer"}
             columns[name] |= {"use": "nothing"} if columns[name]["type"] == "integer" else {}
             yield f"{name} numbers the rows: it is not a feature."
+    if target is not None and target in numbers and columns[target]["type"] in _NUMBERS:
+        known = numbers[target][np.isfinite(numbers[target])]
+        if {*known.tolist()} == {0.0, 1.0}:
+            columns[target] = {"type": "boolean", "true": ["1"], "false": ["0"]}
+            yield f"{target} is 0 or 1 in all of the first rows: drafted as yes (1) or no (0)."
     names = [name for name, each in columns.items() if each["type"] == "identifier"]
     if names:
         yield f"Identifiers, not features: {listed(names)}."

@@ -419,12 +419,27 @@ def read_scores(
     return with_class(table, 1.0)
 
 
+def check_probability(table: Table) -> None:
+    """Refuse a first column that is declared to hold whole numbers, such as ages."""
+    name = table.column_names[0]
+    if any(each.name == name and each.declared == "integer" for each in table._source.columns):
+        raise ParameterError(
+            f"{name!r} is of type integer; a calibration needs probabilities, numbers from 0 to 1 "
+            "(declare type = 'number' if they are)"
+        )
+
+
 def with_class(table: Table, positive: float) -> Table:
     """Return a table's first column with, as the target, whether its last one has a value.
 
     What is released of it is about both columns.
     """
     first, last = table.column_names
+    if table.binary[0]:
+        raise ParameterError(
+            f"the score {first!r} is a column of true and false; expected numbers (are score and "
+            "target the wrong way round?)"
+        )
     binary = np.array([table.binary[0], True])
     mark = partial(_is_positive, positive=positive)
     return table.transformed((first,), last, mark, binary, about=f"{first}, {last}")

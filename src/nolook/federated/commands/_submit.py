@@ -191,9 +191,9 @@ class _Wanted:
                 f"--target {given}, but the batch is of kind {batch.kind}; only roc and "
                 "hosmer-lemeshow have one"
             )
-        return make_reports(batch, *self._rows(), SystemEntropy())[1:]
+        return make_reports(batch, *self._rows(batch.kind), SystemEntropy())[1:]
 
-    def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    def _rows(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""
         import numpy as np
 
@@ -208,7 +208,7 @@ class _Wanted:
 
             return number, np.array([same(self.target, self.classes[0] or "1")])
         from nolook.privacy.noise import SystemEntropy
-        from nolook.tables.read import read_scores, read_table
+        from nolook.tables.read import check_probability, read_scores, read_table
 
         column = str(self.column)
         # The number of reports is public: none may be left out for a value that is missing.
@@ -219,6 +219,8 @@ class _Wanted:
             read = read_table(self.table, False, features=[column], **declared)
         else:
             read = read_scores(self.table, column, self.target, *self.classes, **declared)
+        if kind == "hosmer-lemeshow":
+            check_probability(read)
         kept = read.keeping_infinite(all_targets=True)
         if self.unit is not None:
             kept = kept.sample_rows(1, SystemEntropy().words)
