@@ -100,7 +100,10 @@ def attack_in_words(epsilon: float, delta: float, relation: str, one: str, sourc
 def _protects(unit: Unit) -> str:
     """Return sentences on what is protected, and on who is protected less."""
     if unit.column is None:
-        return "This protects a row; if a person has several rows, their protection is weaker."
+        return (
+            "This protects a row and treats rows as independent: if a person has several rows, "
+            "their protection is weaker and errors are larger than stated."
+        )
     name = one_line(unit.column)
     counted = (
         "Each unit counts once, and its rows share it equally."

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.calibration import shares_in_view
+from nolook.report.score_findings import calibration_said, gaps_of_groups
 from tests.contracts.columns import COLUMNS, column
 
 mpl.use("Agg")
@@ -167,3 +168,38 @@ def test_the_picture_shows_where_the_points_are():
     room = 1.96 * curve.errors
     assert low <= min(curve.prob_pred.min(), max(0.0, (curve.prob_true - room).min()))
     assert max(curve.prob_pred.max(), (curve.prob_true + room).max()) <= high < 0.3
+
+
+def miscalibrated(seed, rows=20_000):
+    generator = np.random.default_rng(seed)
+    probabilities = generator.beta(2, 5, rows)
+    return probabilities, generator.random(rows) < probabilities**1.2
+
+
+def test_intervals_of_gaps_cover_all_groups_together():
+    many = miscalibrated(99, 1_000_000)[0]
+    missed = narrow = 0
+    for seed in range(30):
+        fitted = nolook.HosmerLemeshow(1.0, random_state=seed).fit(*miscalibrated(seed))
+        gaps, room, known = gaps_of_groups(fitted)
+        assert known.all()
+        group = np.searchsorted(fitted.table_.borders[1:-1], many)
+        sizes = np.bincount(group, minlength=10)
+        truth = np.bincount(group, many**1.2 - many, minlength=10) / sizes
+        missed += bool((abs(gaps - truth) > room).any())
+        narrow += bool((abs(gaps - truth) > 0.5 * room).any())
+    assert missed <= 5  # 1.5 are expected
+    assert narrow >= 10
+
+
+def test_a_verdict_has_a_size():
+    said = calibration_said(nolook.HosmerLemeshow(1.0, random_state=1).fit(*miscalibrated(1)))
+    assert "percentage points fewer are positive" in said
+    right = np.random.default_rng(2).beta(2, 5, 20_000)
+    target = np.random.default_rng(3).random(20_000) < right
+    fine = calibration_said(nolook.HosmerLemeshow(1.0, random_state=1).fit(right, target))
+    assert "in each group the share of positives is within" in fine
+    few = calibration_said(
+        nolook.HosmerLemeshow(0.1, random_state=1).fit(right[:200], target[:200])
+    )
+    assert "can stay hidden" in few or "no single group" in few.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,8 @@ from nolook.report.wording import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
     from nolook.estimators._scores import Scored
@@ -51,6 +54,7 @@ __all__ = [
     "curve_grid",
     "curve_said",
     "curve_sections",
+    "gaps_of_groups",
     "roc_findings",
 ]
 
@@ -67,8 +71,9 @@ _UNLIKELY, _LEAST_P = 0.05, 0.0001
 _MOST_CERTAIN = 0.5
 _ABOUT_TESTS = (
     "If the probabilities were right, about 1 of 20 releases would have a p-value below 0.05. It "
-    "says nothing of how large a disagreement is: the picture does."
+    "does not measure how large a disagreement is: the gaps do."
 )
+_TOGETHER = "95 %, all groups together"
 _HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
     "sensitivity": "Sensitivity (recall)",
@@ -157,11 +162,52 @@ def calibration_said(test: HosmerLemeshow) -> Text:
         return "Nothing can be said of whether the probabilities are right."
     shown = _test_in_words(test)[0]
     if test.p_value_ < _UNLIKELY:
-        return f"The probabilities do not agree with what happened (p-value {shown})."
+        return (
+            f"The probabilities do not agree with what happened (p-value {shown}). "
+            + _clearest_gap(test)
+        )
+    gaps, room, known = gaps_of_groups(test)
+    most = number(100.0 * float((abs(gaps) + room).max()), 2)
+    limit = (
+        f"in each group the share of positives is within {most} percentage points of the "
+        f"probabilities ({_TOGETHER})"
+        if known.all()
+        else f"with few {test.privacy_.unit.counted}s or a small budget one can stay hidden"
+    )
     return (
         f"No disagreement was found between the probabilities and what happened (p-value {shown}); "
-        f"with few {test.privacy_.unit.counted}s or a small budget one can stay hidden."
+        f"{limit}."
     )
+
+
+def _clearest_gap(test: HosmerLemeshow) -> str:
+    """Describe the group whose share of positives is surely furthest from its probabilities."""
+    gaps, room, known = gaps_of_groups(test)
+    surely = np.where(known, abs(gaps) - room, -math.inf)
+    place = int(surely.argmax())
+    if surely[place] <= 0.0:
+        return f"No single group has a gap that is clear of noise and chance ({_TOGETHER})."
+    curve, gap = test.calibration_curve(), abs(gaps[place])
+    low, middle, high = (number(100.0 * x, 2) for x in (gap - room[place], gap, gap + room[place]))
+    return (
+        f"The clearest gap: of about {curve.counts[place]:,.0f} {test.privacy_.unit.counted}s with "
+        f"a mean probability of {100.0 * curve.prob_pred[place]:.0f} %, {middle} percentage points "
+        f"{'more' if gaps[place] > 0.0 else 'fewer'} are positive ({low} to {high}; {_TOGETHER})."
+    )
+
+
+def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Return each group's gap, the half-width of its interval, and whether its size is known.
+
+    A gap is the share of positives less the mean probability. All intervals together cover noise
+    and sampling with 95 % (Bonferroni). A group hardly larger than its noise has no known gap.
+    """
+    curve = test.calibration_curve()
+    shares = np.stack([curve.prob_true, curve.prob_pred])
+    sampling = (shares * (1.0 - shares)).max(axis=0) / np.maximum(curve.counts, 1.0)
+    wide = NormalDist().inv_cdf(1.0 - 0.025 / len(curve.counts))
+    room = wide * np.sqrt(curve.errors**2 + sampling)
+    return curve.prob_true - curve.prob_pred, room, curve.counts > 5.0 * test.table_.count_error
 
 
 def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
