@@ -111,6 +111,14 @@ def begin(page, place):
     page.get_by_role("button", name="Create the ledger").click()
 
 
+def go_on(page):
+    """Open the session of people.csv, a new one if there is none."""
+    if page.get_by_role("link", name="people.csv").count():
+        page.get_by_role("link", name="people.csv").click()
+    else:
+        begin(page, "people.csv")
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_from_a_table_to_a_table_of_counts_a_model_and_a_ledger(page, home, place):
     begin(page, place)
@@ -171,7 +179,7 @@ def test_from_a_messy_table_of_a_hospital_to_counts_a_model_and_a_ledger(page, h
 
 
 def test_the_slider_ends_at_what_is_left_and_sets_epsilon_and_the_cost(page):
-    page.get_by_role("link", name="people.csv").click()
+    go_on(page)
     left = page.get_by_role("link", name="Ledger:").inner_text().split()[2]
     ask(page, "How is a number", "")
     page.get_by_label("Column", exact=True).select_option("age")
@@ -188,10 +196,7 @@ def test_the_slider_ends_at_what_is_left_and_sets_epsilon_and_the_cost(page):
 
 
 def test_by_keyboard_from_a_question_to_its_release(page):
-    if page.get_by_role("link", name="people.csv").count() == 0:
-        begin(page, "people.csv")
-    else:
-        page.get_by_role("link", name="people.csv").click()
+    go_on(page)
     questions = page.get_by_role("region", name="Questions")
     questions.get_by_role("link", name="How is a number").focus()
     page.keyboard.press("Enter")
@@ -218,7 +223,7 @@ def test_by_keyboard_from_a_question_to_its_release(page):
 
 
 def test_an_error_is_shown_at_its_field_and_announced(page):
-    page.get_by_role("link", name="people.csv").click()
+    go_on(page)
     ask(page, "How is a number", "1.234")
     shown = page.locator("#field-epsilon-problem")
     shown.wait_for()
