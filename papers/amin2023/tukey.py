@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice
-from nolook.algorithms.row_count_bound import rows_bound
+from nolook.algorithms.row_count_bound import count_rows, rows_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     Basis,
@@ -57,7 +57,8 @@ class _RawTukey(TukeyPlan):
         basis = Basis(Scaling.public(table.column_names, 1.0, math.inf), np.eye(d), None)
         m = self.models
         if m is None:
-            m = self.choose(rows_bound(table, self.epsilon_rows, source, progress), d)
+            counted = count_rows(table, self.epsilon_rows, source, progress)
+            m = self.choose(rows_bound(counted, self.epsilon_rows), d)
         if m is None:
             return TukeyResult(basis, None, None)
         progress("models")

@@ -87,6 +87,7 @@ def of_columns(grids, budget, cells):
 
     def release(planned, table):
         rows = np.array(table, dtype=float).reshape(-1, len(grids))
+        rows[rows == GONE] = np.nan
         found = planned.run(table_from_arrays(rows), SystemEntropy(), lambda _: None)
         assert len(found) == len(grids)
 
@@ -126,15 +127,17 @@ def of_borders():
 
 
 PURE, BOTH = Budget(1.5), Budget(1.5, 1e-6)
+#: A value that is missing.
+GONE = -1
 #: At both ends of blocks of either level.
 ENDS = [0, 6, 7, 13, 14, 15]
 USES = {
     "one level": of_columns([grid(2)], PURE, [[0, 1]]),
-    "two levels": of_columns([grid(16)], PURE, [ENDS]),
+    "two levels": of_columns([grid(16)], PURE, [[*ENDS, GONE]]),
     "three levels": of_columns([grid(256)], PURE, [[0, 8, 9, 80, 81, 243, 255]]),
-    "Gaussian": of_columns([grid(5)], BOTH, [range(5)]),
+    "Gaussian": of_columns([grid(5)], BOTH, [range(GONE, 5)]),
     "Gaussian, five levels": of_columns([grid(17)], BOTH, [[0, 1, 7, 8, 15, 16]]),
-    "columns": of_columns([grid(16), grid(3)], PURE, [[0, 6, 15], range(3)]),
+    "columns": of_columns([grid(16), grid(3)], PURE, [[0, 6, 15, GONE], range(3)]),
     "Gaussian columns": of_columns([grid(5), grid(3)], BOTH, [[0, 3, 4], [0, 2]]),
     "classes": of_scores(100, [0, 9, 50, 99]),
     "classes of few scores": of_scores(16, [0, 6, 15]),
@@ -146,7 +149,8 @@ uses = pytest.mark.parametrize("name", USES)
 def small_tables(use, relation):
     """Return all tables of at most two rows (of two where rows are replaced), and neighbours."""
     sizes = (0, 1, 2) if relation == "add-remove" else (2,)
-    tables = [one for size in sizes for one in combinations_with_replacement(use.rows, size)]
+    whole = [row for row in use.rows if GONE not in row or relation == "add-remove"]
+    tables = [one for size in sizes for one in combinations_with_replacement(whole, size)]
     if relation == "add-remove":
         pairs = [
             (table, tuple(sorted((*table, row))))
@@ -157,8 +161,8 @@ def small_tables(use, relation):
     else:
         pairs = [
             (tuple(sorted((kept, one))), tuple(sorted((kept, other))))
-            for kept in use.rows
-            for one, other in product(use.rows, repeat=2)
+            for kept in whole
+            for one, other in product(whole, repeat=2)
         ]
     return tables, pairs
 
@@ -201,8 +205,9 @@ def test_the_worst_neighbours_lose_the_claim_and_not_more(name, relation, drawn)
 def test_every_block_has_noise_padded_ones_too(relation, drawn):
     use = USES["two levels"]
     found = drawn(lambda: use.release(use.plan(relation)[0], ((7,),)))
-    assert found.lengths == [(7, 1)]
-    assert len(found.blocks) == 3 + 21
+    left_out = relation == "add-remove"
+    assert found.lengths == [(7, 1), (1,)][: 1 + left_out]
+    assert len(found.blocks) == 3 + 21 + left_out
     assert found.blocks.sum() == 2
 
 
@@ -228,6 +233,13 @@ def one_root_more(patch):
         return Forest(cells, (-(-cells // lengths[0]) * lengths[0], *lengths))
 
     patch.setattr(node_counts, "best_forest", rooted)
+
+
+def left_out_in_every_level(patch):
+    def others(weighing):
+        return [np.repeat(weighing.left_out(), 3)] if weighing.left_out else []
+
+    patch.setattr(node_counts.Weighing, "others", property(others))
 
 
 def quiet_longest_blocks(patch):
@@ -257,6 +269,7 @@ FAULTS = {
     "a root": (one_root_more, ("add-remove",), ("two levels", "classes", "Gaussian columns")),
     # Where a row keeps its class, its root keeps its count.
     "roots of classes": (one_root_more, ("replace",), ("classes",)),
+    "left out": (left_out_in_every_level, ("add-remove",), ("two levels", "Gaussian")),
     "no noise": (quiet_longest_blocks, RELATIONS, ("two levels", "classes")),
     "shape": (shape_from_the_data, ("add-remove",), ("two levels",)),
 }

@@ -165,8 +165,8 @@ def until_scores(draws):
 
 
 def choices(draws):
-    """Choices one after the other are stated as one."""
-    return [math.fsum(draws)]
+    """Rows are counted; choices one after the other are stated as one."""
+    return [draws[0], math.fsum(draws[1:])]
 
 
 def on_half(draws):
@@ -184,14 +184,14 @@ def groups(draws):
 
 
 def alike(draws):
-    """Choices are stated by the epsilon of each."""
-    assert len(set(draws)) == 1
-    return draws[:1]
+    """Rows are counted; choices are stated by the epsilon of each."""
+    assert len(set(draws[1:])) == 1
+    return draws[:2]
 
 
 def parts(draws):
-    """Two choices, then a regression."""
-    return [*alike(draws[:2]), *descent(draws[2:])]
+    """Rows counted, two choices, then a regression."""
+    return [*alike(draws[:3]), *descent(draws[3:])]
 
 
 CONSTANT = "constant"

@@ -66,6 +66,23 @@ def test_a_row_that_lacks_a_value_is_as_if_it_were_not_there(row, bad):
 
 
 @every_release
+def test_the_rows_left_out_are_counted(row):
+    made = row.within(20.0)
+    if type(made).__name__ == "OfUnits":
+        return  # where a row is decides its unit here; tests/tables/test_units.py looks at these
+    spoiled, *others = row.data(3000)
+    spoiled = spoiled.copy()
+    spoiled.reshape(3000, -1)[200:600, 0] = np.nan
+    fitted = made.fit(spoiled, *others)
+    if fitted.privacy_.relation == "replace":
+        assert fitted.n_left_out_ is None  # none are
+        return
+    assert 0.0 < fitted.n_left_out_error_ < 40.0
+    assert abs(fitted.n_left_out_ - 400) < 8 * fitted.n_left_out_error_
+    assert abs(fitted.n_rows_ - 2600) < 8 * fitted.n_rows_error_
+
+
+@every_release
 def test_a_ledger_is_charged_before_the_data_are_read_and_takes_no_seed(row, open_ledger):
     data = row.data(3000)
     with open_ledger(nolook.Budget(1.0, 1e-5), row.make().plan().guarantee.relation) as ledger:

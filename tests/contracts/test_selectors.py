@@ -10,14 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import nolook
-from nolook.algorithms.scaling import ScaleSearch
 from nolook.privacy.accounting import total_delta
 from tests.contracts.columns import column, with_columns
 from tests.contracts.releases import choices as data
 from tests.contracts.selectors import FAILURES, SELECTORS
 
 ROWS = 3000
-SCALES = ScaleSearch(1.0).events()[0].name
 every_selector = pytest.mark.parametrize("row", SELECTORS.values(), ids=SELECTORS)
 
 
@@ -43,15 +41,9 @@ def test_the_features_that_matter_are_found(row):
 
 @every_selector
 @pytest.mark.parametrize("k", [2, "auto"])
-def test_the_number_of_rows_is_kept_if_it_was_paid_for(row, k):
+def test_the_number_of_rows_is_counted(row, k):
     X, y = data()
     found = [row.make(k, epsilon=20.0).fit(X, y) for _ in range(12)]
-    names = {event.name for event in found[0].privacy_.mechanisms}
-    counted = bool(names & {"number of rows", SCALES})
-    if not counted:
-        assert {fitted.n_rows_ for fitted in found} == {fitted.n_rows_error_ for fitted in found}
-        assert found[0].n_rows_ is None
-        return
     errors = {fitted.n_rows_error_ for fitted in found}
     assert len(errors) == 1  # a function of the parameters
     off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()

@@ -49,7 +49,7 @@ def test_nothing_of_a_table_but_what_was_released_is_in_the_file(valid):
         *("format", "version", "nolook_version", "kind", "privacy", "read_options"),
         *("grid", "smoothing", "counts"),
     }
-    own = {"thresholds", "counts", "lengths", "block_variance", "rows_variance"}
+    own = {"thresholds", "counts", "lengths", "block_variance", "rows_variance", "left_out"}
     assert set(valid["counts"]) == own
 
 
@@ -60,6 +60,7 @@ EDITS = {
     ],
     "block_variance": [-1],
     "rows_variance": [-1],
+    "left_out": [[1.0], [1.0, -1.0], 3.0],
     "thresholds": [[1.5]],
     "counts": [[1.0]],
 }

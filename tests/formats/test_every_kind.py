@@ -107,6 +107,7 @@ NULL = frozenset({
     *("clipped_share", "bound_X", "bound_y", "k", "smoothing", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "band", "straight", "monotone", "errors"),
     *("deviance_explained", "deviance_explained_interval", "n_left_out", "n_undeclared"),
+    *("left_out", "n_left_out_error"),
     *("median_error", "median_error_interval", "p90_error", "p90_error_interval", "cut_errors"),
     *("means", "by"),
 })  # fmt: skip

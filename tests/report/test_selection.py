@@ -37,7 +37,9 @@ def test_the_page_of_a_pipeline_tells_of_both_parts(named):
     page = Page(render(named, table="people.parquet"))
     assert (page.unbalanced, page.outside) == ([], [])
     assert "with 2 of 5 columns, chosen privately" in page.text
-    assert "Cost of the selection: 1 noisy release within epsilon = 4, delta = 0" in page.text
+    assert (
+        "Cost of the selection: 2 noisy releases, together within epsilon = 4, delta" in page.text
+    )
     assert "together within epsilon = 16, delta = 1e-06" in page.text
     assert "Chosen from x0, x1, x2, x3, x4" in page.text
     assert "takes these columns as given" in page.text

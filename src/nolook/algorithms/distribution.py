@@ -39,6 +39,8 @@ class PrivateDistribution:
     rows: float  # the private number of rows, at least 1: the last count
     noise: ForestNoise  # of the counts
     sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
+    #: Rows that are not in use, and the standard deviation of the noise, if they were counted.
+    left_out: tuple[float, float] | None = field(default=None, kw_only=True)
 
     @property
     def noise_alone(self) -> Self:
@@ -48,7 +50,9 @@ class PrivateDistribution:
     @property
     def counted(self) -> NoisyCount:
         """The number of rows with the standard deviation of its noise; 0 where it is public."""
-        return NoisyCount(self.rows, math.sqrt(self.noise.rows_variance))
+        left_out, error = self.left_out or (None, None)
+        counted = NoisyCount(self.rows, math.sqrt(self.noise.rows_variance))
+        return evolve(counted, left_out=left_out, lost_error=error)
 
     @cached_property
     def _shares(self) -> Vector:

@@ -99,19 +99,24 @@ def release_counts(
 
     Guarantee: costs the release's event under its relation, each row being in one cell of each
     column, and those of a unit weighing ``weighing.weight_scale`` together at most. All columns
-    have the same rows: under replacement their number, or that of their units, is public.
+    have the same rows: under replacement their number, or that of their units, is public. A row
+    that `weighing` counts as left out is in no cell.
     """
     noise = noise_kind(release.event)
     levels = sum(best_forest(len(each), noise).levels for each in cells)
     sensitivity = node_counts_sensitivity(levels, release.relation)
+    every = [*cells, *weighing.others]
     forests = release_forests(
-        cells, release.event, sensitivity, source, whole=weighing.weight_scale
+        every, release.event, sensitivity, source, whole=weighing.weight_scale
     )
+    left_out = [forest.counted for forest in forests[len(cells) :]]
+    forests = forests[: len(cells)]
     if release.relation == "replace":
         rows, variance = weighing.known_rows(cells[:1]), 0.0
     else:
         rows, variance = pooled(forests)
-    return tuple(
+    found = (
         forest.distribution(grid.points(), rows, variance, release.smoothing)
         for grid, forest in zip(release.grids, forests, strict=True)
     )
+    return tuple(evolve(each, left_out=left_out[0] if left_out else None) for each in found)

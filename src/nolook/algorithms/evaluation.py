@@ -19,7 +19,7 @@ from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.hosmer_lemeshow import quantile_borders, release_sums, sums_event
 from nolook.algorithms.node_counts import Weighing, event_for_rows
 from nolook.algorithms.roc import RocRelease, roc_plan
-from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import PureEvent
@@ -52,15 +52,8 @@ class Judged:
 
     @cached_property
     def scores(self) -> PrivateDistribution:
-        """The distribution of the scores of both classes, which have independent noise."""
-        _, positive, negative = self.curve
-        counts = positive.counts + negative.counts
-        noise = evolve(
-            positive.noise,
-            block_variance=2 * positive.noise.block_variance,
-            rows_variance=2 * positive.noise.rows_variance,
-        )
-        return PrivateDistribution(positive.points, counts, float(counts[-1]), noise)
+        """The distribution of the scores of both classes."""
+        return RocCurve(*self.curve[1:]).scores
 
     @property
     def calibration(self) -> tuple[PrivateDistribution, CalibrationTable] | None:
@@ -70,8 +63,8 @@ class Judged:
     @property
     def rows(self) -> NoisyCount:
         """The number of rows by the release that tells it best."""
-        counted = [self.scores.counted, *([] if self.table is None else [self.table.counted])]
-        return min(counted, key=lambda rows: rows.error)
+        counted = self.scores.counted
+        return counted if self.table is None else counted.or_better(self.table.counted)
 
 
 #: How many groups, and what their sums cost.

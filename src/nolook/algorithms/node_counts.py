@@ -7,7 +7,8 @@ Least squares, the number of rows and rising counts follow at no further cost. T
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -57,17 +58,27 @@ class Weighing(NamedTuple):
         Counts are in units of 1/weight_scale.
     units : int or None
         Of privacy, where rows have weights and the number is public; None elsewhere.
+    left_out : callable or None
+        Counts the rows, or units with all their rows, that are not in use, once a pass has ended;
+        None where there are none, and nothing is released of them.
     """
 
     weight_scale: int = 1
     units: int | None = None
+    left_out: Callable[[], int] | None = None
 
     @classmethod
     def of(cls, table: Table, relation: Relation) -> Self:
         """Return the counting of a table's rows."""
         whole = table.unit.weight_scale
-        public = relation == "replace" and whole > 1
-        return cls(whole, table.count_units() if public else None)
+        if relation == "replace":
+            return cls(whole, table.count_units() if whole > 1 else None)
+        return cls(whole, left_out=table.left_out)
+
+    @property
+    def others(self) -> list[NDArray[np.int64]]:
+        """The rows left out, in the one cell of a grid of their own, or nothing."""
+        return [] if self.left_out is None else [np.array([self.weight_scale * self.left_out()])]
 
     def known_rows(self, cells: Sequence[NDArray[np.int64]]) -> float:
         """Return the number of rows, or of units where rows have weights; public if replaced.
@@ -128,6 +139,11 @@ class NoisyForest:
     def rows_variance(self) -> float:
         """Variance of the noise of `rows`."""
         return self.variance / self.forest.rows_precision
+
+    @property
+    def counted(self) -> tuple[float, float]:
+        """The least-squares number of all rows, and the standard deviation of its noise."""
+        return self.rows, math.sqrt(self.rows_variance)
 
     def distribution(
         self, points: Vector, rows: float, rows_variance: float, smoothing: Smoothing

@@ -142,17 +142,19 @@ def release_roc(
 
     Guarantee: costs the plan's counts under its relation, the rows of a unit weighing
     ``weighing.weight_scale`` together at most. `points` are a grid's thresholds: public, or found
-    by :func:`search_grid`.
+    by :func:`search_grid`. A row that `weighing` counts as left out is in no cell.
     """
     cells = rows.fold(ClassCells(points)).value
     # A row is in one class, so in one block of each level of one of the two forests.
     levels = best_forest(len(points), "laplace", shares=True).levels
     sensitivity = node_counts_sensitivity(levels, plan.relation)
-    positive, negative = release_forests(
-        cells, plan.counts, sensitivity, source, shares=True, whole=weighing.weight_scale
+    every, whole = [*cells, *weighing.others], weighing.weight_scale
+    positive, negative, *others = release_forests(
+        every, plan.counts, sensitivity, source, shares=True, whole=whole
     )
     known = weighing.known_rows(cells) if plan.relation == "replace" else None
-    return class_scores(points, positive, negative, known, smoothing)
+    found = class_scores(points, positive, negative, known, smoothing)
+    return (evolve(found[0], left_out=others[0].counted), found[1]) if others else found
 
 
 def class_scores(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Self, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator, simulation_generator
@@ -115,6 +115,18 @@ class RocCurve:
     negative: ClassScores
     smooth: bool = True
     rows_known: bool = False
+
+    @property
+    def scores(self) -> PrivateDistribution:
+        """The distribution of the scores of both classes, which have independent noise."""
+        one, counts = self.positive, self.positive.counts + self.negative.counts
+        noise = evolve(
+            one.noise,
+            block_variance=2 * one.noise.block_variance,
+            rows_variance=0.0 if self.rows_known else 2 * one.noise.rows_variance,
+        )
+        rows = float(counts[-1])
+        return PrivateDistribution(one.points, counts, rows, noise, left_out=one.left_out)
 
     @property
     def thresholds(self) -> Vector:

@@ -1,7 +1,7 @@
-"""A private lower bound on the number of rows (Dick et al. 2023, section 4).
+"""The private number of rows, and a lower bound on it (Dick et al. 2023, section 4).
 
-Once it is paid for, decisions may rest on this bound, and never on the number itself. The proof is
-``row_count_bound.md``.
+Once that is paid for, decisions may rest on this bound, and never on the exact number. The proof
+is ``row_count_bound.md``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
-__all__ = ["noisy_rows", "rows_bound", "rows_margin"]
+__all__ = ["count_rows", "rows_bound", "rows_margin"]
 
 _FAILURE = 1e-4  # probability that the bound is too high
 
@@ -28,23 +28,25 @@ def rows_margin(epsilon: float) -> int:
     return math.ceil(math.log(1 / (2 * _FAILURE)) / epsilon) + 1
 
 
-def rows_bound(
+def count_rows(
     table: Table, epsilon: float, source: ByteSource, progress: Callable[[str], None]
-) -> int:
-    """Release a lower bound on the number of rows, or of units where their rows have weights.
+) -> NoisyCount:
+    """Release the numbers of rows in use and left out, or of units where rows have weights.
 
-    Guarantee: pure epsilon when a row, or a unit with weights, is added or removed. It exceeds the
-    number with probability at most 1e-4, and may be below 0.
+    Guarantee: pure epsilon when a row, or a unit with weights, is added or removed.
     """
     progress("rows")
-    if table.unit.weight_scale > 1:
-        count = np.array([table.count_units()])
-    else:
-        count = table.fold(Histograms(row_counts)).value(1)[0]
-    return int(laplace_release(count, 1, epsilon, source)[0]) - rows_margin(epsilon)
+    whole = table.unit.weight_scale
+    used = table.fold(Histograms(row_counts)).value(1)[0]
+    parts = np.append(used, whole * table.left_out())
+    rows, left_out = (laplace_release(parts, whole, epsilon, source) / whole).tolist()
+    error = math.sqrt(laplace_variance(whole, epsilon)) / whole
+    return NoisyCount(max(1.0, rows), error, left_out, lost_error=error)
 
 
-def noisy_rows(bound: int, epsilon: float) -> NoisyCount:
-    """Return the noisy number of rows that a bound was made from."""
-    error = math.sqrt(laplace_variance(1, epsilon))
-    return NoisyCount(max(1.0, float(bound + rows_margin(epsilon))), error)
+def rows_bound(counted: NoisyCount, epsilon: float) -> int:
+    """Return a number that exceeds the rows in use with probability at most 1e-4.
+
+    `epsilon` is what they were counted at. It may be below 0.
+    """
+    return math.floor(counted.value) - rows_margin(epsilon)

@@ -78,6 +78,13 @@ class NoisyCount:
     error: float  # standard deviation of its noise
     left_out: float | None = None  # None: not counted
     undeclared: float | None = None
+    lost_error: float | None = None  # standard deviation of the noise of both
+
+    def or_better(self, other: NoisyCount) -> NoisyCount:
+        """Return this count, with the rows in use of another one if that is less noisy."""
+        if other.error >= self.error:
+            return self
+        return evolve(self, value=other.value, error=other.error)
 
 
 @frozen(eq=False)
@@ -267,8 +274,10 @@ def _noisy_rows(used: NDArray[np.int64], table: Table, mu: float, source: ByteSo
     whole = table.unit.weight_scale
     parts = np.append(used, [[whole * table.left_out()]], axis=1)
     *noisy, left_out = _released(parts, mu, whole, source)[0].tolist()
-    error = math.sqrt(len(noisy)) * histograms_sensitivity(1, "add-remove") / mu
-    return NoisyCount(max(1.0, sum(noisy)), error, left_out, *noisy[1:])
+    error = histograms_sensitivity(1, "add-remove") / mu
+    undeclared = noisy[1] if noisy[1:] else None
+    rows_error = math.sqrt(len(noisy)) * error
+    return NoisyCount(max(1.0, sum(noisy)), rows_error, left_out, undeclared, error)
 
 
 def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: NoisyCount) -> Scaling:

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.per_unit_sampling import choose_chances
-from nolook.algorithms.row_count_bound import noisy_rows, rows_bound
+from nolook.algorithms.row_count_bound import count_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
@@ -39,7 +39,8 @@ __all__ = [
     "selection_plan",
 ]
 
-_ROWS_SHARE = 0.05  # of epsilon, for a bound on the number of rows
+_ROWS_SHARE = 0.05  # of epsilon, for the number of rows where something depends on it
+_SAID_SHARE = 0.01  # of epsilon, for the number of rows where it is only reported
 _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
 # For choices as good, the exponential mechanism needs this much more epsilon than permute-and-flip.
 _WORTH = 1.2
@@ -73,7 +74,7 @@ class SelectionPlan:
 
     budget: Budget  # kept by the selection alone
     k: int | None  # number of features; None if it depends on the bound on the number of rows
-    rows: PureEvent | None  # that bound, if anything depends on it
+    rows: PureEvent | None  # the number of rows; None if the scales tell it
     scales: ScaleSearch | None  # the columns' scales, if any are needed
     features: Choices
 
@@ -165,17 +166,15 @@ class Selection(ABC):
         """Choose features of a table with a target and more than k features."""
         rows, bound = self.plan.rows, 0
         if rows is not None:
-            bound = rows_bound(table, rows.epsilon, source, progress)
+            counted = count_rows(table, rows.epsilon, source, progress)
+            bound = rows_bound(counted, rows.epsilon)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
         chances = self.chances or choose_chances(bound)
         drawing = Drawing(k, on_sample(self.plan.features, chances), chances, bound)
         chosen = self.choose(table, drawing, source, progress)
         if rows is None:
             return chosen
-        count = noisy_rows(bound, rows.epsilon)
-        if chosen.rows is not None and chosen.rows.error < count.error:
-            return chosen
-        return evolve(chosen, rows=count)
+        return evolve(chosen, rows=chosen.rows.or_better(counted) if chosen.rows else counted)
 
     @abstractmethod
     def choose(
@@ -204,9 +203,10 @@ def selection_plan(
     epsilon = budget.epsilon
     rows = search = None
     left = 1.0
-    if bound or k is None:
-        rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
-        left -= _ROWS_SHARE
+    share = _ROWS_SHARE if bound or k is None else 0.0 if scales else _SAID_SHARE
+    if share:
+        rows = PureEvent("number of rows", share * epsilon)
+        left -= share
     if scales:
         search = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
         left -= _SCALES_SHARE

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
-from nolook.algorithms.row_count_bound import rows_bound, rows_margin
+from nolook.algorithms.row_count_bound import count_rows, rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
@@ -150,7 +150,8 @@ class TukeyPlan:
         basis = release_basis(table, self, source, progress)
         m = self.models
         if m is None:
-            bound = rows_bound(table, self.epsilon_rows, source, progress)
+            counted = count_rows(table, self.epsilon_rows, source, progress)
+            bound = rows_bound(counted, self.epsilon_rows)
             m = choose_models(bound, len(basis.matrix), self)
         if m is None:
             return TukeyResult(basis, None, None)

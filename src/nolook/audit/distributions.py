@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.row_count_bound import rows_bound
+from nolook.algorithms.row_count_bound import count_rows
 from nolook.audit.audit_case import (
     Case,
     Vector,
@@ -49,8 +49,8 @@ def cases(epsilon: float) -> tuple[Case, ...]:
         case(
             name="rows-bound",
             neighbours="a row more",
-            covers=("rows_bound",),
-            draw=one_by_one(partial(_rows_bound, epsilon)),
+            covers=("count_rows",),
+            draw=one_by_one(partial(_rows_counted, epsilon)),
         ),
         case(
             name="cells-replace",
@@ -96,8 +96,8 @@ def _rows(count: int) -> Table:
     return table_from_arrays(np.zeros((count, 1)))
 
 
-def _rows_bound(epsilon: float, table: int, source: ByteSource) -> float:
-    return rows_bound(_rows(6 + table), epsilon, source, ignore)
+def _rows_counted(epsilon: float, table: int, source: ByteSource) -> float:
+    return count_rows(_rows(6 + table), epsilon, source, ignore).value
 
 
 def _moved_value(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:

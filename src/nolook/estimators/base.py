@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._numerics import undisturbed
 from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
@@ -33,7 +34,7 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.algorithms.scaling import NoisyCount, Scaling
+    from nolook.algorithms.scaling import Scaling
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
@@ -83,8 +84,10 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         The private number of rows used (of units, where their rows have weights), at least 1, and
         the standard deviation of its noise; None if the budget paid for no count of them all.
     n_left_out_, n_undeclared_ : float or None
-        Released with it, with as much noise or less: the number of rows left out (of units, where
-        all their rows are), and of rows used with a value that has no declared level.
+        Released with it: the number of rows left out (of units, where all their rows are), and of
+        rows used with a value that has no declared level.
+    n_left_out_error_ : float or None
+        The standard deviation of the noise of both.
     """
 
     read_options_: dict[str, Any]
@@ -92,6 +95,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     n_rows_error_: float | None = None
     n_left_out_: float | None = None
     n_undeclared_: float | None = None
+    n_left_out_error_: float | None = None
 
     #: What a ledger calls the release.
     _ledger_label: ClassVar[str]
@@ -258,6 +262,15 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         if rows is not None and rows.error < math.inf:
             self.n_rows_, self.n_rows_error_ = float(rows.value), float(rows.error)
             self.n_left_out_, self.n_undeclared_ = rows.left_out, rows.undeclared
+            self.n_left_out_error_ = rows.lost_error
+
+    @property
+    def counted(self) -> NoisyCount | None:
+        """The number of rows, if they were counted."""
+        if self.n_rows_ is None or self.n_rows_error_ is None:
+            return None
+        lost = self.n_left_out_, self.n_undeclared_, self.n_left_out_error_
+        return NoisyCount(self.n_rows_, self.n_rows_error_, *lost)
 
     #: As scikit-learn's setting "display" says.
     _repr_html_ = BaseEstimator._repr_html_

@@ -14,6 +14,7 @@ from nolook._language import parameter_name
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import check_budget
@@ -48,6 +49,8 @@ class Quantiles(Result):
         Of the whole result.
     read_options : dict
         How the columns were read.
+    counted : NoisyCount
+        The private number of rows, and of those left out.
     grids : dict
         The public grids that were given, by column.
     """
@@ -61,6 +64,7 @@ class Quantiles(Result):
     errors: NDArray[np.float64]
     privacy: PrivacyGuarantee
     read_options: dict[str, Any] = field(repr=False)
+    counted: NoisyCount = field(repr=False)
     grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
 
     @property
@@ -158,7 +162,8 @@ def quantiles(
         errors = np.array([one.ppf_error(shares) for one in found])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
-        return Quantiles(names, shares, values, errors, guarantee, read_options, given)
+        counted = found[0].counted
+        return Quantiles(names, shares, values, errors, guarantee, read_options, counted, given)
 
     return make_release(
         plan,

@@ -9,7 +9,7 @@ import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from attrs import astuple
+from attrs import astuple, evolve
 from msgspec import Meta
 
 from nolook.algorithms.calibration_table import CalibrationTable
@@ -20,6 +20,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
@@ -47,6 +48,8 @@ _SAME = 1e-12
 _Variance = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Smoothing = Literal["isotonic", None]
+#: A number of rows, and the standard deviation of its noise.
+_Rows = tuple[float, _Variance]
 
 
 class Grid(Content, frozen=True):
@@ -75,17 +78,19 @@ class Counts(Content, frozen=True):
     lengths: list[int]
     block_variance: _Variance
     rows_variance: _Variance
+    left_out: _Rows | None
 
     @classmethod
-    def of(cls, points: Vector, counts: Vector, noise: Any) -> Self:  # noqa: ANN401
-        """Return the record of the counts up to all thresholds of a grid."""
-        changed = np.flatnonzero(np.diff(counts, prepend=0.0))
+    def of(cls, found: PrivateDistribution, counts: Vector) -> Self:
+        """Return the record of the counts of a distribution up to all its thresholds."""
+        changed, noise = np.flatnonzero(np.diff(counts, prepend=0.0)), found.noise
         return cls(
-            thresholds=points[changed],
+            thresholds=found.points[changed],
             counts=counts[changed],
             lengths=list(noise.forest.lengths),
             block_variance=noise.block_variance,
             rows_variance=noise.rows_variance,
+            left_out=found.left_out,
         )
 
     def __post_init__(self) -> None:
@@ -117,7 +122,8 @@ class Counts(Content, frozen=True):
         expect(rising, "counts that never fall, as they were smoothed")
         points, counts, noise = self.on(grid)
         expect(counts[-1] >= 1.0, "counts that end with at least 1")
-        return PrivateDistribution(points, counts, float(counts[-1]), noise)
+        rows = float(counts[-1])
+        return PrivateDistribution(points, counts, rows, noise, left_out=self.left_out)
 
 
 class DistributionFile(Finding, frozen=True, tag="distribution"):
@@ -136,7 +142,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
             "_",
             grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
             smoothing=check_smoothing(ecdf.smoothing),
-            counts=Counts.of(found.points, found.counts, found.noise),
+            counts=Counts.of(found, found.counts),
         )
 
     def release(self) -> ECDF:
@@ -155,13 +161,17 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
     errors: list[list[float | None]]
+    rows: tuple[Annotated[float, Meta(ge=1)], _Variance]
+    left_out: _Rows
 
     @classmethod
     def of(cls, found: Quantiles) -> Self:
         """Return the record of quantiles."""
         grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
         errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
-        return cls.holding(found, grids=grids, errors=errors)
+        counted = found.counted
+        rows, left_out = (counted.value, counted.error), (counted.left_out, counted.lost_error)
+        return cls.holding(found, grids=grids, errors=errors, rows=rows, left_out=left_out)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,7 +188,9 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
             "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
-        return Quantiles(values=self.values, **own, **self.about())
+        left_out, error = self.left_out
+        counted = NoisyCount(*self.rows, left_out=left_out, lost_error=error)
+        return Quantiles(values=self.values, counted=counted, **own, **self.about())
 
 
 class Classes(Content, frozen=True):
@@ -192,7 +204,7 @@ class Classes(Content, frozen=True):
     def of(cls, curve: ROCCurve) -> Self:
         """Return the record of the scores that a curve follows from."""
         found = (curve.positive_, curve.negative_)
-        positive, negative = (Counts.of(one.points, one.noisy, one.noise) for one in found)
+        positive, negative = (Counts.of(one, one.noisy) for one in found)
         return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
 
     def released(
@@ -201,7 +213,8 @@ class Classes(Content, frozen=True):
         """Return the scores that a curve follows from."""
         grid, known = self.grid.grid(), privacy.relation == "replace"
         both = self.positive.on(grid), self.negative.on(grid)
-        return grid, *ClassScores.of_both(*both, smooth=smooth, rows_known=known)
+        first, second = ClassScores.of_both(*both, smooth=smooth, rows_known=known)
+        return grid, evolve(first, left_out=self.positive.left_out), second
 
 
 class Groups(Content, frozen=True):
@@ -274,7 +287,7 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
         found = test.distribution_
         return cls.of_scores(
             test,
-            probabilities=Counts.of(found.points, found.counts, found.noise),
+            probabilities=Counts.of(found, found.counts),
             groups=Groups(groups=int(test.groups), table=test.table_),
         )
 

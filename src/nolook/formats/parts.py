@@ -114,6 +114,7 @@ class Fitted(Counted, frozen=True):
 
     n_left_out: float | None
     n_undeclared: float | None
+    n_left_out_error: float | None
     method: str
     parameters: dict[str, Any]
     named: bool
@@ -167,8 +168,9 @@ class Fitted(Counted, frozen=True):
 
     def rows(self) -> NoisyCount | None:
         """Return the private number of rows, if they were counted."""
-        value, error, parts = self.n_rows, self.n_rows_error, (self.n_left_out, self.n_undeclared)
-        return None if value is None or error is None else NoisyCount(value, error, *parts)
+        value, error = self.n_rows, self.n_rows_error
+        lost = self.n_left_out, self.n_undeclared, self.n_left_out_error
+        return None if value is None or error is None else NoisyCount(value, error, *lost)
 
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""

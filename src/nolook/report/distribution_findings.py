@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators.ecdf import check_grid
-from nolook.report.findings import Figure, Findings, Name, Provenance, Section, Table, Text, listed
+from nolook.report.findings import (
+    Figure,
+    Findings,
+    Lost,
+    Name,
+    Provenance,
+    Section,
+    Table,
+    Text,
+    listed,
+    rows_of,
+)
 from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import NOT_KNOWN, grid_in_words, number, rows_in_words, with_error
 
@@ -80,12 +91,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     read = _Quantiles(
         column, np.array(_SHARES), values, errors, steps_below(points, values), points
     )
-    counts = ecdf.distribution_.counted
-    rows, error = f"{counts.value:,.0f}", number(counts.error, 2)
-    if counts.value < 2.0 * counts.error:
-        rows = rows_in_words(counts.value, counts.error, unit.counted)[0]
-    if ecdf.relation == "replace":
-        error = "none, it is public"
+    rows, error = _rows_counted(ecdf)
     mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
     half = _SHARES.index(0.5)
@@ -112,12 +118,22 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
             what_was_found(table, (_STEP, _FREE, noise_and_sampling(_ERRORS, unit)), picture),
         ),
         cautions=_coarse(read),
+        lost=Lost.of(ecdf),
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid)),
             ("Smoothing", ecdf.smoothing or "none"),
         ),
     )
+
+
+def _rows_counted(ecdf: ECDF) -> tuple[str, str]:
+    """Return the number of rows and its standard error in words."""
+    found = ecdf.distribution_.counted
+    rows, error = f"{found.value:,.0f}", number(found.error, 2)
+    if found.value < 2.0 * found.error:
+        rows = rows_in_words(found.value, found.error, ecdf.privacy.unit.counted)[0]
+    return rows, "none, it is public" if ecdf.relation == "replace" else error
 
 
 @frozen(eq=False)
@@ -247,6 +263,8 @@ def quantiles_findings(found: Quantiles) -> Findings:
             (f"Thresholds of {name}", grid_in_words(found.grids.get(name))) for name in found.names
         ),
         cautions=tuple(said for one in read for said in _coarse(one)),
+        rows=rows_of(found),
+        lost=Lost.of(found),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators.evaluation import JudgedModel
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Section, unseen_words
+from nolook.report.findings import Findings, Lost, Name, Provenance, Section, unseen_words
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
@@ -55,6 +55,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
         rows=(found.n_rows, found.n_rows_error),
+        lost=Lost.of(found.roc, scored.target),
         question=(": how well the model ", Name(scored.score), " predicts ", Name(scored.target)),
         conclusion=(
             *curve_said(found.roc, "the model"),

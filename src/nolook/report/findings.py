@@ -5,7 +5,6 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from attrs import frozen
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.result import Result
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.report.picture import Picture
@@ -81,11 +81,10 @@ def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
+def rows_of(release: PrivateEstimator | Quantiles) -> tuple[float, float] | None:
     """Return the private number of rows and its standard error, if they were counted."""
-    if estimator.n_rows_ is None or estimator.n_rows_error_ is None:
-        return None
-    return estimator.n_rows_, estimator.n_rows_error_
+    counted = release.counted
+    return None if counted is None else (counted.value, counted.error)
 
 
 def columns_read(read_options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -138,17 +137,15 @@ class Lost:
     columns: tuple[str, ...]  # a missing value of one of them leaves a row out
 
     @classmethod
-    def of(cls, estimator: PrivateEstimator, *needed: str) -> Self | None:
+    def of(cls, release: PrivateEstimator | Quantiles, *needed: str) -> Self | None:
         """Return the rows lost, if counted; `needed` are columns that every row must have."""
-        left_out, undeclared = estimator.n_left_out_, estimator.n_undeclared_
-        if left_out is None or estimator.n_rows_error_ is None:
+        counted = release.counted
+        if counted is None or counted.left_out is None or counted.lost_error is None:
             return None
-        # Rows in use are the sum of two numbers where undeclared values are counted.
-        error = estimator.n_rows_error_ / math.sqrt(1 + (undeclared is not None))
-        options = estimator.read_options_
+        options = release.read_options
         dropping = options["features"] if options["missing"] == "drop-row" else ()
         columns = (*(name for name in dropping if name not in options["categories"]), *needed)
-        return cls(left_out, undeclared, error, columns)
+        return cls(counted.left_out, counted.undeclared, counted.lost_error, columns)
 
 
 @frozen

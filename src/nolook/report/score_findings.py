@@ -15,6 +15,7 @@ from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import (
     Findings,
+    Lost,
     Name,
     Provenance,
     Section,
@@ -97,6 +98,8 @@ def roc_findings(curve: ROCCurve) -> Findings:
         what="ROC curve of",
         of=scored.score,
         provenance=Provenance.of(curve),
+        rows=rows_of(curve),
+        lost=Lost.of(curve, scored.target),
         cards=curve_cards(curve),
         sections=curve_sections(curve),
         settings=(
@@ -302,6 +305,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         sections=(what_was_found(table, words, picture),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         rows=rows_of(test),
+        lost=Lost.of(test, scored.target),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
         conclusion=(calibration_said(test),),

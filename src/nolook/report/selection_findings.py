@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
-from nolook.report.findings import Findings, Name, Provenance, Section, Table, listed, rows_of
+from nolook.report.findings import Findings, Lost, Name, Provenance, Section, Table, listed, rows_of
 from nolook.report.wording import count
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
         rows=rows_of(selector),
+        lost=Lost.of(selector, target),
         question=(f": which of {offered} are most strongly associated with ", Name(target)),
         conclusion=(
             (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
