@@ -217,8 +217,8 @@ def test_so_do_all_other_releases(release, costs_nothing):
     [
         ({"weights": "no"}, "weights names 'no'"),
         ({"weights": "v"}, "weights names 'v', but the table has no such column"),
-        ({"weights": "y"}, "weights names 'y', which is used otherwise too"),
-        ({"weights": "w", "features": ["a", "w"]}, "which is used otherwise too"),
+        ({"weights": "y"}, "weights names 'y', which has another use"),
+        ({"weights": "w", "features": ["a", "w"]}, "which has another use"),
         ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "weights is given next to"),
         ({"weights": 3}, "weights"),
     ],

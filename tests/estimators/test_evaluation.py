@@ -249,7 +249,7 @@ def bad():
         "pos_label is 'yes', but a Table": (model, (table,), {"pos_label": "yes"}),
         "model is of type KendallSelector": (nolook.KendallSelector(), (X, y), {}),
         "model is of type int": (3, (X, y), {}),
-        "tells 3 classes apart": (three, (X, y), {"other_rows": True, "pos_label": 7}),
+        "has 3 classes": (three, (X, y), {"other_rows": True, "pos_label": 7}),
         "y is None": (model, (X,), {}),
         "y is given with a Table": (model, (table, y), {}),
         "without a target": (model, (nolook.read_table(frame),), {}),

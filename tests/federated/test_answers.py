@@ -94,15 +94,15 @@ def test_stated_errors_are_those_of_repeated_answers():
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"role": 0}, "the answers are not of both servers"),
-        ({"role": 2}, "the answers are not of both servers"),
+        ({"role": 0}, "the answers are not from both servers"),
+        ({"role": 2}, "the answers are not from both servers"),
         ({"batch": bytes(32)}, "an answer is about another batch; expected ages"),
         ({"reports": bytes(32)}, "about different sets of reports"),
         ({"n": 299}, "about different sets of reports"),
-        ({"numbers": {}}, "other numbers than were asked for"),
-        ({"numbers": {"count": np.zeros(2, "u8")}}, "other numbers than were asked for"),
-        ({"numbers": {"sum": np.zeros(110, "u8")}}, "other numbers than were asked for"),
-        ({"numbers": {"count": np.zeros((110, 1), "u8")}}, "other numbers than were asked for"),
+        ({"numbers": {}}, "different numbers than requested"),
+        ({"numbers": {"count": np.zeros(2, "u8")}}, "different numbers than requested"),
+        ({"numbers": {"sum": np.zeros(110, "u8")}}, "different numbers than requested"),
+        ({"numbers": {"count": np.zeros((110, 1), "u8")}}, "different numbers than requested"),
     ],
 )
 def test_answers_that_do_not_belong_together_are_refused(changed, expected):
@@ -207,7 +207,7 @@ def test_sums_that_cannot_be_are_refused_and_honest_ones_never(delta):
         for by in (3000, -3000):
             wrong = second.numbers["count"].copy()
             wrong[place : place + 1] += np.uint64(by % 2**64)
-            with pytest.raises(NolookError, match="the sums cannot be"):
+            with pytest.raises(NolookError, match="the sums are impossible"):
                 distribution(batch, first, evolve(second, numbers={"count": wrong}))
 
 

@@ -337,7 +337,7 @@ def test_tokens(tmp_path):
     assert read_tokens(held) == [made["owner"]]
     for content in ("", "x", made["owner"] * 2, made["owner"] + "\nx"):
         held.write_text(content)
-        with pytest.raises(ParameterError, match="holds no token"):
+        with pytest.raises(ParameterError, match="does not contain a token"):
             read_tokens(held)
     with pytest.raises(ParameterError, match="cannot be read"):
         read_tokens(tmp_path / "none")

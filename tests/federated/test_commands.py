@@ -446,7 +446,10 @@ def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys
         (["--value", "1", *["--token-file", "token"] * 2], "the same token"),
         (["--value", "1", "--token-file", "token", "--token-file", "same"], "the same token"),
         (["--value", "1", *["--token-file", "token"] * 3], "given 3 times"),
-        (["--value", "1", "--token-file", "token", "--token-file", "bad"], "holds no token"),
+        (
+            ["--value", "1", "--token-file", "token", "--token-file", "bad"],
+            "does not contain a token",
+        ),
         (["--value", "1", "--batch", "bad"], "bad is not a batch"),
         (["--value", "1", "--pending", "one.json"], "used for something else"),
     ],

@@ -51,7 +51,7 @@ def test_no_byte_can_be_changed(role):
     for place in range(report_bytes(BATCH)):
         damaged = bytearray(half(role))
         damaged[place] ^= 1
-        with pytest.raises(ReportError, match=r"damaged|another version|not one of nolook's"):
+        with pytest.raises(ReportError, match=r"damaged|another version|not a report of nolook"):
             check(BATCH, role, bytes(damaged))
 
 
@@ -80,7 +80,7 @@ def test_reports_for_others_are_refused():
 @pytest.mark.parametrize(
     ("report", "message", "status"),
     [
-        (b"", "not one of nolook's", 400),
+        (b"", "not a report of nolook", 400),
         (b"NLKR\x02" + bytes(400), "another version; expected 1", 400),
         (half(0)[:-1], "has 348 bytes; expected 349", 400),
         (half(0) + b"x", "has 350 bytes; expected 349", 413),

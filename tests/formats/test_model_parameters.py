@@ -48,7 +48,7 @@ def test_the_parameters_of_a_method_come_back(tmp_path, choosy, chosen):
 )
 def test_a_parameter_that_is_no_plain_value_of_its_type_is_not_saved(tmp_path, choosy, value):
     model = fitted(NAMES, made_by=Choosy(bound=value))
-    with pytest.raises(ParameterError, match=r"no file can hold: parameters\.bound has") as caught:
+    with pytest.raises(ParameterError, match=r"cannot be saved: parameters\.bound has") as caught:
         nolook.save(model, tmp_path / "model.json")
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
@@ -113,6 +113,6 @@ def test_a_subclass_with_parameters_of_its_own_is_not_saved(tmp_path):
             super().__init__(epsilon, delta, random_state)
             self.weight = weight
 
-    with pytest.raises(ParameterError, match="type Ours, which no file can hold: in parameters"):
+    with pytest.raises(ParameterError, match="type Ours, which cannot be saved: in parameters"):
         nolook.save(fitted(NAMES, made_by=Ours()), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

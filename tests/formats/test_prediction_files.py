@@ -104,7 +104,7 @@ def test_every_ordinary_type_is_kept(tmp_path, name):
 def test_a_type_without_a_place_in_the_format_is_refused_before_anything_is_read(tmp_path):
     table = pa.table({**numbers(3), "kept": [[1], [2], [3]]})
     pq.write_table(table, tmp_path / "t.parquet")
-    with pytest.raises(ParameterError, match=r"'kept', whose type has no place in a \.csv file"):
+    with pytest.raises(ParameterError, match=r"'kept', whose type a .csv file cannot store"):
         write_predictions(model(), opened(tmp_path / "t.parquet"), tmp_path / "p.csv", ("kept",))
     assert not (tmp_path / "p.csv").exists()
     write_predictions(model(), opened(tmp_path / "t.parquet"), tmp_path / "p.pq", ("kept",))
@@ -149,7 +149,7 @@ def test_a_column_that_is_unknown_occurs_twice_or_is_the_prediction_is_refused(t
     pq.write_table(pa.table(numbers(3)), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="--keep names 'zz'"):
         write_predictions(model(), opened(tmp_path / "t.parquet"), tmp_path / "p.csv", ("zz",))
-    with pytest.raises(ParameterError, match="'prediction', which the predictions are called"):
+    with pytest.raises(ParameterError, match="'prediction', the name of the predictions"):
         check_prediction_file(tmp_path / "p.csv", ("prediction",))
 
 

@@ -362,7 +362,7 @@ def test_what_is_no_database_is_refused(kind, content, tmp_path):
 
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
 def test_a_folder_is_no_database(kind, tmp_path):
-    with pytest.raises(TableError, match="is no file"):
+    with pytest.raises(TableError, match="is not a file"):
         nolook.read_table(f"{kind}:{tmp_path}#t")
 
 
@@ -372,9 +372,9 @@ def test_a_folder_is_no_database(kind, tmp_path):
         ("duckdb:t", {}, "not given"),
         ("duckdb:t#t", {"table": "t"}, None),
         ("duckdb:t", {"table": " "}, "is empty"),
-        ("mysql://server/t", {"table": "t"}, "no known kind"),
-        ("t.duckdb", {"table": "t"}, "no known kind"),
-        (5, {"table": "t"}, "no known kind"),
+        ("mysql://server/t", {"table": "t"}, "unknown kind"),
+        ("t.duckdb", {"table": "t"}, "unknown kind"),
+        (5, {"table": "t"}, "unknown kind"),
     ],
 )
 def test_exactly_one_table_is_named(uri, options, found):

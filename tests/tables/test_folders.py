@@ -215,8 +215,8 @@ def test_no_file_counts_twice(folder, tmp_path):
     names = [folder / "again.parquet", folder / ".." / "t" / "a.parquet", tmp_path / "link.parquet"]
     a, *others = [folder / "a.parquet", *names]
     for other in others:
-        assert "is there twice" in refusal([a, other])
-    assert "is there twice" in refusal(folder)
+        assert "twice, perhaps" in refusal([a, other])
+    assert "twice, perhaps" in refusal(folder)
 
 
 @pytest.mark.parametrize("log", ["_delta_log", ".hoodie", "metadata", "_spark_metadata"])

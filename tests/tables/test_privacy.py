@@ -166,11 +166,11 @@ def test_a_damaged_page_is_one_plain_line(share, tmp_path):
         ("none.parquet", "does not exist or cannot be opened; expected a Parquet file"),
         ("none.csv", "does not exist or cannot be opened; expected a CSV file"),
         ("nul\0.csv", "does not exist or cannot be opened"),
-        ("folder.parquet", "has no file of a table"),
+        ("folder.parquet", "does not contain a table"),
         ("folder", "has no known extension; expected one of .parquet"),
         ("t.xlsx", "does not exist or cannot be opened; expected an Excel file"),
         ("t.pdf", "has no known extension"),
-        ("none*.csv", "has no file of a table"),
+        ("none*.csv", "does not contain a table"),
     ],
 )
 @pytest.mark.parametrize("kind", [str, "path"])

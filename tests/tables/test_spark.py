@@ -352,7 +352,7 @@ def test_predictions_refuse_what_they_cannot_use(people, frame):
     model = nolook.LinearRegression(1.0, 1e-6, random_state=3).fit(table)
     with pytest.raises(ParameterError, match="frame is a value of type Table; expected a table of"):
         predict_on_spark(model, people)
-    with pytest.raises(ParameterError, match="column is 'y', which the table has already"):
+    with pytest.raises(ParameterError, match="column is 'y', which the table already has"):
         predict_on_spark(model, frame, column="y")
     with pytest.raises(TableError, match="has no such column"):
         predict_on_spark(model, frame.drop("a"))
@@ -434,7 +434,7 @@ def test_what_spark_cannot_read_again_or_at_all_is_refused(session, people, tmp_
     stream = session.readStream.format("rate").load()
     with pytest.raises(TableError, match="is a stream; expected rows that can be read again"):
         read_table(stream, features=["value"])
-    with pytest.raises(ParameterError, match=r"engine is given, but .* is not files"):
+    with pytest.raises(ParameterError, match=r"engine is given, but .* is not a file"):
         read_table(people, "y", features=["a"], engine=session)
 
 

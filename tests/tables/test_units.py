@@ -303,7 +303,7 @@ def test_a_unit_that_is_no_feature_stays_the_unit():
 
 @pytest.mark.parametrize("other", ["x", "y"])
 def test_a_unit_has_no_other_use(other):
-    with pytest.raises(ParameterError, match="identifiers alone"):
+    with pytest.raises(ParameterError, match="a unit column can only be the unit"):
         read_table(STORED, "y", features=["x"], unit=other)
 
 

@@ -239,11 +239,11 @@ def test_sums_that_no_counts_have_are_refused():
             return total._replace(numbers=total.numbers + lie)
 
     query, owners = SummedQuery(GRID, 1.0, "owners", 2), owners_of()
-    with pytest.raises(NolookError, match="the sums cannot be"):
+    with pytest.raises(NolookError, match="the sums are impossible"):
         released(query, owners, Lying())
     counts = PointwiseCounts(owners, query, InProcessSum(), SeededSource(0))
     counts._vectors[4][:] += np.uint64(10_000)
-    with pytest.raises(NolookError, match="the sums cannot be"):
+    with pytest.raises(NolookError, match="the sums are impossible"):
         counts.count(7)
 
 

@@ -199,8 +199,7 @@ def _check(grid: LinearGrid | LogGrid, steps: float) -> None:
         )
     if not steps <= _MOST_POINTS - 1:
         raise ParameterError(
-            f"step is {grid.step!r}, which makes more than {_MOST_POINTS} points (use "
-            "a larger step)"
+            f"step is {grid.step!r}: more than {_MOST_POINTS} points (use a larger step)"
         )
 
 

@@ -103,9 +103,10 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
     """
     if most > 1 and relation == "replace":
         raise ParameterError(
-            f"{parameter_name('relation')} is 'replace' and {parameter_name('rows_per_unit')} "
-            f"{most}, but how many rows are used is then private; expected 'add-remove' (or "
-            f"weights: {usage_hint('rows_per_unit', 'weights')})"
+            f"{parameter_name('relation')} is 'replace' and "
+            f"{parameter_name('rows_per_unit')} {most}, but the number of rows used is "
+            "then private; use 'add-remove' (or weights: "
+            f"{usage_hint('rows_per_unit', 'weights')})"
         )
     if isinstance(event, GaussianEvent):
         return evolve(event, mu=row_share(event.mu, most, 0.0))

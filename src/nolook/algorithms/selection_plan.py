@@ -213,8 +213,7 @@ def selection_plan(
     left *= with_room(epsilon)
     if left / (k or 1) < _SMALLEST_SHARE:
         raise ParameterError(
-            f"epsilon is {epsilon!r} for {k or 1} choices, so that each would be "
-            "plain chance (use a larger budget)"
+            f"epsilon is {epsilon!r}, too small for {k or 1} choices (use a larger budget)"
         )
     own = budget if scales else Budget(epsilon)
     plan = SelectionPlan(own, k, rows, search, PureEvent("features", left))

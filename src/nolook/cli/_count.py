@@ -23,8 +23,8 @@ def number_in(table: Table) -> str:
     names = [name for name in read_options["features"] if name not in read_options["categories"]]
     if not names:
         raise ParameterError(
-            "--features names no column of numbers, and --count-epsilon counts in one; expected "
-            "one at least (or --rows N)"
+            "--features has no numeric column, which --count-epsilon needs (add one, or "
+            "give --rows N)"
         )
     return str(names[0])
 

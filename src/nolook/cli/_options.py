@@ -254,8 +254,8 @@ def check_rows_per_unit(text: str) -> RowsPerUnit:
     option = "--rows-per-unit"
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise ParameterError(
-            f"{option} is {_brief(text)}; expected weights, or how many rows of a unit count in "
-            f"full (for example {option} 5)"
+            f"{option} is {_brief(text)}; expected weights, or the number of rows of a "
+            f"unit that count in full (for example {option} 5)"
         )
     return check_count(int(text), option, MOST_ROWS_PER_UNIT)
 

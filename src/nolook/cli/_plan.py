@@ -194,11 +194,11 @@ def _check_given(
     """Check that it is told, once, how many rows and columns there are."""
     if (rows is None) == (count_epsilon is None):
         raise ParameterError(
-            "expected how many rows there are, stated or counted: one of --rows and "
-            "--count-epsilon (for example --rows 10000)"
+            "the number of rows is missing; give --rows or --count-epsilon (for example "
+            "--rows 10000)"
         )
     if table is None and (not shaped or count_epsilon is not None):
         raise ParameterError(
-            "expected a table, of which --count-epsilon counts the rows and the header tells the "
-            "columns, or --rows and --columns (for example --rows 10000 --columns 8)"
+            "the number of columns is missing; give a table, or --rows and --columns (for "
+            "example --rows 10000 --columns 8)"
         )

@@ -168,8 +168,8 @@ class Release:
         table = self._read(False, features=names, schema=self.declared)
         if table.feature_names != tuple(names):
             raise ParameterError(
-                f"{parameter_name('features')} names a column that the schema makes categories "
-                "of; expected numbers (declare another type in a schema for this release)"
+                f"{parameter_name('features')} names a category, but this release needs "
+                "numbers (to count it: nolook tabulate)"
             )
         return table
 

@@ -73,8 +73,8 @@ class ModelScores:
         if self.probabilities and self.pos_label in classes:
             return classes.index(self.pos_label)
         raise ParameterError(
-            f"model tells {len(classes)} classes apart; expected 2 (or pos_label, one of them, "
-            "and a model with predict_proba)"
+            f"model has {len(classes)} classes; expected 2 (or pos_label, one of them, and "
+            "a model with predict_proba)"
         )
 
     def check_features(self, names: tuple[str, ...], *, named: bool) -> None:

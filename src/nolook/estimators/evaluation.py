@@ -354,7 +354,7 @@ def _scored(
             refuse_gaps(table, "this model")
     else:
         if y is None:
-            raise ParameterError("y is None; expected what happened, one value a row")
+            raise ParameterError("y is None; expected the outcome of each row")
         missing: Missing = "centre" if knows_centres else DEFAULT_MISSING
         table, positive = table_from_arrays(X, positives_of(y, label), missing), 1.0
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))

@@ -197,6 +197,6 @@ def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple
     for name in given:
         if name not in names:
             raise ParameterError(
-                f"grids names {name!r}, but the table has no such column (check the name)"
+                f"grids names {name!r}, which is not a column of the table (check the name)"
             )
     return tuple(check_grid(given.get(name)) for name in names)

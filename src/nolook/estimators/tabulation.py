@@ -110,8 +110,8 @@ class _Asked:
         coded = table.as_codes(self.names, self.searched)
         if self.searched and coded.engine is not None:
             raise ParameterError(
-                f"{parameter_name('find_levels')} needs rows that this process reads, but "
-                f"{coded.engine} does (declare the levels, or leave out the engine)"
+                f"{parameter_name('find_levels')} is not available where {coded.engine} "
+                "reads the rows (declare the levels, or leave out the engine)"
             )
         for name, labels in zip(self.names, coded.code_labels, strict=True):
             self._check_type(name, labels)
@@ -387,8 +387,7 @@ def _released(
 ) -> _Kind:
     if not asked.names:
         raise ParameterError(
-            f"{parameter_name('by')} is empty, and so is what to measure; expected columns (for "
-            "example by=['ward'], mean=['cost'])"
+            "there is nothing to tabulate; give columns (for example by=['ward'], mean=['cost'])"
         )
     release = asked.release(budget, relation)
     if all(isinstance(each, PureEvent) for each in release.costs):

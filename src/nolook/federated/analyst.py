@@ -104,8 +104,8 @@ def end(batch: Batch, servers: Sequence[ServerClient], *, unanswered: bool = Fal
     for server, before in zip(servers, status(batch, servers), strict=True):
         if not unanswered and before.state not in {"answered", "ended"}:
             raise RefusedError(
-                f"{batch.name} is {before.state} at {server.url} and has no answer; ended now, it "
-                "would never have one (--unanswered ends it all the same)",
+                f"{batch.name} is {before.state} at {server.url} and has no answer. If it "
+                "is ended now, it never will (to end it anyway: --unanswered)",
                 409,
             )
     for server in servers:

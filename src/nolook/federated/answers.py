@@ -162,7 +162,7 @@ def _joined(batch: Batch, first: Answer, second: Answer) -> tuple[int, dict[str,
     """Return the number of reports, and the sums of both answers as signed numbers."""
     if sorted((first.role, second.role)) != [0, 1]:
         raise NolookError(
-            "the answers are not of both servers; expected one of role 0 and one of 1"
+            "the answers are not from both servers; give one of role 0 and one of role 1"
         )
     if first.batch != batch.digest or second.batch != batch.digest:
         raise NolookError(f"an answer is about another batch; expected {batch.name}")
@@ -171,7 +171,7 @@ def _joined(batch: Batch, first: Answer, second: Answer) -> tuple[int, dict[str,
     shapes = dict.fromkeys(batch.classes, (batch.forest.blocks,))
     for answer in (first, second):
         if {name: one.shape for name, one in answer.numbers.items()} != shapes:
-            raise NolookError("an answer has other numbers than were asked for; ask again")
+            raise NolookError("an answer has different numbers than requested; ask again")
     return first.n, {
         name: (first.numbers[name] + second.numbers[name]).view(np.int64) for name in shapes
     }

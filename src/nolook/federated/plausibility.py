@@ -42,8 +42,8 @@ def refuse_outside(found: Numbers, low: float, high: Numbers | float, slack: flo
     """Refuse numbers that are outside an interval by more than the noise explains."""
     if not ((found >= low - slack) & (found <= high + slack)).all():
         raise NolookError(
-            "the sums cannot be: one is outside what the number of rows allows by more than the "
-            "noise explains; expected honest sums (ask those who added up)"
+            "the sums are impossible: one differs from what the number of rows allows by "
+            "more than the noise explains (ask the servers' operators)"
         )
 
 

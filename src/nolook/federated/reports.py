@@ -103,7 +103,7 @@ def check(batch: Batch, role: int, report: bytes) -> bytes:
     head, wanted = _head(batch, role), report_bytes(batch)
     if report[:4] != _MAGIC:
         raise ReportError(
-            "the report is not one of nolook's; expected what `nolook federated submit` sends"
+            "this is not a report of nolook; send reports with `nolook federated submit`"
         )
     if report[4:5] != head[4:5]:
         raise ReportError(f"the report has another version; expected {_VERSION}")

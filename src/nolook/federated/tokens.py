@@ -98,7 +98,7 @@ def make_tokens(
     check_count(count, "--count", MOST)
     for name, limit in (("--reports", most), ("--per-second", rate)):
         if limit is not None and role != "owner":
-            raise ParameterError(f"{name} is given for role {role}, but only owners have it")
+            raise ParameterError(f"{name} is given for role {role}, but applies to owners only")
         if limit is not None:
             check_count(limit, name, MOST)
     words = SystemEntropy().words(_WORDS * count).reshape(count, _WORDS)
@@ -114,7 +114,7 @@ def read_tokens(path: Path) -> list[str]:
     tokens = _text(path).split()
     if not tokens or not all(_TOKEN.fullmatch(token) for token in tokens):
         raise ParameterError(
-            f"{str(path)!r} holds no token; expected what `nolook federated token` printed"
+            f"{str(path)!r} does not contain a token; give the output of `nolook federated token`"
         )
     return tokens
 

@@ -138,8 +138,9 @@ class Fitted(Counted, frozen=True):
             )
         except Broken as error:
             raise ParameterError(
-                f"model is of type {type(estimator).__name__}, which no file can hold: {error}; "
-                "expected parameters of plain values, of the types its class declares"
+                f"model is of type {type(estimator).__name__}, which cannot be saved: "
+                f"{error}; parameters must be plain values of the types that its class "
+                "declares"
             ) from None
 
     def __post_init__(self) -> None:

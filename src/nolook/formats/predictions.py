@@ -38,12 +38,11 @@ def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
     if path.suffix.lower() not in _WRITERS:
         known = " or ".join(_WRITERS)
         raise ParameterError(
-            f"--output is {one_line(path)}, whose ending is not that of a format for predictions; "
-            f"expected {known}"
+            f"--output is {one_line(path)}, which is not a format for predictions; expected {known}"
         )
     if _PREDICTION in kept:
         raise ParameterError(
-            f"--keep names {_PREDICTION!r}, which the predictions are called; leave it out"
+            f"--keep names {_PREDICTION!r}, the name of the predictions; leave it out"
         )
 
 
@@ -86,8 +85,8 @@ def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
         except (pa.ArrowException, NotImplementedError):
             other = ".parquet" if ending.lower() == ".csv" else ".csv"
             raise ParameterError(
-                f"--keep names {one_line(field.name)!r}, whose type has no place in a "
-                f"{ending} file; leave it out (or write {other})"
+                f"--keep names {one_line(field.name)!r}, whose type a {ending} file cannot "
+                f"store; leave it out (or write {other})"
             ) from None
 
 

@@ -255,8 +255,8 @@ def _wanted(want: object, method: str) -> tuple[str, float]:
     names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
     if not names:
         raise ParameterError(
-            f"{parameter_name('want')} is given, but nothing is known of {method} (leave it "
-            "out, or choose another method)"
+            f"{parameter_name('want')} is given, but there are no forecasts for {method} "
+            "(leave it out, or choose another method)"
         )
     most = 0.0
     if len(words) == 2 and words[0] in names:

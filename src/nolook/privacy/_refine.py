@@ -42,7 +42,7 @@ class LazyUniform:
         """
         if self.bits >= _MOST_BITS:
             raise RuntimeError(
-                f"the source of random bytes is broken: {_MOST_BITS} bits decided nothing"
+                f"the source of random bytes is broken: {_MOST_BITS} bits did not decide a draw"
                 " (check the operating system's entropy)"
             )
         self.value = self.value << _WORD_BITS | self._draw()

@@ -44,7 +44,7 @@ def _delta_or_zero(delta: object) -> float:
 
 def _event_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise ParameterError("name is empty or not a text; expected what is released in words")
+        raise ParameterError("name is empty or not a string; expected a description of the release")
     return name
 
 

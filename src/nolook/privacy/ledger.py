@@ -369,8 +369,8 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee, unit: Unit | Non
         return
     if not guarantee.private:
         raise ParameterError(
-            "the result would not be private; expected a private release for a ledger (leave out "
-            "random_state and settings meant for reproduction only)"
+            "the result would not be private, so it cannot be charged to a ledger (leave "
+            "out random_state and settings meant for reproduction only)"
         )
     words = None if unit is None else unit.in_words()
     ledger.require(guarantee.budget, relation=guarantee.relation, unit=words)

@@ -73,8 +73,7 @@ class Engine(DistributedSource):
         expected = range(len(answers) if due is None else due)
         if [answer.part for answer in answers] != [*expected]:
             raise TableError(
-                f"{self.engine} left out a part of {self.name} or gave one twice; expected every "
-                "part once (start again)"
+                f"{self.engine} left out a part of {self.name} or returned one twice (start again)"
             )
         for answer in answers:
             if answer.version != __version__:

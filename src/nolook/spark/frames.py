@@ -69,9 +69,9 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
         )
     if not isinstance(opened, Folder):
         raise ParameterError(
-            f"{parameter_name('engine')} is given, but {opened.name} is not files; expected files "
-            "that Spark's workers can open, or a table of Spark alone (leave "
-            f"{parameter_name('engine')} out)"
+            f"{parameter_name('engine')} is given, but {opened.name} is not a file or "
+            "folder; expected files that Spark's workers can open, or a table of Spark "
+            f"(leave {parameter_name('engine')} out)"
         )
     return SparkFiles(opened, session)
 

@@ -58,7 +58,7 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
     names = [each.name for each in SparkFrame(frame).columns]
     if column in names:
         raise ParameterError(
-            f"column is {column!r}, which the table has already (choose another name)"
+            f"column is {column!r}, which the table already has (choose another name)"
         )
     table = read_table(frame, **model.read_options_)
     work = partial(_beside, packed((model, table.with_source(None))), tuple(names))

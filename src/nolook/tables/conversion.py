@@ -102,8 +102,8 @@ class DeclaredSource:
                 continue
             if declared.derived is not None:
                 raise TableError(
-                    f"{original.name} has a column {column.name!r}, which the schema derives from "
-                    "others (choose another name there)"
+                    f"{original.name} has a column {column.name!r}, but the schema derives "
+                    "one of that name from others (choose another name there)"
                 )
             full = declared.within(form)
             for name, part in zip(full.features(column.name), full.parts or (None,), strict=True):

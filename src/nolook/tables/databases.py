@@ -73,7 +73,7 @@ class Database:
         kind, colon, place = str(uri).partition(":")
         if kind not in _READERS or not colon:
             raise ParameterError(
-                "the address of the database is of no known kind; expected "
+                "the address of the database has an unknown kind; expected "
                 f"{', '.join(DATABASES[:-1])} or {DATABASES[-1]}"
             )
         if "#" in place and table is None and not place.startswith("//"):

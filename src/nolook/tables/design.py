@@ -281,8 +281,8 @@ def plan(
     )
     if not chosen:
         raise TableError(
-            f"{source.name} has no column left that is a number or a boolean; expected at least "
-            "one feature besides the target (declare the levels of a text, for example "
+            f"{source.name} has no numeric or boolean column besides the target (declare "
+            "the levels of a text column, for example "
             f"{usage_hint('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
@@ -402,8 +402,8 @@ def _check_unit(
     if column.name == target or column.name in features:
         used = "the target" if column.name == target else "a feature"
         raise ParameterError(
-            f"{parameter_name('unit')} names {column.name!r}, which is {used} too; expected a "
-            "column of identifiers alone (leave it out there)"
+            f"{parameter_name('unit')} names {column.name!r}, which is also {used}; a unit "
+            "column can only be the unit (leave it out there)"
         )
     if not can_identify(column.type):
         raise TableError(
@@ -420,7 +420,7 @@ def _check_weights(unit: Unit, schema: Columns, used: Collection[str | None]) ->
     _check_number(schema.find(name, "weights"), schema, "weights")
     if name in used:
         raise ParameterError(
-            f"{parameter_name('weights')} names {name!r}, which is used otherwise too (leave it "
+            f"{parameter_name('weights')} names {name!r}, which has another use (leave it "
             "out there)"
         )
 

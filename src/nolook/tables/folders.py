@@ -172,20 +172,21 @@ def _from_list(sources: Sequence[str | os.PathLike[str]]) -> Listing:
 def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]]) -> Listing:
     """Return files as a listing, with what the names of their folders give."""
     if not files:
-        raise TableError(f"{name} has no file of a table (check the path or the pattern)")
+        raise TableError(f"{name} does not contain a table (check the path or the pattern)")
     _check_few(name, len(files))
     _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
     for told, place in files:
         if (same := place.same()) in seen:
             raise TableError(
-                f"{place.name} in {name} is there twice, perhaps under another name; name it once"
+                f"{place.name} is in {name} twice, perhaps under another name; list it once"
             )
         seen.add(same)
         if tuple(told) != keys:
             raise TableError(
-                f"{place.name} does not lie in folders of the same columns as other files of "
-                f"{name}; expected NAME=VALUE for the same names in the same order, or for none"
+                f"{place.name} is not in folders with the same columns as other files of "
+                f"{name}; all need NAME=VALUE folders with the same names in the same "
+                "order, or none"
             )
     return Listing(name, label, keys, tuple(files))
 
@@ -272,8 +273,9 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[_Valu
                 left.append(path)
             elif kind is None:
                 raise TableError(
-                    f"{_shown(shown, path)} in {top.name} is a link, or not a regular file; name "
-                    "it in a list, or take it away (its rows may be there already)"
+                    f"{_shown(shown, path)} in {top.name} is a link, or not a regular "
+                    "file; list it explicitly, or remove it (its rows may already be "
+                    "included)"
                 )
             elif _fits(path, pattern):
                 found.append(path)

@@ -126,8 +126,8 @@ class DistributedSource(ABC):
     def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
         """Refuse: the rows stay where they are."""
         raise TableError(
-            f"{self.name} is read by {self.engine}, which adds rows up and hands none over; "
-            f"expected a table read without {self.engine} (its files, or a frame in memory)"
+            f"{self.name} is read by {self.engine}, which returns sums and not rows; this "
+            f"needs a table read without {self.engine} (its files, or a frame in memory)"
         )
 
     def parts(self) -> Sequence[Source]:
@@ -449,8 +449,8 @@ class Run:
         """Refuse other rows than those of the pass before."""
         if self.checksum not in (None, checksum):
             raise TableError(
-                f"the rows of {name} changed between two passes (write them to files, or persist "
-                "them where they are drawn at random; start again)"
+                f"the rows of {name} changed between two passes (export them to files, or "
+                "persist them where they are drawn at random; start again)"
             )
         self.checksum = checksum
 

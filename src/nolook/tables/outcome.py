@@ -56,8 +56,8 @@ def two_classes(
         no = classes[classes[0] == yes] if negative is None else find("negative", negative)
     if no is not None and _within(yes, no):
         raise ParameterError(
-            f"{parameter_name('positive')} and {parameter_name('negative')} are one value of "
-            f"{column.name!r}; expected two"
+            f"{parameter_name('positive')} and {parameter_name('negative')} are the same "
+            f"value of {column.name!r}; give two different ones"
         )
     marked = ColumnSchema("boolean", true=yes, false=(OTHERS,) if no is None else no)
     return evolve(marked, missing=own.missing, decimal=own.decimal, thousands=own.thousands)

@@ -384,8 +384,9 @@ class Schema:
             content = tomllib.loads(place.read_text("utf-8"))
         except OSError:
             raise ParameterError(
-                f"{name} does not exist, cannot be opened or has more than {_MOST_BYTES:,} bytes; "
-                "expected a schema in TOML (nolook schema drafts one)"
+                f"{name} does not exist, cannot be opened or is larger than "
+                f"{_MOST_BYTES:,} bytes; expected a schema in TOML (nolook schema drafts "
+                "one)"
             ) from None
         except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a huge number
             where = re.search(r"at line \d+, column \d+", str(error))
@@ -395,8 +396,7 @@ class Schema:
             ) from None
         if content.pop("draft", False) is not False:
             raise ParameterError(
-                f"{name} is still a draft; expected a schema that was read by the table's holder "
-                "(check every line, then delete the line draft = true)"
+                f"{name} is still a draft: check every line, then delete the line draft = true"
             )
         return _located(name, cls.from_dict, content)
 

@@ -47,8 +47,8 @@ def from_stream(source: object) -> Spooled | None:
     if kind.__module__.startswith("polars") and kind.__name__ == "LazyFrame":
         if not hasattr(source, "collect_batches"):
             raise TableError(
-                "source is a lazy frame, which this version of Polars gives at once only "
-                "(call collect() first, or install a newer Polars)"
+                "this version of Polars cannot stream a lazy frame (call collect() first, "
+                "or install a newer Polars)"
             )
         fields = attempt(message, _lazy_schema, source)
         return Spooled("the lazy frame", map(Column.from_field, fields), _lazy(source))

@@ -218,4 +218,4 @@ def _asked(ask: Callable[[], _Said]) -> _Said:
         return ask()
     except RefusedError as error:
         status = 503 if error.status == 503 else 502
-        raise RefusedError(f"the other server cannot be asked: {error}", status) from None
+        raise RefusedError(f"the other server cannot be reached: {error}", status) from None

@@ -169,7 +169,7 @@ class BatchService:
         batch, store, agreed = self.batch, self._store, self._store.agreed
         state = store.state
         if state == "ended":
-            raise RefusedError("the batch has ended; only the answers it gave can be had", 410)
+            raise RefusedError("the batch has ended; only its earlier answers are available", 410)
         if state != "frozen":
             raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
         store.check_noise(self._noise)
@@ -192,7 +192,9 @@ class BatchService:
 
     def _check_alive(self) -> None:
         if self._failure is not None:
-            raise RefusedError("the server cannot use its files; its operator was told which", 500)
+            raise RefusedError(
+                "the server cannot use its files; its operator has been notified", 500
+            )
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -359,8 +359,8 @@ class Store:
             text = str(error)
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise DiskFullError(
-                    f"{str(self._place)!r} cannot be written: the disk is full (make room; the "
-                    "server goes on by itself)"
+                    f"{str(self._place)!r} cannot be written: the disk is full (free some "
+                    "space; the server then continues automatically)"
                 ) from None
             reason = "is in use by another server" if "locked" in text else "is damaged or closed"
             if "full" in text or "I/O" in text or "unable" in text or "readonly" in text:
