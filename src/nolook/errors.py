@@ -1,4 +1,23 @@
-"""The errors nolook raises, each with a one-line message and an exit status; and its warnings."""
+"""The errors nolook raises, each with a one-line message and an exit status; and its warnings.
+
+::
+
+    Exception
+    └── NolookError                 1  every error nolook raises on purpose
+        ├── ParameterError          2  a parameter; also a ValueError
+        ├── TableError              2  a table; also a ValueError
+        ├── ModelFileError          2  a file of a release; also a ValueError
+        ├── LedgerError             2  a ledger's file
+        │   └── BudgetExceededError 3  a release costs more than is left
+        ├── PrivateFitFailed        4  the outcome of a private test; the budget is spent
+        │   └── TooFewRows          4  a private bound on the rows is too small
+        └── TargetNotVisible        5  nothing stood out from the noise; the budget is spent
+    UserWarning
+    ├── OutsideGuarantee               a step of scikit-learn that no guarantee covers
+    └── WeakPrivacyWarning             epsilon above 8, or a large delta
+
+The numbers are the exit statuses of the command line.
+"""
 
 from __future__ import annotations
 

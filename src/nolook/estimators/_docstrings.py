@@ -6,7 +6,7 @@ import re
 from inspect import cleandoc, signature
 
 _GUARANTEE = "Guarantee"
-_HEADING = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
+_HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w.*?)(?: :.*)?$(?:\n[ ].*)*", re.MULTILINE)
 
 

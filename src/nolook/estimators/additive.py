@@ -26,6 +26,9 @@ Numbers = NDArray[np.float64]
 class AdditiveRegression(LinearRegression):
     """Additive regression under differential privacy, without bounds, knots or tuning.
 
+    The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line or, where noise lets one see
+    that it is bent, a smooth curve; fitted like :class:`nolook.LinearRegression`.
+
     The prediction is a level plus one curve for each column. Columns are counted, scaled and
     clipped as for :class:`nolook.LinearRegression`. Noisy histograms give each column knots, and a
     noisy gradient shows which columns are bent; these get smooth deviations from their lines, as
@@ -59,6 +62,10 @@ class AdditiveRegression(LinearRegression):
         Slope of the line nearest to each curve, by the distribution of its column.
     intercept_ : float
         The prediction where every curve is at its mean.
+
+    See Also
+    --------
+    LinearRegression : A line for each column.
 
     Examples
     --------

@@ -32,6 +32,9 @@ Vector = NDArray[np.float64]
 class ECDF(PrivateFinding):
     """The distribution of a column, released once; every question asked of it is free.
 
+    The cumulative distribution function ``F(t) = #{i : x_i <= t} / n`` at all thresholds t of a
+    public grid.
+
     Values are counted in the cells between the thresholds of a public grid, in blocks of cells, in
     blocks of blocks and so on; all these counts are released with noise. The counts up to each
     threshold and the number of rows that agree with them best follow, with errors that grow only
@@ -64,6 +67,12 @@ class ECDF(PrivateFinding):
     ----------
     distribution_ : PrivateDistribution
         The thresholds and the private counts.
+
+    See Also
+    --------
+    quantiles : Some quantiles of several columns.
+    describe : Means, quartiles and levels of all columns.
+    ROCCurve : The distributions of a score in two classes.
 
     Examples
     --------

@@ -17,6 +17,9 @@ __all__ = ["KendallSelector"]
 class KendallSelector(PrivateSelector):
     """Chooses features whose order agrees with the target's (DPKendall, Dick et al., NeurIPS 2023).
 
+    One after the other, the feature j with the largest
+    ``|tau(x_j, y)| - mean over chosen c of |tau(x_j, x_c)|``, tau Kendall's rank correlation.
+
     Features are chosen one by one. A feature's score is the absolute value of its Kendall rank
     correlation with the target, less the mean of its correlations with the features chosen before,
     so that no two choices carry the same information. Ranks need no bounds and no scaling, and wild
@@ -49,6 +52,11 @@ class KendallSelector(PrivateSelector):
     ----------
     order_ : ndarray of int, shape (k_,)
         The features in the order they were chosen.
+
+    See Also
+    --------
+    SISSelector : Scores each feature once, with half of the noise.
+    MomentSelector : Chooses features that explain the target together.
 
     Examples
     --------

@@ -18,6 +18,9 @@ __all__ = ["LassoSelector"]
 class LassoSelector(PrivateSelector):
     """Chooses features that many small Lasso models agree on (SubLasso, Kifer et al., COLT 2012).
 
+    The k features with the most votes ``v_j = #{m : j is among the k largest |b_m|}``, for Lasso
+    models b_m of disjoint blocks of rows.
+
     Each row draws its block at random, whatever the others draw; each block gets a Lasso model of
     its own, which votes for its k largest coefficients; features with many votes are drawn. The
     noise does not grow with the columns' units: that of a count is about 2 k / `epsilon` votes, so
@@ -55,6 +58,11 @@ class LassoSelector(PrivateSelector):
         The features in the order they were chosen.
     n_models_ : int
         Number of blocks.
+
+    See Also
+    --------
+    MomentSelector : Needs far fewer rows.
+    TukeyRegressor : The same idea for the coefficients of a regression.
 
     Examples
     --------

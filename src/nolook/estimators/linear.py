@@ -24,6 +24,13 @@ __all__ = ["LinearRegression"]
 class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
+    The intercept b_0 and the coefficients b solve, up to noise and shrinkage,
+
+        ``sum_i u_i clip(f_i r_i, K / |u_i|) = 0`` with ``r_i = y_i - b_0 - x_i'b``,
+
+    ``u_i = f_i (1, x_i)`` and ``f_i = min(1, B / |(1, x_i)|)``: weighted least squares in which
+    long rows and very large errors count less.
+
     The rows are counted; each column's centre and scale are found privately; rows are standardised,
     clipped, and weighted so that none is longer than a private norm. The matrix of their products
     is released once, roughly, and steers eight noisy, clipped gradients. All of these together
@@ -81,6 +88,12 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         0.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
+
+    See Also
+    --------
+    AdditiveRegression : The same with a curve for each column that needs one.
+    PoissonRegression : For counts and for amounts that are often 0.
+    TukeyRegressor : A point deep among models of many small blocks of rows.
 
     Examples
     --------

@@ -30,6 +30,12 @@ Numbers = NDArray[np.float64]
 class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: ignore[misc]
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
+    The intercept b_0 and the coefficients b solve, up to noise and shrinkage,
+
+        ``sum_i f_i u_i (y_i - p_i) = 0`` with ``p_i = 1 / (1 + exp(-b_0 - x_i'b))``,
+
+    where ``u_i = f_i (1, x_i)`` and the weight ``f_i`` is below 1 for long rows.
+
     The rows are counted; each feature's centre and scale are found privately; rows are
     standardised, clipped and whitened, and weigh less the longer they are. The matrix of their
     products, released roughly, steers noisy gradients: cheap ones, until they tell no more than
@@ -86,6 +92,11 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
+
+    See Also
+    --------
+    evaluate : ROC curve and calibration of a fitted model, on other rows.
+    PoissonRegression : For counts instead of two classes.
 
     Examples
     --------

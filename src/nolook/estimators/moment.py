@@ -21,6 +21,9 @@ __all__ = ["MomentSelector"]
 class MomentSelector(PrivateSelector):
     """Chooses the features that together explain the target best in linear regression.
 
+    A set S of k features with a large explained sum of squares ``c_S' (G_S + ridge I)^-1 c_S``, for
+    the noisy second moments G of the features and c of features and target.
+
     Each column's centre and scale are found privately; rows are standardised and clipped; the
     matrix of their products is released once with Gaussian noise. Which features to choose is then
     read off that matrix: they are added one by one, and exchanged while that explains more. Those
@@ -46,6 +49,12 @@ class MomentSelector(PrivateSelector):
     ----------
     order_ : ndarray of int, shape (k_,)
         The features, each followed by the one that adds most to those before it.
+
+    See Also
+    --------
+    SISSelector : Scores each feature separately.
+    KendallSelector : Uses ranks, so that outliers do no harm.
+    LinearRegression : With `k`, selects and fits within one release.
 
     Examples
     --------

@@ -27,6 +27,13 @@ Numbers = NDArray[np.float64]
 class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     """Regression of counts under differential privacy, without bounds, norms or tuning.
 
+    The intercept b_0 and the coefficients b solve, up to noise and shrinkage,
+
+        ``sum_i u_i clip(f_i (y_i - m_i), K / |u_i|) = 0`` with ``m_i = exp(b_0 + x_i'b)``,
+
+    times the exposure of the row if there is one; ``u_i = f_i (1, x_i)``, and the weight ``f_i``
+    is below 1 for long rows.
+
     The mean is the exponential of a linear model of the columns: for numbers of events, and for
     amounts that are often 0, such as costs. Nothing else is assumed of how targets vary
     (quasi-likelihood). Rows are counted, standardised, clipped, whitened and weighted as for
@@ -75,6 +82,11 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     detected_ : bool
         Whether the model stood out from the noise. If not, it still predicts, shrunk towards the
         mean, but nothing is said of its coefficients; the budget is spent in full.
+
+    See Also
+    --------
+    LinearRegression : For amounts that are not counts.
+    LogisticRegression : For two classes.
 
     Examples
     --------

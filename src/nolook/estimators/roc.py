@@ -31,6 +31,10 @@ Vector: TypeAlias = NDArray[np.float64]
 class ROCCurve(ScoredEstimator):
     """The ROC curve of scores, released once; every question asked of it is free.
 
+    At each threshold t, the true positive rate ``P(score > t | positive)`` and the false positive
+    rate ``P(score > t | negative)``; the area is ``P(s_1 > s_0) + P(s_1 = s_0) / 2`` for the scores
+    s_1 and s_0 of a random positive and a random negative row.
+
     The rows of each class are counted in nested blocks of a public grid of thresholds, and the
     counts are released (after Barczewski, Mawass and Ramon 2024, section 5.1). Higher scores mean
     positive, as in scikit-learn: a row is called positive at a threshold if its score is above it.
@@ -98,6 +102,11 @@ class ROCCurve(ScoredEstimator):
         The private number of rows of each class, at least 1.
     positive_, negative_ : PrivateDistribution
         The scores of each class.
+
+    See Also
+    --------
+    evaluate : The curve and the calibration of a model on given rows.
+    HosmerLemeshow : Whether probabilities are right.
 
     Examples
     --------

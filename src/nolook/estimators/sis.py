@@ -25,6 +25,9 @@ __all__ = ["SISSelector"]
 class SISSelector(PrivateSelector):
     """Chooses the features that each agree best with the target (DP-SIS, Swope et al. 2024).
 
+    The k features j with the largest scores ``|tau(x_j, y)|``, Kendall's rank correlation, or
+    ``|sum_i (x_ij - m_j)(y_i - m)|``, the covariance.
+
     Sure independence screening scores each feature once and takes the k best. Features that carry
     the same information are chosen together; :class:`nolook.KendallSelector` avoids that, at twice
     the noise. Proof: ``algorithms/screening.md``.
@@ -59,6 +62,11 @@ class SISSelector(PrivateSelector):
         as for :class:`nolook.KendallSelector`; for ``score="kendall"``. Choices are then
         pure. A number must not come from the table; "auto" spends 5 % of `epsilon` on a lower bound
         on the number of rows, and keeps about a million. None keeps all.
+
+    See Also
+    --------
+    KendallSelector : Avoids features that carry the same information.
+    MomentSelector : Chooses features that explain the target together.
 
     Examples
     --------

@@ -227,6 +227,9 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 ) -> Tabulation:
     """Release counts, means, shares and quantiles of groups, with all margins and the total.
 
+    For each group g, the count ``n_g = #{i in g}``, the mean ``sum_{i in g} y_i / n_g``, shares and
+    quantiles.
+
     All groups of a table together cost what one costs. Groups are those of declared levels: an
     empty one has a noisy count like any other. No range is needed, and all margins agree.
 
@@ -327,10 +330,10 @@ def describe(
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Description:
-    """Release what each column of a table holds, within one budget.
+    """Describe each column of a table within one budget.
 
-    Of numbers: how many values there are, their mean, sum, standard deviation and quartiles. Of
-    categories and booleans: how many rows have each level, another value, or none.
+    For numbers: the count, mean, sum, standard deviation and quartiles. For categories and
+    booleans: the number of rows with each level, with another value, and with none.
 
     Guarantee
     ---------

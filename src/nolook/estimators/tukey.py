@@ -25,6 +25,11 @@ _ADVICE = "use a larger epsilon, fewer features or the default method; the budge
 class TukeyRegressor(PrivateRegressor):
     """Linear regression that releases a point deep among many models (Amin et al., ICLR 2023).
 
+    With models b_1, ..., b_m of m disjoint blocks of rows, a point b is drawn with a probability
+    that grows exponentially with its depth,
+
+        ``D(b) = min_k min(#{j : b_jk <= b_k}, #{j : b_jk >= b_k})``.
+
     Each row draws its block at random, whatever the others draw; each block gets a least-squares
     model of its own; a private test asks whether the models lie close together, and if they do, a
     point in their middle is released. The noise does not grow with the columns' units, and a few
@@ -59,6 +64,11 @@ class TukeyRegressor(PrivateRegressor):
         Estimated fit to the training rows, clipped at five scales; only for "private-whitening",
         whose second moments give the estimate.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None, and None
+
+    See Also
+    --------
+    LinearRegression : Needs far fewer rows, and returns intervals.
+    AdaSSPRegressor : Ridge regression from noisy moments.
 
     Examples
     --------

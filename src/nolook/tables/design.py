@@ -403,7 +403,7 @@ def _check_unit(
         used = "the target" if column.name == target else "a feature"
         raise ParameterError(
             f"{parameter_name('unit')} names {column.name!r}, which is also {used}; a unit "
-            "column can only be the unit (leave it out there)"
+            "column can only be the unit"
         )
     if not can_identify(column.type):
         raise TableError(

@@ -112,8 +112,8 @@ def _checked(condition: object) -> Condition:
     known = tuple(each for each in listed if each is not None)
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
         raise ParameterError(
-            f"{parameter_name('where')} compares {column!r} with a missing value, with no "
-            f"value, or with more than {_MANY}; expected numbers, texts, dates or booleans"
+            f"{parameter_name('where')} compares {column!r} with a missing value, none, or "
+            f"more than {_MANY}; expected numbers, texts, dates or booleans"
         )
     return Condition(column, sign, known)
 

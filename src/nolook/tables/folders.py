@@ -184,9 +184,8 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
         seen.add(same)
         if tuple(told) != keys:
             raise TableError(
-                f"{place.name} is not in folders with the same columns as other files of "
-                f"{name}; all need NAME=VALUE folders with the same names in the same "
-                "order, or none"
+                f"{place.name} is not in folders with the columns of other files of "
+                f"{name}; all need NAME=VALUE folders with the same names, or none"
             )
     return Listing(name, label, keys, tuple(files))
 
@@ -274,8 +273,7 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[_Valu
             elif kind is None:
                 raise TableError(
                     f"{_shown(shown, path)} in {top.name} is a link, or not a regular "
-                    "file; list it explicitly, or remove it (its rows may already be "
-                    "included)"
+                    "file; list it, or remove it (its rows may be there already)"
                 )
             elif _fits(path, pattern):
                 found.append(path)

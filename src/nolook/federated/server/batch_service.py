@@ -192,9 +192,7 @@ class BatchService:
 
     def _check_alive(self) -> None:
         if self._failure is not None:
-            raise RefusedError(
-                "the server cannot use its files; its operator has been notified", 500
-            )
+            raise RefusedError("the server cannot use its files; its operator was notified", 500)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
