@@ -200,7 +200,7 @@ REFUSED = {
     ],
     "quantiles scores.parquet --columns age,height --epsilon 2": [
         ("--grid 0:1:1", "--grid is '0:1:1'", "expected a column"),
-        ("--grid city=0:1:1", "'city'", "no such column"),
+        ("--grid city=0:1:1", "'city'", "not a column"),
         ("--grid age=0:1:1 --grid age=0:2:1", "'age' twice"),
         ("--at 0.5,1.5", "--at is '0.5,1.5'", "from 0 to 1"),
         ("--at half", "--at is 'half'"),
@@ -292,12 +292,12 @@ REFUSED = {
     ],
     "fit visits.parquet --target y --epsilon 1 --features a,b": [
         ("--rows-per-unit 5", "--rows-per-unit is 5, but no column names a unit ("),
-        ("--rows-per-unit five", "--rows-per-unit is 'five'; expected weights, or how many"),
+        ("--rows-per-unit five", "--rows-per-unit is 'five'; expected weights, or the number of rows"),
         ("--unit who --rows-per-unit 0", "--rows-per-unit is 0; expected an integer"),
         ("--unit who --rows-per-unit 1025", "expected an integer from 1 to 1024"),
         ("--unit when", "--unit names 'when', but"),
-        ("--unit a", "--unit names 'a', which is a feature too"),
-        ("--unit y", "--unit names 'y', which is the target too"),
+        ("--unit a", "--unit names 'a', which is also a feature"),
+        ("--unit y", "--unit names 'y', which is also the target"),
         ("--unit a -s visits.toml", "--unit is 'a', but the schema's is 'who'"),
         ("--unit who --exclude who", "--exclude names the unit 'who'"),
         ("-s visits.toml --exclude who", "--exclude names the unit 'who'"),
@@ -331,7 +331,7 @@ REFUSED = {
     ],
     "plan": [
         ("--rows 1000", "--columns"),
-        ("--columns 3 --count-epsilon 1", "--count-epsilon"),
+        ("--columns 3 --count-epsilon 1", "number of columns"),
     ],
     "compare": [
         ("m.json other.json", "different targets"),
@@ -535,7 +535,7 @@ def test_a_file_cut_short_is_refused(here, cli):
 def test_a_table_without_a_feature_is_refused(here, cli):
     data = columns(ROWS)
     write_table(here / "bad.parquet", {"city": data["city"], "income": data["income"]})
-    refused(cli(*fit(table="bad.parquet")), "feature")
+    refused(cli(*fit(table="bad.parquet")), "no numeric or boolean column")
     untouched(here, "bad.parquet")
 
 

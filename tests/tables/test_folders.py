@@ -100,13 +100,13 @@ def test_a_pattern_finds_what_the_library_of_python_finds(pattern, found, tmp_pa
     ):
         stored(tmp_path / name, numbers(1))
     if not found:
-        assert "has no file" in refusal(tmp_path / pattern)
+        assert "does not contain a table" in refusal(tmp_path / pattern)
         return
     for source in (tmp_path / pattern, str(tmp_path / pattern)):
         try:
             assert len(xs(source)) == found
         except TableError as error:  # folders that tell different columns
-            assert "same columns as other files" in str(error)  # noqa: PT017
+            assert "with the columns of other files" in str(error)  # noqa: PT017
     for path in tmp_path.rglob("*.parquet"):
         inside = path in {*tmp_path.glob(pattern)} or any(
             each in path.parents and each != tmp_path for each in tmp_path.glob(pattern)
@@ -314,7 +314,7 @@ def test_a_column_in_files_and_names_is_refused(tmp_path):
 def test_folders_that_tell_different_columns_are_refused(tmp_path):
     stored(tmp_path / "t" / f"name={PERSON}" / "a.parquet")
     stored(tmp_path / "t" / "a.parquet")
-    assert "same columns as other files" in refusal(tmp_path / "t")
+    assert "with the columns of other files" in refusal(tmp_path / "t")
 
 
 @pytest.mark.parametrize("replaced", [False, True])
