@@ -100,7 +100,7 @@ def test_a_change_of_any_byte_is_refused_and_nothing_stored(pair, owner):
 
 @pytest.mark.parametrize(
     ("at", "what"),
-    [(0, "not one of"), (4, "version"), (5, "other server"), (6, "another batch"),
+    [(0, "not a report"), (4, "version"), (5, "other server"), (6, "another batch"),
      (7, "another batch"), (11, "another batch"), (12, "another batch"), (43, "another batch")],
 )  # fmt: skip
 def test_other_fields_with_a_right_end_are_refused(pair, owner, at, what):

@@ -190,7 +190,7 @@ def test_a_column_that_cannot_be_read_so_is_refused(settings, said):
 
 
 def test_a_derived_column_must_not_hide_one_of_the_table():
-    with pytest.raises(TableError, match="has a column 'x', which the schema derives"):
+    with pytest.raises(TableError, match="has a column 'x', but the schema derives"):
         read_table(ROWS, features=["n"], schema={"columns": {"x": {"log_of": "n"}}})
     with pytest.raises(ParameterError, match="derives 'made', which has no values to name"):
         read_table(ROWS, "made", schema={"columns": {"made": {"log_of": "n"}}}, positive="1")

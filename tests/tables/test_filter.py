@@ -227,7 +227,7 @@ def test_columns_kept_beside_are_those_of_the_same_rows():
         ([(1, "=", 1)], "not a column, a sign and a value"),
         ([("x", "in", 5)], "expected a list"),
         ([("x", "=", [5])], "expected one value"),
-        ([("x", "in", [])], "no or more than"),
+        ([("x", "in", [])], "none, or more than"),
         ([("x", "=", None)], "a missing value"),
         ([("x", "=", float("nan"))], "a missing value"),
         ([("absent", "=", 1)], "no such column"),

@@ -196,7 +196,7 @@ class TestEstimatorInput:
         [
             (X[0], Y, "Expected 2D array. Reshape your data"),
             (X[None], Y, "Expected 2D array"),
-            (X[:, :0], Y, "expected at least one feature"),
+            (X[:, :0], Y, "no numeric or boolean column"),
             (X * 1j, Y, "Complex data not supported"),
             (X.astype(object), Y, "dtype object"),
             (X.astype(str), Y, "not numbers"),
