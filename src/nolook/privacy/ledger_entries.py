@@ -108,7 +108,7 @@ def check_affordable(contents: Contents, cost: Budget, budget: Budget, path: Pat
         rest = left(contents, budget)
         raise BudgetExceededError(
             f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
-            f"{amount_text(cost.delta, up=True)}; the ledger {str(path)!r} has only "
+            f"{amount_text(cost.delta, up=True)}; the ledger {str(path)!r} has "
             f"epsilon {amount_text(rest.epsilon, up=False)} and delta "
             f"{amount_text(rest.delta, up=False)} left (reduce the budget of the release; "
             "a ledger's total cannot be raised)"
