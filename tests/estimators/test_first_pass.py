@@ -57,9 +57,7 @@ class Reading:
 
 def made(reading, table, ledger):
     plan = Plan.of(reading, Budget(1.0), None)
-    return make_release(
-        plan, lambda: table, "rows", ledger=ledger, progress=None, store=lambda found, _: found
-    )
+    return make_release(plan, lambda: table, "rows", lambda found, _: found, ledger, None)
 
 
 @pytest.mark.parametrize("views", [True, False])

@@ -37,7 +37,9 @@ def test_curves_medians_and_the_test_are_those_of_the_population():
         np.testing.assert_allclose(value, np.exp(-at / mean), atol=0.03)
         assert (low < value).all()
         assert (value < high).all()
+        np.testing.assert_array_equal(found.survival_at(at + 0.9)[name][0], value)
         middle, *ends = curve.median()
+        assert all(each % 1 == 0 for each in (middle, *ends))
         assert abs(middle / (mean * np.log(2.0)) - 1.0) < 0.1
         assert ends[0] < middle < ends[1]
     frame = found.to_frame()

@@ -132,7 +132,7 @@ def count_of(groups: Groups, released: Released) -> Estimates:
 
 def _counted(count: Vector, variance: Vector, released: Released) -> Estimates:
     """Return numbers of rows out of all, from the variance of their noise."""
-    rows = max(1.0, float(released.counts[()].values))
+    rows, _ = released.n_rows
     near = count.clip(0.0, rows)
     noise, total = np.sqrt(variance), np.sqrt(variance + near * (1.0 - near / rows))
     return _around(count, noise, total, _factor(released)).within(0.0, np.inf)
@@ -196,7 +196,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     summed = center * rows + clip * first
     noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
     # Of the values of a group, and 0 for every other row.
-    share = (size / max(1.0, float(released.counts[()].values))).clip(0.0, 1.0)
+    share = (size / released.n_rows[0]).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
     total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
     sampled = (own.kurtosis - 1.0) * spread**2 / size

@@ -101,26 +101,17 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
 
 def _sampling(fitted: Vector) -> Vector:
     """Return the covariance of the same counts if rows are drawn at random."""
-    below, rows = fitted[0::2].clip(0.0), fitted[1::2].clip(0.0)
-    whole = np.diag(np.column_stack([below, rows]).ravel())
-    for place, count in zip((0, 2), below, strict=True):
-        whole[place, place + 1] = whole[place + 1, place] = count
-    return whole
+    own, other = (np.array([[b, b], [b, rows]]) for b, rows in fitted.clip(0.0).reshape(2, 2))
+    return np.block([[own, np.zeros((2, 2))], [np.zeros((2, 2)), other]])
 
 
 def _noise(curve: RocCurve, place: int) -> Vector:
     """Return the covariance of both classes' counts up to a place and of all their rows."""
-    whole = np.zeros((4, 4))
-    totals = []
-    for start, scores in ((0, curve.positive), (2, curve.negative)):
-        part, total = _class_noise(scores, place)
-        whole[start : start + 2, start : start + 2] = part
-        totals.append(total)
-    if curve.rows_known:
-        # One class has too many rows by as many as the other too few, spread over all its cells.
-        whole[:2, 2:] = -np.outer(totals[0], totals[1])
-        whole[2:, :2] = whole[:2, 2:].T
-    return whole
+    parts = (_class_noise(each, place) for each in (curve.positive, curve.negative))
+    (own, moved), (other, others_moved) = parts
+    # One class has too many rows by as many as the other too few, spread over all its cells.
+    both = -np.outer(moved, others_moved) * curve.rows_known
+    return np.block([[own, both], [both.T, other]])
 
 
 def _class_noise(scores: ClassScores, place: int) -> tuple[Vector, Vector]:

@@ -29,6 +29,7 @@ class Curve:
     """Survival at the ends of cells, from 1 at time 0, as far as the noise leaves it known.
 
     `low` and `high` are the ends of 95 % intervals, `at_risk` the number of rows after each time.
+    `whole` times are whole numbers: survival changes at these only.
     """
 
     times: Array
@@ -36,9 +37,11 @@ class Curve:
     low: Array
     high: Array
     at_risk: Array
+    whole: bool = False
 
     def at(self, times: Array) -> Array:
         """Return survival and its interval at times, shape (3, times); NaN beyond the curve."""
+        times = np.floor(times) if self.whole else times
         ends = self.survival, self.low, self.high
         return np.array([np.interp(times, self.times, each, right=np.nan) for each in ends])
 
@@ -51,7 +54,8 @@ class Curve:
             up, down = each[place - 1], each[place]
             step = (up - 0.5) / (up - down) if up > down else 0.0
             known = self.times[place - 1] + step * (self.times[place] - self.times[place - 1])
-            found.append(float(known) if below.size else None)
+            reached = np.ceil(known) if self.whole else known
+            found.append(float(reached) if below.size else None)
         return found[0], found[1], found[2]
 
 
@@ -64,6 +68,7 @@ class Times:
 
     forests: Forests
     single: NDArray[np.bool_]
+    whole: bool = False
 
     def cells(self) -> Cells:
         """Return the number of events and of censored times in each cell."""
@@ -85,7 +90,9 @@ class Times:
         exact = self.cells()
         again = self.noisy(exact, simulation_generator())
         risk, risks = _at_risk(exact), _at_risk(again)
-        survival, repeated = (_survival(each, self.single) for each in (exact, again))
+        survival, repeated = (
+            np.exp(-np.cumsum(_hazards(each, self.single)[0], axis=-1)) for each in (exact, again)
+        )
         noise = np.mean((repeated - survival) ** 2, axis=0)
         left = np.maximum(risk - exact[0], 0.5)
         greenwood = survival**2 * np.cumsum(exact[0] / np.maximum(risk * left, 0.5))
@@ -96,7 +103,7 @@ class Times:
         kept = [np.append(1.0, each[:end]).clip(0.0, 1.0) for each in numbers]
         points = self.forests.points[:end]
         times = np.append(min(0.0, *points[:1], 0.0), points)
-        return Curve(times, kept[0], kept[1], kept[2], risk[: end + 1])
+        return Curve(times, kept[0], kept[1], kept[2], risk[: end + 1], self.whole)
 
 
 def _at_risk(cells: Cells) -> Array:
@@ -114,15 +121,9 @@ def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:
     """
     risk, gone = np.maximum(_at_risk(cells), 1e-9), cells[0] + cells[1]
     share = cells[0] / np.maximum(gone, 1e-9)
-    least = 1e-9
-    total = -np.log(np.maximum(1.0 - gone / risk, least))
-    events = -np.log(np.maximum(1.0 - cells[0] / risk, least))
+    total, events = (-np.log(np.maximum(1.0 - each / risk, 1e-9)) for each in (gone, cells[0]))
     own = np.where(single, events, share * total)
     return own, np.maximum(total - own, 0.0)
-
-
-def _survival(cells: Cells, single: NDArray[np.bool_]) -> Array:
-    return np.exp(-np.cumsum(_hazards(cells, single)[0], axis=-1))
 
 
 def log_rank(groups: tuple[Times, ...]) -> float | None:

@@ -148,6 +148,12 @@ class Released:
     normal: bool  # whether the noise is Gaussian
     labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
 
+    @property
+    def n_rows(self) -> tuple[float, float]:
+        """The number of rows, at least 1, and the standard deviation of its noise."""
+        total = self.counts[()]
+        return max(1.0, float(total.values)), math.sqrt(total.variance)
+
 
 @frozen
 class TabulationRelease:

@@ -197,9 +197,9 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
                 plan,
                 lambda: self._within_reach(self._rows(X, y)),
                 self._ledger_label,
-                ledger=ledger,
-                progress=progress,
-                store=self._keep,
+                self._keep,
+                ledger,
+                progress,
             )
         note_rows(self, X)
         # After all is kept: a warning that was made an error must not lose what is paid for.

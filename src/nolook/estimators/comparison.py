@@ -138,7 +138,8 @@ class GroupComparison(Result):
                 found[name + end] = [getattr(one, part, math.nan) for one in each]
         tests = [None, *(pair.p_values for pair in self.pairs)]
         found["p_value"] = [getattr(one, "ranks", math.nan) for one in tests]
-        found["distance"] = [math.nan, *(_number(pair.distance) for pair in self.pairs)]
+        distances = [pair.distance for pair in self.pairs]
+        found["distance"] = [math.nan if one is None else one for one in (None, *distances)]
         found["distance_p_value"] = [getattr(one, "distance", math.nan) for one in tests]
         return found
 
@@ -216,13 +217,12 @@ def compare_groups(
     table = X if isinstance(X, Table) else table_from_arrays(X)
     coded = check_columns(table, {"by": by}, {"value": value})
     release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], even=True)
-    plan = Plan.of(release, budget, random_state, relation=relation)
     labels = coded.code_labels[0] or ()
     groups = known_levels(labels, "by")
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> GroupComparison:
         _, _, means, *_ = moments_of(Groups.of([(0,)], [len(labels)]), released, 1)
-        total, kept = released.counts[()], len(groups)
+        kept = len(groups)
         values = released.values[1]
         return GroupComparison(
             value,
@@ -231,20 +231,13 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            max(1.0, float(total.values)),
-            math.sqrt(total.variance),
+            *released.n_rows,
             guarantee,
             table.read_options(),
         )
 
-    return make_release(
-        plan,
-        lambda: coded,
-        GroupComparison.kind,
-        ledger=ledger,
-        progress=progress,
-        store=read_off,
-    )
+    plan = Plan.of(release, budget, random_state, relation=relation)
+    return make_release(plan, lambda: coded, GroupComparison.kind, read_off, ledger, progress)
 
 
 def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:
@@ -274,7 +267,3 @@ def known_levels(labels: tuple[str, ...], parameter: str) -> tuple[str, ...]:
             f"{_MOST_GROUPS}"
         )
     return known
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

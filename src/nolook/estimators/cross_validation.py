@@ -184,9 +184,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     ) -> CrossValidation:
         return cross_validated(model, released, guarantee, opened[0])
 
-    found = make_release(
-        plan, rows, "cross-validation", ledger=ledger, progress=progress, store=keep
-    )
+    found = make_release(plan, rows, "cross-validation", keep, ledger, progress)
     if found.privacy.private:
         warn(delta_too_large(found.privacy.delta, found.n_rows, found.privacy.unit))
     return found

@@ -256,14 +256,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         return evaluation_of(model, released, guarantee, rows.read_options(), scored, asked)
 
-    return make_release(
-        plan,
-        lambda: rows,
-        "evaluation of a model",
-        ledger=ledger,
-        progress=progress,
-        store=keep,
-    )
+    return make_release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
 
 
 def evaluation_of(

@@ -87,11 +87,6 @@ class _InSequence:
         return self.selector, self.regressor, None
 
 
-def _only_gaussian(part: PrivacyGuarantee) -> bool:
-    """Tell whether a part costs Gaussian noise alone, which adds up by the squares of its mu."""
-    return all(isinstance(event, GaussianEvent) for event in part.mechanisms)
-
-
 def _share(part: PrivacyGuarantee, mu: float) -> float:
     """Return the share of the total mu^2 that a part with Gaussian noise takes."""
     return sum(e.mu**2 for e in part.mechanisms if isinstance(e, GaussianEvent)) / mu**2
@@ -237,7 +232,8 @@ class PrivatePipeline(PrivateRegressor):
         selection = selector.plan().guarantee
         regressor.set_params(epsilon=budget.epsilon - first, delta=budget.delta - selection.delta)
         parts = [selection, regressor.plan().guarantee]
-        if all(map(_only_gaussian, parts)):
+        # Gaussian noise alone adds up by the squares of its mu.
+        if all(isinstance(event, GaussianEvent) for part in parts for event in part.mechanisms):
             mu = whole_mu(budget)
             share = _share(parts[1], mu)
             for part, own in ((selector, 1.0 - share), (regressor, share)):

@@ -155,7 +155,6 @@ def quantiles(
     refuse_gaps(table, "quantiles")
     thresholds = _grids(grids, table.column_names)
     release = ecdf_release(budget, "add-remove", thresholds, "isotonic")
-    plan = Plan.of(release, budget, random_state)
 
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         values = np.array([one.ppf(shares) for one in found])
@@ -165,14 +164,8 @@ def quantiles(
         counted = found[0].counted
         return Quantiles(names, shares, values, errors, guarantee, read_options, counted, given)
 
-    return make_release(
-        plan,
-        table.keeping_infinite,
-        "quantiles",
-        ledger=ledger,
-        progress=progress,
-        store=read_off,
-    )
+    plan = Plan.of(release, budget, random_state)
+    return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)
 
 
 def check_shares(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:

@@ -63,10 +63,9 @@ def make_release(
     plan: Plan[_Released],
     open_rows: Callable[[], Table],
     purpose: str,
-    *,
+    store: Callable[[_Released, PrivacyGuarantee], _Stored],
     ledger: Ledger | None,
     progress: Progress | None,
-    store: Callable[[_Released, PrivacyGuarantee], _Stored],
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 

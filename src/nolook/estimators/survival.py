@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -77,8 +76,8 @@ class SurvivalCurve(Result):
     def _times(self) -> tuple[Times, ...]:
         points, forests = self.forests.points, self.forests.groups
         single = np.diff(points, prepend=points[0] - 2.0) == 1.0
-        pairs = zip(forests[::2], forests[1::2], strict=True)
-        return tuple(Times(Forests(points, pair), single & self.whole) for pair in pairs)
+        pairs = (Forests(points, pair) for pair in zip(forests[::2], forests[1::2], strict=True))
+        return tuple(Times(each, single & self.whole, self.whole) for each in pairs)
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
@@ -208,19 +207,11 @@ def survival(  # noqa: PLR0913 -- what may be asked
     )
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> SurvivalCurve:
-        total, values = released.counts[()], released.values[place]
+        values = released.values[place]
         codes = [() if by is None else (code,) for code in range(len(groups))]
         forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
-        rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
-        own = release.whole, Forests(values.points, forests), rows, error, guarantee
+        own = release.whole, Forests(values.points, forests), *released.n_rows, guarantee
         return SurvivalCurve(time, event, events[1], by, groups, *own, table.read_options())
 
     plan = Plan.of(release, budget, random_state, relation=relation)
-    return make_release(
-        plan,
-        lambda: coded,
-        SurvivalCurve.kind,
-        ledger=ledger,
-        progress=progress,
-        store=read_off,
-    )
+    return make_release(plan, lambda: coded, SurvivalCurve.kind, read_off, ledger, progress)

@@ -395,7 +395,6 @@ def _released(
     release = asked.release(budget, relation)
     if all(isinstance(each, PureEvent) for each in release.costs):
         budget = Budget(budget.epsilon)  # Laplace noise needs no delta
-    plan = Plan.of(release, budget, random_state, relation=relation)
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
@@ -408,20 +407,17 @@ def _released(
         levels: dict[str, tuple[str, ...]] = {
             asked.names[place]: released.labels[place] or () for place in own
         }
-        total = released.counts[()]
-        rows, error = max(1.0, float(total.values)), math.sqrt(total.variance)
         read_options = table.read_options()
         for searched in asked.searched:
             named: list[str | None] = list(levels[searched])
             read_options["categories"][searched] = [*named[:-2], None]
         return kind(
-            asked.tables, levels, measured, rows, error, guarantee,
+            asked.tables, levels, measured, *released.n_rows, guarantee,
             read_options,
         )  # fmt: skip
 
-    return make_release(
-        plan, lambda: coded, kind.kind, ledger=ledger, progress=progress, store=read_off
-    )
+    plan = Plan.of(release, budget, random_state, relation=relation)
+    return make_release(plan, lambda: coded, kind.kind, read_off, ledger, progress)
 
 
 def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -> tuple[str, ...]:

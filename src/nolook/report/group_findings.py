@@ -226,8 +226,15 @@ def _median(curve: Curve) -> str:
         return "not reached"
     if low is None or high is None:
         return f"{number(middle)} (from {number(low)})"
-    shown, between = estimated(middle, (low, high))
+    shown, between = _time(curve, middle, (low, high))
     return f"{shown} ({between})"
+
+
+def _time(curve: Curve, value: float, ends: tuple[float, float]) -> tuple[str, str]:
+    """Return a time and its interval; whole times have no digits after the point."""
+    if curve.whole:
+        return number(value), f"{number(ends[0])} to {number(ends[1])}"
+    return estimated(value, ends)
 
 
 def _median_said(found: SurvivalCurve, place: int) -> Text:
@@ -238,7 +245,9 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
         return sentence("groups.no_median", group=group)
     ends = (middle if low is None else low, math.inf if high is None else high)
     shown = (
-        estimated(middle, ends) if high is not None else (number(middle), f"{number(low)} or more")
+        _time(found.curves[place], middle, ends)
+        if high is not None
+        else (number(middle), f"{number(low)} or more")
     )
     return sentence(
         "groups.median",

@@ -146,7 +146,9 @@ class Metric:
         if released is None:
             return self
         curvature, sigma = released
-        noise = (sigma**2 + self.sigma**2) * _independent(len(curvature))
+        # Entries of a symmetric matrix of noise, in variances of its diagonal.
+        size = len(curvature)
+        noise = (sigma**2 + self.sigma**2) * (size + 0.5 * size * (size - 1))
         share = max(0.0, 1.0 - noise / float(((curvature - self.matrix) ** 2).sum()))
         mixed = (1.0 - share) * self.matrix + share * curvature
         return type(self)(mixed, math.hypot((1.0 - share) * self.sigma, share * sigma))
@@ -159,11 +161,6 @@ def is_noise(seen: Gradients, metric: Metric, dispersion: float = 1.0) -> bool:
     variances = noise + _SAMPLING_SHARE * sampling
     excess = gradient @ gradient - variances.sum()
     return bool(excess <= _NOISE_DEVIATIONS * np.sqrt(2.0 * (variances**2).sum()))
-
-
-def _independent(size: int) -> float:
-    """Squared Frobenius norm of a symmetric matrix of noise, in variances of its diagonal."""
-    return size + 0.5 * size * (size - 1)
 
 
 @frozen(eq=False)
