@@ -15,7 +15,7 @@ import pytest
 import nolook
 from tests.hostile.commands import COMMANDS
 from tests.report.command import Result, columns, run, write_table
-from tests.report.hand_made import fitted
+from tests.report.hand_made import fitted, unlimited
 
 CELL = "Zq7"  # in every text of the tables, and in no name
 LONG = "9" * 5000
@@ -421,7 +421,8 @@ def write_tables(folder: Path) -> None:
     for name, text in SCHEMAS.items():
         (folder / f"{name}.toml").write_text(text)
     read_options = {"features": ["score", "age"], "categories": {}, "missing": "drop-row"}
-    nolook.save(fitted(("score", "age", "number"), read_options=read_options), folder / "m.json")
+    of_classes = unlimited(fitted(("score", "age", "number"), read_options=read_options))
+    nolook.save(of_classes, folder / "m.json")
     nolook.save(fitted(("score", "age", "real"), read_options=read_options), folder / "other.json")
     nolook.save(nolook.ECDF(1.0).fit(np.arange(100.0)), folder / "ages.json")
     nolook.Ledger.create(folder / "a.ledger", nolook.Budget(200, 1e-3), name="a").close()

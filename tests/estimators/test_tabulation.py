@@ -128,7 +128,7 @@ def test_laplace_noise_needs_no_delta():
         ({"by": "ward", "epsilon": 0.0}, "epsilon"),
         ({"by": "ward", "delta": 1.0}, "delta"),
         ({"by": "ward", "relation": "swap"}, "relation"),
-        ({}, "by is empty"),
+        ({}, "there is nothing to tabulate"),
     ],
 )
 def test_what_is_refused_costs_nothing(given, words, costs_nothing):

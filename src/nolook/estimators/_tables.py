@@ -32,6 +32,12 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
             raise ParameterError(f"X is a Table with {found}; expected {expected}")
         if not estimator._imputes_centres:
             refuse_gaps(X, type(estimator).__name__)
+        for name, levels in X.read_options()["categories"].items():
+            if levels == [None]:
+                raise ParameterError(
+                    f"categories of {name!r} is only the other values; expected at least one name "
+                    "(only tabulations find levels)"
+                )
         estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
         _remember(estimator, X)
         return X
