@@ -19,9 +19,12 @@ import numpy as np
 from benchmarks.accuracy import grid
 from benchmarks.harness import in_parallel, main
 from benchmarks.intervals import mean_of_given, percent
+from benchmarks.logistic_coverage import likeliest
 from benchmarks.populations import REAL, TARGET_SCALES, bounded_influence, population
-from nolook.algorithms.glm.additive import AdditiveRelease
+from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
 from nolook.algorithms.glm.additive_inference import additive_curves, feature_entries
+from nolook.algorithms.glm.counts import NoisyCounts
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.estimators.base import whole_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
@@ -31,6 +34,8 @@ ROWS, EPSILONS, DELTA = 20_000, (0.3, 1.0, 3.0), 1e-6
 POINTS = np.linspace(0.025, 0.975, 20)
 # A column is judged where it was given a band in a fifth of the runs.
 JUDGED = 0.2
+#: Targets of other families: whether above the median, and numbers of events that grow with it.
+OTHERS = ("halves", "counts")
 
 
 def entries_of(release, place, values):
@@ -55,12 +60,17 @@ def population_curves(release, X, y):
     whitened = spread.map @ (standard - spread.center[:, None])
     lengths = np.sqrt((whitened**2).sum(axis=0))
     factor = np.minimum(1.0, release.norm / np.sqrt(1.0 + lengths**2))
-    rows = np.vstack([np.ones(len(y)), whitened]).T * factor[:, None]
+    rows = np.vstack([np.ones(len(y)), whitened]).T
+    means = standard @ factor**2 / (factor @ factor)
+    if isinstance(release, NoisyLikelihood):
+        family = (np.exp, abs) if isinstance(release, NoisyCounts) else ()
+        theta = spread.model(likeliest(rows, factor**2, y / scaling.scale[-1], *family))
+        return {place: (theta[entries], means[np.array(entries) - 1]) for place, entries in found}
+    rows *= factor[:, None]
     target = (y - scaling.center[-1]) / scaling.scale[-1]
     target = target.clip(-TARGET_SCALES, TARGET_SCALES) * factor
     ends = release.clips.bounds[-1] / (factor * lengths.clip(2.0))
     theta = spread.model(bounded_influence(rows, target, ends)[0])
-    means = standard @ factor**2 / (factor @ factor)
     return {
         place: (scaling.scale[-1] * theta[entries], means[np.array(entries) - 1])
         for place, entries in found
@@ -71,15 +81,21 @@ def on_population(name, rows, epsilon, runs):
     """Return of each run and column: the share of points whose band holds the curve, half widths
     and errors over the target's deviation (NaN where there is no band), and whether it is a line.
     """
+    name, _, other = name.partition(" as ")
     X, y = population(name)
+    kind, unit = AdditiveRelease, y.std()
+    if other:
+        kind, unit = {"halves": AdditiveLogistic, "counts": AdditiveCounts}[other], 1.0
+        bent = np.exp(((y - y.mean()) / y.std()).clip(-3.0, 3.0) / 2.0)
+        y = y > np.median(y) if other == "halves" else np.floor(3.0 * bent)
     mu, found = whole_mu(Budget(epsilon, DELTA)), []
     for run in range(runs):
         chosen = np.random.default_rng(run).integers(len(y), size=rows)
         table = table_from_arrays(X[chosen], y[chosen])
-        release = AdditiveRelease(mu).run(table, SeededSource(run), lambda _: None)
+        release = kind(mu).run(table, SeededSource(run), lambda _: None)
         own = np.full((X.shape[1], 4), np.nan)
         truths = population_curves(release, X, y)
-        for place, curve in enumerate(additive_curves(release)[2]):
+        for place, curve in enumerate(additive_curves(release, (0.0, 1.0) if other else None)[2]):
             if curve.band is None:
                 continue
             points = np.unique(np.quantile(X[:, place], POINTS))
@@ -88,8 +104,8 @@ def on_population(name, rows, epsilon, runs):
             low, high = (np.interp(points, curve.places, end) for end in curve.band.T)
             own[place] = (
                 np.mean((low <= truth) & (truth <= high)),
-                np.mean(high - low) / 2 / y.std(),
-                np.mean(np.abs(curve.at(points) - truth)) / y.std(),
+                np.mean(high - low) / 2 / unit,
+                np.mean(np.abs(curve.at(points) - truth)) / unit,
                 curve.straight,
             )
         found.append(own.tolist())
@@ -98,7 +114,11 @@ def on_population(name, rows, epsilon, runs):
 
 def report(runs, processes, only, kept):
     """Yield the lines of the report."""
-    names = only.split(",") if only else REAL
+    names = (
+        only.split(",")
+        if only
+        else [*REAL, *(f"{name} as {other}" for name in REAL for other in OTHERS)]
+    )
     tasks = [(name, ROWS, epsilon, runs) for name in names for epsilon in EPSILONS]
     yield "# What the bands of curves cover"
     yield ""
@@ -106,7 +126,8 @@ def report(runs, processes, only, kept):
     yield "by `python -m benchmarks.curves`. Covered: of the points of columns with a band, those"
     yield "whose band holds the curve of the population's additive model in the released design."
     yield "Curves: of the bands, those of columns that are not lines. Half width, error: means,"
-    yield "over the deviation of the target."
+    yield "over the deviation of the target; of halves, targets cut at the median, and"
+    yield "of counts in logarithms."
     yield ""
     heads = ["epsilon", "covered", "of curves", "least column", "given", "curves", "half width",
              "error"]  # fmt: skip

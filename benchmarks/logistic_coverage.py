@@ -66,17 +66,27 @@ def truth(model, X, y):
     low, high = (end[:-1] for end in scaling.limits)
     z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low, high)
     z = ((z - model.spread_.center) @ model.spread_.map)[:, kept]
-    rows, theta = np.column_stack([np.ones(len(z)), z]), np.zeros(1 + z.shape[1])
+    rows = np.column_stack([np.ones(len(z)), z])
     weights = np.minimum(1.0, model.weight_norm_ / np.linalg.norm(rows, axis=1)) ** 2
+    theta = likeliest(rows, weights, y)
+    return model.spread_.map[:, kept] @ theta[1:] / scaling.scale[:-1]
+
+
+def likeliest(rows, weights, y, mean=expit, slope=lambda p: p * (1 - p)):
+    """Return the likeliest model of weighted rows; of those that are as likely the shortest.
+
+    Means are a function of scores, and grow by `slope` of the mean.
+    """
+    theta = np.zeros(rows.shape[1])
     for _ in range(60):
-        p = expit(rows @ theta)
-        curvature = (rows * (weights * p * (1 - p))[:, None]).T @ rows
+        p = mean(rows @ theta)
+        curvature = (rows * (weights * slope(p))[:, None]).T @ rows
         gradient = rows.T @ (weights * (y - p))
         step = np.linalg.pinv(curvature, rcond=1e-7, hermitian=True) @ gradient
         theta += step * min(1.0, 2.0 / np.abs(step).max())
         if np.abs(step).max() < 1e-6:
             break
-    return model.spread_.map[:, kept] @ theta[1:] / scaling.scale[:-1]
+    return theta
 
 
 def covered(epsilon, sample, population, runs, law=np.nan):

@@ -112,6 +112,13 @@ COMMITTED = [
     ("intervals", r"covered, of all intervals given: (\S+)$", "least", 0.92),
     # Of some 380, a level of a table whose levels leave the model open.
     ("intervals", r"covered less than .85: (\d+)$", "most", 1),
+    ("additive", r"epsilon 0\.1: gain on the mean of \d+ tables (\S+)$", "least", 0.0),
+    ("additive", r"epsilon 0\.3: gain on the mean of \d+ tables (\S+)$", "least", 0.025),
+    ("additive", r"epsilon 1: gain on the mean of \d+ tables (\S+)$", "least", 0.065),
+    ("additive", r"epsilon 3: gain on the mean of \d+ tables (\S+)$", "least", 0.085),
+    ("additive", r"that lose more than 0\.01: (\d+) of", "most", 4),
+    ("additive", r"^\| bank_marketing \| \S+ \| (\S+)", "least", 0.897),
+    ("additive", r"least gain of AUC: (\S+)$", "least", -0.003),
     ("curves", r"covered, of all points given: (\S+)$", "least", 0.93),
     ("curves", r"covered, of all points given: (\S+)$", "most", 0.98),
     ("curves", r"covered less than .85: (\d+)$", "most", 10),

@@ -14,6 +14,8 @@ from nolook.errors import TableError as TableError
 from nolook.errors import TooFewRows as TooFewRows
 from nolook.errors import WeakPrivacyWarning as WeakPrivacyWarning
 from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
+from nolook.estimators.additive import AdditiveClassifier as AdditiveClassifier
+from nolook.estimators.additive import AdditivePoissonRegression as AdditivePoissonRegression
 from nolook.estimators.additive import AdditiveRegression as AdditiveRegression
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve

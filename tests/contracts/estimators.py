@@ -96,8 +96,8 @@ NUMBERS = {
 }
 
 
-class Cut(nolook.LogisticRegression):
-    """A classifier for which a target of measurements is cut at a public number."""
+class _Cut:
+    """A target of measurements is cut at a public number."""
 
     def _rows(self, X: Any, y: Any) -> Any:
         values = None if y is None else np.asarray(y)
@@ -105,6 +105,14 @@ class Cut(nolook.LogisticRegression):
         if measured and set(values.flat) - {0.0, 1.0}:
             y = values > MIDDLE
         return super()._rows(X, y)
+
+
+class Cut(_Cut, nolook.LogisticRegression):
+    """A classifier."""
+
+
+class CutAdditive(_Cut, nolook.AdditiveClassifier):
+    """A classifier with curves."""
 
 
 #: Where about half of the contracts' targets are above.
@@ -118,6 +126,9 @@ LABELS = (
 CLASSES = "classes are declared, never looked up in the target, since that would leak"
 ESTIMATORS = {
     **NUMBERS,
-    "LogisticRegression": Row(Cut, failures=dict.fromkeys(LABELS, CLASSES)),
+    **{
+        name: Row(kind, failures=dict.fromkeys(LABELS, CLASSES))
+        for name, kind in (("LogisticRegression", Cut), ("AdditiveClassifier", CutAdditive))
+    },
     "QuantileScaler": Row(nolook.QuantileScaler),
 }

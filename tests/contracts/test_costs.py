@@ -131,15 +131,6 @@ def descent(draws):
     return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-10:-4]), *draws[-4:]]
 
 
-def curved(draws):
-    """Histograms for curves, gradients of lines and the choice are stated with the gradients."""
-    knots, *lines, choice = draws[-20:-16]
-    assert lines == pytest.approx([knots * math.sqrt(0.75)] * 2)
-    assert choice == pytest.approx(knots * math.sqrt(1.5))
-    *before, gradients, fit, errors, sides, scores = descent([*draws[:-20], *draws[-16:]])
-    return [*before, math.hypot(knots, *lines, choice, gradients), fit, errors, sides, scores]
-
-
 def steps(draws):
     """Gradients and curvatures are stated as one release; the fit and scores come last."""
     before, rounds, fit = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-2], draws[-2:]
@@ -151,6 +142,20 @@ def counted_steps(draws):
     before, (sizes, *rounds, again, curvature, last, fit, scores) = draws[:10], draws[10:]
     steps = math.hypot(*rounds, curvature, last)
     return [*before, math.hypot(sizes, again), steps, fit, scores]
+
+
+def curved(composed, place, gradients):
+    """Histograms for curves, gradients of lines and the choice are stated with the gradients."""
+
+    def together(draws):
+        knots, *lines, choice = draws[place : place + 4]
+        assert lines == pytest.approx([knots * math.sqrt(0.75)] * 2)
+        assert choice == pytest.approx(knots * math.sqrt(1.5))
+        made = composed([*draws[:place], *draws[place + 4 :]])
+        made[gradients] = math.hypot(knots, *lines, choice, made[gradients])
+        return made
+
+    return together
 
 
 def until_scores(draws):
@@ -204,7 +209,22 @@ RELEASES = {
     **{name: (entry.load(), each, data) for name, entry in METHODS.items()},
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
     "linear": (nolook.LinearRegression, descent, data),
-    "additive": (partial(nolook.AdditiveRegression, 8.0), curved, data),
+    "additive": (partial(nolook.AdditiveRegression, 8.0), curved(descent, 8, -5), data),
+    "additive-logistic": (
+        partial(nolook.AdditiveClassifier, 8.0),
+        curved(steps, BEFORE_STEPS - 3, -3),
+        classes,
+    ),
+    "additive-poisson": (
+        partial(nolook.AdditivePoissonRegression, 8.0),
+        curved(counted_steps, 8, -3),
+        data,
+    ),
+    "additive-exposure": (
+        partial(nolook.AdditivePoissonRegression, 8.0, exposure="x0"),
+        curved(counted_steps, 8, -3),
+        exposed,
+    ),
     "logistic": (nolook.LogisticRegression, steps, classes),
     "poisson": (nolook.PoissonRegression, counted_steps, data),
     "poisson-exposure": (partial(nolook.PoissonRegression, exposure="x0"), counted_steps, exposed),

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.errors import ParameterError
-from tests.contracts.test_units import MAKERS, UNITS, frame, published, table
+from tests.contracts.test_units import CLASSIFIERS, MAKERS, UNITS, frame, published, table
 from tests.tables import spark_session
 from tests.tables.elsewhere import elsewhere
 
@@ -37,7 +37,7 @@ def session():
 
 
 def opened(source, make, **more):
-    target = {MAKERS["QuantileScaler"]: None, MAKERS["LogisticRegression"]: "high"}.get(make, "y")
+    target = {MAKERS["QuantileScaler"]: None, **dict.fromkeys(CLASSIFIERS, "high")}.get(make, "y")
     return table(source, make, unit=None, target=target, **more)
 
 

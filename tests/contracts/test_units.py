@@ -24,6 +24,7 @@ MAKERS = {
 }
 #: Whose smallest budget buys noise in range for units of any number of rows.
 SPARED = [MAKERS["LinearRegression"], *(MAKERS[name] for name in MAKERS if "Lasso" in name)]
+CLASSIFIERS = [MAKERS["LogisticRegression"], MAKERS["AdditiveClassifier"]]
 every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -37,7 +38,7 @@ def frame(units=UNITS, seed=0):
 
 def table(data, make, unit="who", rows_per_unit="weights", target="y", **kwargs):
     target = None if make is MAKERS["QuantileScaler"] else target
-    if make is MAKERS["LogisticRegression"] and target == "y":
+    if make in CLASSIFIERS and target == "y":
         data = data.assign(y=data.y > 7.5)  # about half of them
     return nolook.read_table(
         data, target, features=FEATURES, unit=unit, rows_per_unit=rows_per_unit, **kwargs

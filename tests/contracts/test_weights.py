@@ -21,6 +21,8 @@ METHODS = {
     "logistic": nolook.LogisticRegression,
     "poisson": nolook.PoissonRegression,
     "additive": nolook.AdditiveRegression,
+    "additive-logistic": nolook.AdditiveClassifier,
+    "additive-poisson": nolook.AdditivePoissonRegression,
 }
 #: Weights of the others, and of the row or unit that is added.
 OTHERS = ("survey", "none")
@@ -35,7 +37,7 @@ def rows(kind, others, more, unit, extra=0):
     y, ids = x[:, 0] + g.normal(size=n), g.integers(0, 300, n)
     x, w = np.append(x, np.full((extra, 2), 1e9), axis=0), np.append(w, np.full(extra, MORE[more]))
     y, ids = np.append(y, np.full(extra, -1e9)), np.append(ids, np.full(extra, 1000))
-    y = y > 0 if kind == "logistic" else np.floor(np.abs(y)) if kind == "poisson" else y
+    y = y > 0 if "logistic" in kind else np.floor(np.abs(y)) if "poisson" in kind else y
     made = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "w": w, "id": ids})
     named = {"unit": "id"} if unit else {}
     return read_table(made, "y", features=["a", "b"], weights="w", **named)
@@ -68,7 +70,7 @@ def test_so_it_is_for_each_method_that_takes_weights(kind, others, more, unit):
     check(kind, others, more, unit, 0.1)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "poisson", "additive"])
+@pytest.mark.parametrize("kind", [name for name in METHODS if name != "linear"])
 def test_the_other_methods_briefly(kind):
     check(kind, "none", "huge", unit=True)
     check(kind, "survey", "huge", unit=False)

@@ -95,6 +95,22 @@ _MAKERS = {
         lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes"), **SEED).fit(X, ANSWERS),
         lambda: nolook.LogisticRegression(0.01, 1e-6, **SEED).fit(X, HAPPENED),
     ],
+    "additive logistic model": [
+        lambda: nolook.AdditiveClassifier(8.0, 1e-6, **SEED).fit(bent()[0], bent()[1] > 0.0),
+        lambda: nolook.AdditiveClassifier(8.0, 1e-6, straight=["a"], **SEED).fit(
+            read("z", positive="yes", negative="...")
+        ),
+        lambda: nolook.AdditiveClassifier(0.01, 1e-6, **SEED).fit(X, HAPPENED),
+    ],
+    "additive count model": [
+        lambda: nolook.AdditivePoissonRegression(8.0, 1e-6, **SEED).fit(
+            bent()[0], np.floor(np.exp(bent()[1]))
+        ),
+        lambda: nolook.AdditivePoissonRegression(
+            8.0, 1e-6, exposure="b", monotone={"a": "up"}, **SEED
+        ).fit(read("y")),
+        lambda: nolook.AdditivePoissonRegression(0.01, 1e-6, **SEED).fit(X, COUNTS),
+    ],
     "count model": [
         lambda: nolook.PoissonRegression(8.0, 1e-6, exposure="b", **SEED).fit(read("y")),
         lambda: nolook.PoissonRegression(8.0, 1e-6, **SEED).fit(X, COUNTS),

@@ -28,7 +28,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from nolook.estimators.catalogue import COUNTS, METHODS, SELECTORS
+from nolook.estimators.catalogue import MODELS, SELECTORS
 from nolook.tables import Table, read_table, table_from_arrays
 from tests.hostile.arbitrary import store
 from tests.hostile.commands import COMMANDS as RELEASES
@@ -215,10 +215,9 @@ def test_commands(folder, listening, name, ending):
 
 
 ARRAYS = {
-    **{entry.kind: (entry.load(), False) for entry in (METHODS | COUNTS).values()},
+    **{entry.kind: (entry.load(), False) for entry in MODELS.values()},
     "exposure": (partial(nolook.PoissonRegression, exposure="x0"), False),
     **{entry.kind: (partial(entry.load(), k=1), False) for entry in SELECTORS.values()},
-    "LogisticRegression": (nolook.LogisticRegression, False),
     "classes": (partial(nolook.LogisticRegression, classes=("no", "yes")), False),
     "constant": (lambda: nolook.TukeyRegressor(on_failure="constant"), False),
     "QuantileScaler": (nolook.QuantileScaler, True),

@@ -154,6 +154,8 @@ OUT = ("-t", "out", "-p", "yes", "-n", "no")
 COMMANDS = {
     "linear": ("fit", "T", "-t", "y", "-f", "x,z,grp", "--categories", "grp=north,south"),
     "logistic": ("fit", "T", *OUT, "-f", "x,z"),
+    "additive": ("fit", "T", *OUT, "-f", "x,z", "--method", "additive"),
+    "additive-poisson": ("fit", "T", "-t", "n", "-f", "x,z", "--method", "additive-poisson"),
     "poisson": ("fit", "T", "-t", "n", "-f", "x,z", "--method", "poisson"),
     "exposure": ("fit", "T", "-t", "n", "-f", "z,x", "--method", "poisson", "--exposure", "x"),
     "tukey": ("fit", "T", "-t", "y", "-f", "x", "--method", "tukey", "--on-failure", "constant"),

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 import nolook
 import nolook.cli
-from nolook.estimators.catalogue import COUNTS, METHODS, SELECTORS
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, METHODS, SELECTORS
 from tests.hostile.arbitrary import NAMES, odd_values
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import Charged, attempt, inputs, run
@@ -29,7 +29,7 @@ ESTIMATORS = {
         for kind in (one.load() for one in (METHODS | COUNTS).values())
     },
     **{entry.load(): ({"k": 1}, (X, y)) for entry in SELECTORS.values()},
-    nolook.LogisticRegression: ({}, (X, y > 0)),
+    **{entry.load(): ({}, (X, y > 0)) for entry in CLASSIFIERS.values()},
     nolook.QuantileScaler: ({}, (X,)),
     nolook.ECDF: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (y,)),
     nolook.ROCCurve: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (PROBABILITIES, y > 0)),

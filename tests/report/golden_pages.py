@@ -292,9 +292,29 @@ def bending():
     bands = heights[0][:, None] + [-0.5, 0.5], None, heights[2][:, None] + [-0.75, 0.75], None
     parts = zip(places, heights, bands, (0.5, 0.3, 0.15, 0.05), strict=True)
     model.curves_ = tuple(
-        ColumnCurve(*each[:3], straight=j > 1, share=each[3]) for j, each in enumerate(parts)
+        ColumnCurve(*each[:3], straight=j > 1, share=each[3], below=_BELOW if j < 2 else None)
+        for j, each in enumerate(parts)
     )
     return model
+
+
+#: Shares of rows below nine places.
+_BELOW = np.array([0.0, 0.02, 0.1, 0.3, 0.55, 0.75, 0.9, 0.98, 1.0])
+
+
+def bent(model, kind):
+    """A model of three columns with a curve of the first; its lines are those it had."""
+    made = kind(**model.get_params())
+    vars(made).update(vars(model))
+    low, high = model.scaling_.low, model.scaling_.high
+    places = [np.linspace(low[j], high[j], 2 if j else 9) for j in range(3)]
+    heights = [0.3 * np.sin(np.arange(9.0)), *(model.coef_[j] * places[j] for j in (1, 2))]
+    bands = [one[:, None] + [-0.2, 0.2] for one in heights]
+    made.curves_ = tuple(
+        ColumnCurve(*each, straight=j > 0, share=(0.7, 0.3, 0.0)[j], below=None if j else _BELOW)
+        for j, each in enumerate(zip(places, heights, bands, strict=True))
+    )
+    return made
 
 
 def counting(*, exposure=None, exposures=None, detected=True):
@@ -433,6 +453,12 @@ PAGES = {
     "logistic-withheld": classified(1),
     "logistic-base-rate": classified(detected=False),
     "additive": lambda: model_findings(bending()),
+    "additive-logistic": lambda: model_findings(
+        bent(classified_model(), nolook.AdditiveClassifier)
+    ),
+    "additive-counts": lambda: model_findings(
+        bent(counting(exposure="days", exposures=(3.0, 750.0)), nolook.AdditivePoissonRegression)
+    ),
     "counts": lambda: model_findings(counting()),
     "counts-exposure": lambda: model_findings(counting(exposure="days", exposures=(3.0, 750.0))),
     "counts-no-exposure": lambda: model_findings(counting(exposure="days", exposures=(1.0, 1.0))),

@@ -81,7 +81,7 @@ def fitted(
     if isinstance(model, AdditiveRegression):
         ends = zip(model.scaling_.low[:-1], model.scaling_.high[:-1], strict=True)
         model.curves_ = tuple(
-            ColumnCurve(np.array(each), np.zeros(2), None, straight=True, share=0.0)
+            ColumnCurve(np.array(each), np.zeros(2), None, straight=True, share=0.0, below=None)
             for each in ends
         )
     model.n_features_in_ = features

@@ -22,7 +22,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.wording import estimated
-from tests.report.golden_pages import NASTY, bending, classified_model, counting
+from tests.report.golden_pages import NASTY, bending, bent, classified_model, counting
 from tests.report.hand_made import (
     choosing,
     counted,
@@ -62,6 +62,7 @@ def releases():
         "linear": counted(current(fitted())),
         "additive": bending(),
         "logistic": classified_model(),
+        "additive-logistic": bent(classified_model(), nolook.AdditiveClassifier),
         "counts": counting(exposure="days", exposures=(3.0, 750.0)),
         "selection": nolook.KendallSelector(k=1).fit(X, happened),
         "scaler": nolook.QuantileScaler().fit(X),
@@ -83,6 +84,7 @@ KINDS = [
         "linear",
         "additive",
         "logistic",
+        "additive-logistic",
         "counts",
         "selection",
         "scaler",

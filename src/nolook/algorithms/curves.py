@@ -41,6 +41,7 @@ class Curve:
     knots: Vector  # increasing, shape (knots,)
     shapes: Matrix  # values at the knots, smoothest first, shape (functions, knots)
     roughness: Vector  # in units of the smoothest one's, shape (functions,)
+    below: Vector  # share of rows below each knot
 
     def at(self, places: Vector) -> Matrix:
         """Return the functions of standardised values, shape (functions, places)."""
@@ -71,8 +72,9 @@ def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | 
     free = np.linalg.svd(straight)[2][2:].T
     rough, found = eigh(free.T @ bends.T @ bends @ free, free.T @ products @ free)
     shapes = (free @ found[:, :most]).T.clip(-_LARGEST, _LARGEST)
-    rough = rough[:most] / max(float(rough[0]), _TINY)
-    return Curve(np.rint(knots * UNIT), np.rint(shapes * UNIT), np.maximum(rough, 1.0))
+    rough = np.maximum(rough[:most] / max(float(rough[0]), _TINY), 1.0)
+    below = np.interp(knots, edges, np.append(0.0, mass.cumsum()))
+    return Curve(np.rint(knots * UNIT), np.rint(shapes * UNIT), rough, below)
 
 
 def kernel_curves(curves: tuple[Curve | None, ...]) -> Curves | None:

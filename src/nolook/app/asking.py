@@ -18,7 +18,7 @@ from nolook.app.runs import Run
 from nolook.app.session import Session
 from nolook.cli import run as run_command
 from nolook.errors import NolookError, ParameterError
-from nolook.estimators.catalogue import DEFAULT_CLASSIFIER, DEFAULT_METHOD
+from nolook.estimators.catalogue import method_for
 from nolook.estimators.releasing import DryRun, dry_running
 from nolook.planning.forecast import PLANNED, plan
 from nolook.privacy.ledger import Ledger
@@ -150,8 +150,8 @@ def _expecting(asked: Asked) -> Asked:
         if method == "fit":
             table = asked.session.open_table(given["target"], given["features"])
             columns = len(table.feature_names)
-            usual = DEFAULT_CLASSIFIER if table.binary[-1] else DEFAULT_METHOD
-            method = words.get("method", usual)
+            classes = bool(table.binary[-1])
+            method = method_for(words.get("method", "auto"), has_classes=lambda: classes)
         elif method == "quantiles":
             columns = len(given["columns"])
         found = plan(int(words["rows"]), columns, method=method, epsilon=float(words["epsilon"]))

@@ -8,12 +8,11 @@ from typing import Any
 from nolook.app.questions import QUESTIONS, Field
 from nolook.app.session import Session
 from nolook.estimators.catalogue import (
-    DEFAULT_CLASSIFIER,
-    DEFAULT_METHOD,
     DEFAULT_SELECTOR,
     DISTRIBUTIONS,
     MODELS,
     SELECTORS,
+    method_for,
 )
 from nolook.tables.filter import read_condition
 
@@ -66,7 +65,7 @@ def _call(command: str, given: dict[str, Any], *, classes: bool) -> str:
 
 def _model(given: dict[str, Any], *, classes: bool) -> str:
     """Return the expression for a model, perhaps of columns that are chosen first."""
-    method = given.pop("method", DEFAULT_CLASSIFIER if classes else DEFAULT_METHOD)
+    method = method_for(given.pop("method", "auto"), has_classes=lambda: classes)
     select = given.pop("select", None)
     budget = _keywords(given)[:-2]
     model = f"nolook.{MODELS[method].kind}({budget})"

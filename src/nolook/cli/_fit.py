@@ -23,14 +23,13 @@ from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
     COUNTS,
-    DEFAULT_CLASSIFIER,
-    DEFAULT_METHOD,
     DEFAULT_SELECTOR,
     METHODS,
     MODELS,
     SELECTORS,
     Option,
     check_method,
+    method_for,
     method_parameters,
 )
 from nolook.formats.files import one_line
@@ -96,7 +95,8 @@ def fit(
     """Fit a private linear, logistic or count model of a table and write it to a file.
 
     A target that is declared to have two values, or of which --positive names one, gets a logistic
-    regression unless --method says otherwise; any other one a linear one.
+    regression unless --method says otherwise; any other one a linear one. An additive model of such
+    a target is an additive logistic one.
 
     The exit status is 5 if the target did not stand out from the noise: the model is a constant.
     """
@@ -104,9 +104,7 @@ def fit(
     check_method(method, "--method")
     first = _selection(select, selector, split, release.random_state)
     columns = Columns(target, features, categories, exclude, positive, negative)
-    chosen = method
-    if method == "auto":
-        chosen = DEFAULT_CLASSIFIER if release.has_classes(columns) else DEFAULT_METHOD
+    chosen = method_for(method, has_classes=lambda: release.has_classes(columns))
     parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
 
     from nolook.estimators.pipeline import make_private_pipeline

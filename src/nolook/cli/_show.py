@@ -15,7 +15,7 @@ from nolook.cli._plug_ins import plugged_in_words
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
 
-FORMS = ("csv", "md", "latex", "json")
+FORMS = ("csv", "md", "latex", "json", "sql")
 _FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="A file that a release was written to.")
 ]
@@ -32,8 +32,8 @@ def show(
         typer.Option(
             "--format",
             metavar="|".join(FORMS),
-            help="Print the main table unrounded (csv), the report's tables (md, latex) or all "
-            "numbers with their intervals (json).",
+            help="Print the main table unrounded (csv), the report's tables (md, latex), all "
+            "numbers with their intervals (json), or a model as one SQL expression (sql).",
         ),
     ] = None,
     details: Annotated[
@@ -58,8 +58,9 @@ def show(
         print_findings(console(), found.content(), details=details)
         return
     from nolook.report.exports import exported
+    from nolook.report.sql import sql_of
 
-    sys.stdout.write(exported(found, form))
+    sys.stdout.write(sql_of(found) if form == "sql" else exported(found, form))
 
 
 def report(

@@ -1,29 +1,95 @@
-"""Private additive regression: a curve for each column, with nothing to set but the budget."""
+"""Private additive models: a curve for each column, with nothing to set but the budget."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name
 from nolook._validation import check_choice
-from nolook.algorithms.glm.additive import AdditiveRelease
+from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
 from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
+from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.linear import NoisyRegression
+from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
-from nolook.estimators.base import check_budget, whole_mu
+from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators.linear import LinearRegression
+from nolook.estimators.logistic import LogisticRegression
+from nolook.estimators.poisson import PoissonRegression
 from nolook.privacy.guarantee import DEFAULT_DELTA
-from nolook.privacy.release import Plan
 from nolook.tables import Table
 
-__all__ = ["AdditiveRegression"]
+if TYPE_CHECKING:
+    from nolook.algorithms.glm.likelihood import NoisyLikelihood
+
+__all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegression"]
 
 Numbers = NDArray[np.float64]
 
 
-class AdditiveRegression(LinearRegression):
+class _Curved(GeneralisedLinearModel):
+    """A model with a curve for each column."""
+
+    curves_: tuple[ColumnCurve, ...] = ()
+    straight: list[str] | None
+    monotone: dict[str, str] | None
+
+    def _straight(self) -> tuple[str, ...]:
+        """Check the parameters of curves; return the columns that have lines only."""
+        straight: object = [] if self.straight is None else self.straight
+        monotone: object = {} if self.monotone is None else self.monotone
+        if not isinstance(straight, list | tuple) or not all(
+            isinstance(name, str) for name in straight
+        ):
+            raise ParameterError(
+                f"{parameter_name('straight')} is {straight!r}; expected a list of column names"
+            )
+        if not isinstance(monotone, dict):
+            raise ParameterError(
+                f"{parameter_name('monotone')} is {monotone!r}; expected a dict with 'up' or "
+                "'down' for each of some columns"
+            )
+        for way in monotone.values():
+            check_choice(parameter_name("monotone"), way, ("up", "down"))
+        return tuple(straight)
+
+    def _rows(self, X: object, y: object) -> Table:
+        table: Table = super()._rows(X, y)
+        for parameter in ("straight", "monotone"):
+            for name in getattr(self, parameter) or ():
+                if name not in table.feature_names:
+                    raise ParameterError(
+                        f"{parameter_name(parameter)} names {name!r}, which is not a feature; "
+                        f"expected some of the columns, such as {table.feature_names[0]!r}"
+                    )
+        return table
+
+    def _keep_curves(
+        self,
+        released: NoisyRegression | NoisyLikelihood,
+        units: tuple[float, float] | None = None,
+    ) -> None:
+        self.intercept_, self.intercept_interval_, curves = additive_curves(released, units)
+        ways = self.monotone or {}
+        self.curves_ = tuple(
+            curve.monotone(rising=ways[name] == "up") if name in ways else curve
+            for name, curve in zip(released.scaling.names, curves, strict=False)
+        )
+
+    def _linear_predictor(self, rows: Numbers) -> Numbers:
+        total = np.full(len(rows), self.intercept_)
+        for curve, column in zip(self.curves_, self._clipped(rows).T, strict=False):
+            total += curve.at(column)
+        return total
+
+
+class AdditiveRegression(_Curved, LinearRegression):
     """Additive regression under differential privacy, without bounds, knots or tuning.
 
     The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line or, where noise lets one see
@@ -32,16 +98,15 @@ class AdditiveRegression(LinearRegression):
     The prediction is a level plus one curve for each column. Columns are counted, scaled and
     clipped as for :class:`nolook.LinearRegression`. Noisy histograms give each column knots, and a
     noisy gradient shows which columns are bent; these get smooth deviations from their lines, as
-    many as rows and budget allow. The fit is then that of a linear regression. A curve that noise
-    does not tell from a line is a line. Proof: ``algorithms/glm/additive.md``.
+    many as rows and budget allow. The fit is then that of a linear regression. A curve that is
+    not distinguishable from a line is a line. Proof: ``algorithms/glm/additive.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed; the number of rows is private too. This holds for every table of up to 2^34 rows
-    without missing values; an empty one, or one with constant columns, gets an ordinary answer.
-    Whether a table has a missing or infinite value is not protected: such a value is an error,
-    raised before anything is charged.
+    or removed; the number of rows is private too. This holds for every table of up to 2^34 rows; an
+    empty one, or one with constant columns, gets an ordinary answer. Rows that lack a value are
+    left out, unless the table's `missing` says otherwise.
 
     Parameters
     ----------
@@ -57,7 +122,8 @@ class AdditiveRegression(LinearRegression):
         `places`, increasing, and `heights` there in units of the target, straight between them and
         constant beyond: the prediction is `intercept_` plus all of them. `band` has both ends of
         95 % intervals of the heights, None where they are not known. `straight` tells whether it is
-        a line, and `share` is its share of the sum of the curves' variances.
+        a line, and `share` is its share of the sum of the curves' variances. `below` are the shares
+        of rows below the places, None for a column that got no histogram.
     coef_ : ndarray of shape (n_features_in_,)
         Slope of the line nearest to each curve, by the distribution of its column.
     intercept_ : float
@@ -79,7 +145,6 @@ class AdditiveRegression(LinearRegression):
 
     kind = "additive model"
     k = None
-    curves_: tuple[ColumnCurve, ...] = ()
 
     _ledger_label = "additive regression"
 
@@ -95,59 +160,149 @@ class AdditiveRegression(LinearRegression):
         self.straight = straight
         self.monotone = monotone
 
-    def plan(self) -> Plan[NoisyRegression | Scaling]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
-        straight: object = [] if self.straight is None else self.straight
-        monotone: object = {} if self.monotone is None else self.monotone
-        if not isinstance(straight, list | tuple) or not all(
-            isinstance(name, str) for name in straight
-        ):
-            raise ParameterError(
-                f"{parameter_name('straight')} is {straight!r}; expected a list of column names"
-            )
-        if not isinstance(monotone, dict):
-            raise ParameterError(
-                f"{parameter_name('monotone')} is {monotone!r}; expected a dict with 'up' or "
-                "'down' for each of some columns"
-            )
-        for way in monotone.values():
-            check_choice(parameter_name("monotone"), way, ("up", "down"))
-        release = AdditiveRelease(whole_mu(budget), None, tuple(straight))
-        return Plan.of(release, budget, self.random_state)
-
-    def _rows(self, X: object, y: object) -> Table:
-        table: Table = super()._rows(X, y)
-        for parameter in ("straight", "monotone"):
-            for name in getattr(self, parameter) or ():
-                if name not in table.feature_names:
-                    raise ParameterError(
-                        f"{parameter_name(parameter)} names {name!r}, which is not a feature; "
-                        f"expected some of the columns, such as {table.feature_names[0]!r}"
-                    )
-        return table
+    def _release(self, mu: float) -> AdditiveRelease:
+        return AdditiveRelease(mu, straight=self._straight())
 
     def _store(self, released: NoisyRegression | Scaling) -> None:
         super()._store(released)
-        if isinstance(released, Scaling):
-            return
-        self.intercept_, self.intercept_interval_, curves = additive_curves(released)
-        ways = self.monotone or {}
-        self.curves_ = tuple(
-            curve.monotone(rising=ways[name] == "up") if name in ways else curve
-            for name, curve in zip(released.scaling.names, curves, strict=False)
-        )
+        if not isinstance(released, Scaling):
+            self._keep_curves(released)
 
     def _hide(self) -> None:
         super()._hide()
         self.curves_ = ()
 
-    def _linear_predictor(self, rows: Numbers) -> Numbers:
-        total = np.full(len(rows), self.intercept_)
-        for curve, column in zip(self.curves_, self._clipped(rows).T, strict=False):
-            total += curve.at(column)
-        return total
-
     def _predict(self, rows: Numbers) -> Numbers:
         predicted: Numbers = self._linear_predictor(rows).clip(*self.target_range_)
         return predicted
+
+
+class AdditiveClassifier(_Curved, LogisticRegression):
+    """Additive logistic regression under differential privacy, without bounds, knots or tuning.
+
+    The log-odds of the positive class are a level plus one curve for each column: columns have
+    curves as for :class:`nolook.AdditiveRegression`, and the fit is that of a
+    :class:`nolook.LogisticRegression`. Proof: ``algorithms/glm/additive.md``.
+
+    Guarantee
+    ---------
+    As of :class:`nolook.LogisticRegression`.
+
+    Parameters
+    ----------
+    classes : sequence of two numbers, booleans or texts, default=None
+        The negative class, then the positive one, as for :class:`nolook.LogisticRegression`.
+    straight : list of str, default=None
+        Columns that have lines only.
+    monotone : dict of str, default=None
+        For columns whose curves only rise, or only fall: "up" or "down", by column.
+
+    Attributes
+    ----------
+    curves_ : tuple of ColumnCurve, one for each feature
+        As of :class:`nolook.AdditiveRegression`; heights are log-odds. A difference of heights is
+        the logarithm of an odds ratio.
+    coef_ : ndarray of shape (n_features_in_,)
+        Slope of the line nearest to each curve, by the distribution of its column.
+    intercept_ : float
+        The log-odds where every curve is at its mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> y = np.abs(x[:, 0] - 488) + x[:, 1] / 10 > 300
+    >>> model = AdditiveClassifier(epsilon=1.0, delta=1e-6).fit(x, y)
+    >>> model.predict([[488, 488], [970, 488]])
+    array([False,  True])
+    """
+
+    kind = "additive logistic model"
+
+    _ledger_label = "additive logistic regression"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        classes: Sequence[object] | None = None,
+        straight: list[str] | None = None,
+        monotone: dict[str, str] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, classes, random_state)
+        self.straight = straight
+        self.monotone = monotone
+
+    def _release(self, mu: float) -> AdditiveLogistic:
+        return AdditiveLogistic(mu, straight=self._straight())
+
+    def _store(self, released: NoisyLogistic) -> None:
+        super()._store(released)
+        self._keep_curves(released)
+
+
+class AdditivePoissonRegression(_Curved, PoissonRegression):
+    """Additive regression of counts under differential privacy, without bounds, knots or tuning.
+
+    The logarithm of the mean is a level plus one curve for each column: columns have curves as for
+    :class:`nolook.AdditiveRegression`, and the fit is that of a :class:`nolook.PoissonRegression`.
+    Proof: ``algorithms/glm/additive.md``.
+
+    Guarantee
+    ---------
+    As of :class:`nolook.PoissonRegression`.
+
+    Parameters
+    ----------
+    exposure : str, default=None
+        Column that the mean is in proportion to, as for :class:`nolook.PoissonRegression`.
+    straight : list of str, default=None
+        Columns that have lines only.
+    monotone : dict of str, default=None
+        For columns whose curves only rise, or only fall: "up" or "down", by column.
+
+    Attributes
+    ----------
+    curves_ : tuple of ColumnCurve, one for each feature
+        As of :class:`nolook.AdditiveRegression`; heights are logarithms of the mean. A difference
+        of heights is the logarithm of a rate ratio.
+    coef_ : ndarray of shape (n_features_in_,)
+        Slope of the line nearest to each curve, by the distribution of its column.
+    intercept_ : float
+        The logarithm of the mean, per unit of exposure, where every curve is at its mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> visits = np.floor(np.abs(x[:, 0] - 488) / 50)
+    >>> model = AdditivePoissonRegression(epsilon=1.0, delta=1e-6).fit(x, visits)
+    >>> model.curves_[0].straight
+    False
+    """
+
+    kind = "additive count model"
+
+    _ledger_label = "additive regression of counts"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        exposure: str | None = None,
+        straight: list[str] | None = None,
+        monotone: dict[str, str] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, exposure, random_state)
+        self.straight = straight
+        self.monotone = monotone
+
+    def _release(self, mu: float) -> AdditiveCounts:
+        return AdditiveCounts(mu, exposure=self.exposure, straight=self._straight())
+
+    def _store(self, released: NoisyCounts) -> None:
+        super()._store(released)
+        scale = float(released.scaling.scale[-1]) / released.exposures[0]
+        self._keep_curves(released, (math.log(scale), 1.0))

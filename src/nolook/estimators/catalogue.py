@@ -35,6 +35,7 @@ __all__ = [
     "called",
     "check_method",
     "entry_of",
+    "method_for",
     "method_parameters",
     "name_of",
     "own_parameters",
@@ -89,6 +90,33 @@ def _names(value: Any) -> list[str]:  # noqa: ANN401 -- a text
     return next(csv.reader([value], skipinitialspace=True), [])
 
 
+_CURVES = (
+    Option(
+        "--straight",
+        "straight",
+        "A,B,C",
+        "For additive models: columns with straight lines only.",
+        lambda value, _: _names(value),
+    ),
+    Option(
+        "--monotone",
+        "monotone",
+        "A=up|down,...",
+        "For additive models: columns whose curves only rise (up), or only fall (down).",
+        lambda value, flag: {
+            name: check_choice(flag, way, ("up", "down"))
+            for name, _, way in (each.rpartition("=") for each in _names(value))
+        },
+    ),
+)
+_EXPOSURE = Option(
+    "--exposure",
+    "exposure",
+    "COLUMN",
+    "For models of counts: the column that the mean is in proportion to, such as days at risk.",
+    lambda value, _: value,
+)
+
 #: Regressions, by the name a user gives.
 METHODS = {
     "linear": Entry(
@@ -114,25 +142,7 @@ METHODS = {
         "Additive regression: weighted least squares as for linear, with a curve for each column "
         "that a noisy first step shows to be bent. Noisy histograms place the knots of the curves, "
         "and each is shrunk towards its line where noise dominates.",
-        (
-            Option(
-                "--straight",
-                "straight",
-                "A,B,C",
-                "For additive: columns with straight lines only.",
-                lambda value, _: _names(value),
-            ),
-            Option(
-                "--monotone",
-                "monotone",
-                "A=up|down,...",
-                "For additive: columns whose curves only rise (up), or only fall (down).",
-                lambda value, flag: {
-                    name: check_choice(flag, way, ("up", "down"))
-                    for name, _, way in (each.rpartition("=") for each in _names(value))
-                },
-            ),
-        ),
+        _CURVES,
     ),
     "tukey": Entry(
         "nolook.estimators.tukey",
@@ -198,9 +208,20 @@ CLASSIFIERS = {
         "curvature of the likelihood, steer a few noisy steps towards the coefficients, and all of "
         "it together gives the model, shrunk towards the base rate where noise dominates.",
     ),
+    "additive-logistic": Entry(
+        "nolook.estimators.additive",
+        "AdditiveClassifier",
+        "Additive logistic regression: as logistic, with a curve for each column that noisy first "
+        "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
+        "towards its line where noise dominates.",
+        _CURVES,
+    ),
 }
 #: What ``auto`` means for a target that is declared to have two values.
 DEFAULT_CLASSIFIER = "logistic"
+
+# What ``auto`` and ``additive`` mean for such a target.
+_FOR_CLASSES = {"auto": DEFAULT_CLASSIFIER, "additive": "additive-logistic"}
 
 #: Models of counts, and of amounts that may be 0, by the name a user gives.
 COUNTS = {
@@ -212,15 +233,15 @@ COUNTS = {
         "cut. A few noisy steps are steered by noisy cross-products of all columns, "
         "and by the curvature of the likelihood; all of it together gives the model, shrunk "
         "towards the mean where noise dominates.",
-        (
-            Option(
-                "--exposure",
-                "exposure",
-                "COLUMN",
-                "For poisson: the column that the mean is in proportion to, such as days at risk.",
-                lambda value, _: value,
-            ),
-        ),
+        (_EXPOSURE,),
+    ),
+    "additive-poisson": Entry(
+        "nolook.estimators.additive",
+        "AdditivePoissonRegression",
+        "Additive regression of counts: as poisson, with a curve for each column that noisy first "
+        "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
+        "towards its line where noise dominates.",
+        (_EXPOSURE, *_CURVES),
     ),
 }
 
@@ -304,6 +325,19 @@ def check_method(value: str, name: str = "method") -> str:
     return check_choice(name, value, ("auto", *MODELS))
 
 
+def method_for(method: str, *, has_classes: Callable[[], bool]) -> str:
+    """Return the model that a method's name stands for, by what is declared of the target.
+
+    Examples
+    --------
+    >>> method_for("additive", has_classes=lambda: True)
+    'additive-logistic'
+    """
+    if method in _FOR_CLASSES and has_classes():
+        return _FOR_CLASSES[method]
+    return DEFAULT_METHOD if method == "auto" else method
+
+
 def name_of(estimator: object) -> str | None:
     """Return the name by which a user can ask for an estimator, or None."""
     # Compares names along the base classes, nearest first, so that nothing has to be loaded.
@@ -334,17 +368,21 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     >>> method_parameters("tukey", {"--on-failure": "constant", "--bound-x": None})
     {'on_failure': 'constant'}
     """
-    known = {option.flag: (home, option) for home in MODELS for option in MODELS[home].options}
+    homes: dict[str, list[str]] = {}
+    known: dict[str, Option] = {}
+    for home, entry in MODELS.items():
+        for option in entry.options:
+            homes.setdefault(option.flag, []).append(home)
+            known[option.flag] = option
     given = {flag: value for flag, value in options.items() if value is not None}
-    checked = {flag: known[flag][1].check(value, flag) for flag, value in given.items()}
+    checked = {flag: known[flag].check(value, flag) for flag, value in given.items()}
     for flag, value in given.items():
-        home = known[flag][0]
-        if home != method:
+        if method not in homes[flag]:
             raise ParameterError(
-                f"{flag} is {value!r}, but the method is {method}; expected --method {home} "
-                f"(or omit {flag})"
+                f"{flag} is {value!r}, but the method is {method}; expected --method "
+                f"{' or '.join(homes[flag])} (or omit {flag})"
             )
-    return {known[flag][1].parameter: value for flag, value in checked.items()}
+    return {known[flag].parameter: value for flag, value in checked.items()}
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:

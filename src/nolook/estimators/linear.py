@@ -125,10 +125,12 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
+        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    def _release(self, mu: float) -> LinearRelease:
         if self.k is not None:
             known_k(self.k)
-        release = LinearRelease(whole_mu(budget), self.k)
-        return Plan.of(release, budget, self.random_state)
+        return LinearRelease(mu, self.k)
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)

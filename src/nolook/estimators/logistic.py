@@ -132,7 +132,10 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         declared_classes(self.classes)
-        return Plan.of(LogisticRelease(whole_mu(budget)), budget, self.random_state)
+        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    def _release(self, mu: float) -> LogisticRelease:
+        return LogisticRelease(mu)
 
     def _rows(self, X: object, y: object) -> Table:
         table, self.classes_ = class_table(self, X, y, self.classes)

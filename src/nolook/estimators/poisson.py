@@ -125,8 +125,10 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
                 f"{parameter_name('exposure')} is {self.exposure!r}; expected the name of a "
                 "feature, or None"
             )
-        release = CountRelease(whole_mu(budget), self.exposure)
-        return Plan.of(release, budget, self.random_state)
+        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    def _release(self, mu: float) -> CountRelease:
+        return CountRelease(mu, self.exposure)
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, get_args
 
 import numpy as np
 from msgspec import Meta
@@ -87,7 +87,10 @@ class _Model(Fitted, frozen=True):
             found = attrgetter(key)(self)
             expect(found is None or np.shape(found) == shape, f"{key} to have {shape[0]} entries")
         expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
-        if not getattr(self, "detected", self.scaling.detected[-1]):
+        detected = bool(getattr(self, "detected", self.scaling.detected[-1]))
+        if (curves := getattr(self, "curves", None)) is not None:
+            _check_curves(curves, size, detected=detected)
+        if not detected:
             known = self.fields(lambda name: name in _HIDDEN and getattr(self, name) is not None)
             expect(not known, "no estimates where nothing is detected")
 
@@ -98,8 +101,26 @@ class _Model(Fitted, frozen=True):
         own["scaling"] = self.scaling.scaling((*self.features, self.target), self.rows())
         for name, value in own.items():
             if value is not None:
-                setattr(model, f"{name}_", np.array(value) if isinstance(value, list) else value)
+                made = tuple if name == "curves" else np.array
+                setattr(model, f"{name}_", made(value) if isinstance(value, list) else value)
         return model
+
+
+def _check_curves(curves: list[ColumnCurve], size: int, *, detected: bool) -> None:
+    """Refuse curves unless there is a valid one for each feature."""
+    expect(len(curves) == size or not (detected or curves), f"curves to have {size} entries")
+    for curve in curves:
+        places = curve.places
+        expect(places.ndim == 1 and places.size > 0, "places of curves to be numbers")
+        expect((np.diff(places) >= 0.0).all(), "places of curves to be increasing")
+        expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
+        known = curve.band is None or curve.band.shape == (places.size, 2)
+        expect(known, "band of curves to have two ends at each place")
+        below = places if curve.below is None else curve.below
+        expect(
+            below.shape == places.shape and (np.diff(below) >= 0.0).all(),
+            "below of curves to be increasing, a share at each place",
+        )
 
 
 class LinearModel(_Model, frozen=True, tag="linear model"):
@@ -158,24 +179,6 @@ class AdditiveModel(LinearModel, frozen=True, tag="additive model"):
 
     curves: list[ColumnCurve]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        size = len(self.features) if self.scaling.detected[-1] else 0
-        expect(len(self.curves) == size, f"curves to have {size} entries")
-        for curve in self.curves:
-            places = curve.places
-            expect(places.ndim == 1 and places.size > 0, "places of curves to be numbers")
-            expect((np.diff(places) >= 0.0).all(), "places of curves to be increasing")
-            expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
-            known = curve.band is None or curve.band.shape == (places.size, 2)
-            expect(known, "band of curves to have two ends at each place")
-
-    def estimator(self) -> Any:  # noqa: ANN401
-        """Return the fitted regression."""
-        model = super().estimator()
-        model.curves_ = tuple(self.curves)
-        return model
-
 
 class LogisticModel(_Model, frozen=True, tag="logistic model"):
     """A fitted classifier."""
@@ -204,6 +207,12 @@ class LogisticModel(_Model, frozen=True, tag="logistic model"):
         return model
 
 
+class AdditiveLogisticModel(LogisticModel, frozen=True, tag="additive logistic model"):
+    """A fitted classifier with a curve for each column."""
+
+    curves: list[ColumnCurve]
+
+
 class CountModel(_Model, frozen=True, tag="count model"):
     """A fitted regression of counts."""
 
@@ -225,10 +234,22 @@ class CountModel(_Model, frozen=True, tag="count model"):
         expect(named is None or named in self.features, "parameters.exposure to be a feature")
 
 
-_MODELS: dict[str, Any] = {
-    str(each.__struct_config__.tag): each
-    for each in (LinearModel, AdditiveModel, LogisticModel, CountModel)
-}
+class AdditiveCountModel(CountModel, frozen=True, tag="additive count model"):
+    """A fitted regression of counts with a curve for each column."""
+
+    curves: list[ColumnCurve]
+
+
+_Any: TypeAlias = (
+    LinearModel
+    | LogisticModel
+    | CountModel
+    | AdditiveModel
+    | AdditiveLogisticModel
+    | AdditiveCountModel
+)
+#: The records of models by the kind of the model.
+MODELS: dict[str, Any] = {str(each.__struct_config__.tag): each for each in get_args(_Any)}
 
 
 class Selection(Fitted, frozen=True, tag="selection"):
@@ -277,7 +298,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     named: bool
     split: Annotated[float, Meta(gt=0, lt=1)]
     selection: Selection
-    model: LinearModel | AdditiveModel | LogisticModel | CountModel
+    model: _Any
 
     @classmethod
     def of(cls, pipeline: PrivatePipeline) -> Self:
@@ -287,7 +308,7 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
             named=hasattr(pipeline, "feature_names_in_"),
             split=float(pipeline.split),
             selection=Selection.of(pipeline.selector_),
-            model=_MODELS[pipeline.regression.kind].of(pipeline.regression),
+            model=MODELS[pipeline.regression.kind].of(pipeline.regression),
         )
 
     def __post_init__(self) -> None:

@@ -12,14 +12,7 @@ from nolook._validation import check_path
 from nolook._version import __version__
 from nolook.errors import ModelFileError, ParameterError
 from nolook.estimators.catalogue import METHODS
-from nolook.formats._models import (
-    AdditiveModel,
-    CountModel,
-    LinearModel,
-    LogisticModel,
-    Pipeline,
-    Selection,
-)
+from nolook.formats._models import MODELS, Pipeline, Selection
 from nolook.formats.comparison_file import ComparisonFile, SurvivalFile
 from nolook.formats.files import one_line, write_json
 from nolook.formats.findings_file import (
@@ -41,7 +34,7 @@ _HEAD = {"format": "nolook", "version": 1}
 _RECORDS: dict[Any, Any] = {
     record.__struct_config__.tag: record
     for record in (
-        *(LinearModel, LogisticModel, CountModel, AdditiveModel, Pipeline, Selection),
+        *(*MODELS.values(), Pipeline, Selection),
         *(DistributionFile, QuantilesFile),
         *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
         *(TabulationFile, DescriptionFile, ComparisonFile, SurvivalFile),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nolook.report.findings import Figure, Section, Table, in_percent
+from nolook.report.model_words import words_of
 from nolook.report.picture import Band, Line, Picture, around, axis
-from nolook.report.sentences import sentence
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -18,9 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bent_columns", "curve_sections"]
 
+Vector: TypeAlias = NDArray[np.float64]
+
 _MOST_DRAWN = 12
 # Scales about the centre that a picture shows, and places in it.
 _SHOWN, _PLACES = 3.0, 200
+# Share of a picture's height that the distribution of the column takes.
+_LOWEST = 0.2
 
 
 def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
@@ -29,16 +36,17 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     if not found:
         return ()
     bent = [(name, curve) for name, curve in found if not curve.straight]
-    target = model.scaling_.names[-1]
+    target, family = model.scaling_.names[-1], words_of(model).family
     figures = tuple(
         Figure(
             _picture(model, place, name, curve),
-            sentence("curves.caption", column=name, target=target),
+            sentence("curves.caption", column=name, target=target, family=family),
         )
         for place, (name, curve) in enumerate(bent[:_MOST_DRAWN])
     )
     rows = tuple(
-        (name, "line" if curve.straight else "curve", curve.share) for name, curve in found
+        (name, "line" if curve.straight else "curve", round(curve.share, 3))
+        for name, curve in found
     )
     caption = "Share of the variances of all curves, each by itself"
     table = Table(caption, ("Column", "Shape", "Share"), rows)
@@ -50,7 +58,7 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
             "Curves",
             figures=figures,
             tables=(table,),
-            notes=(sentence("curves.about"), *_lines(model, found)),
+            notes=(sentence("curves.about", family=family), *_lines(model, found)),
             printed=(printed,),
         ),
     )
@@ -90,19 +98,39 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
     low = max(float(curve.places[0]), float(center - reach))
     high = min(float(curve.places[-1]), float(center + reach))
     across = np.union1d(np.linspace(low, high, _PLACES), curve.places.clip(low, high))
-    heights = curve.at(across)
+    # Logarithms of ratios are drawn as such, and ticks name the ratios.
+    family = words_of(model).family
+    ratios = family != "linear"
+    unit = math.log(10.0) if ratios else 1.0
+    heights = curve.at(across) / unit
     ends = heights[:, None]
     marks: tuple[Band | Line, ...] = (Line(across, heights, name),)
     if curve.band is not None:
-        ends = np.column_stack([np.interp(across, curve.places, end) for end in curve.band.T])
+        band = curve.band.T / unit
+        ends = np.column_stack([np.interp(across, curve.places, end) for end in band])
         marks = (Band(across, ends[:, 0], ends[:, 1], f"{CONFIDENCE} band"), *marks)
-    limits = around(float(ends.min()), float(ends.max()))
-    adds = f"contribution to {scaling.names[-1]}"
+    bottom, top = around(float(ends.min()), float(ends.max()))
+    if curve.below is not None:
+        steps = _distribution(curve.places, curve.below, (low, high), (bottom, top))
+        marks = (Line(*steps, f"distribution of {name}", guide=True), *marks)
+    target = scaling.names[-1]
     return Picture(
-        f"Contribution of {name} to {scaling.names[-1]}",
-        f"the line is the curve, the band its {CONFIDENCE} intervals",
+        phrase("curves.picture", column=name, target=target, family=family),
+        f"the line is the curve, the band its {CONFIDENCE} intervals, the steps below where rows "
+        "are",
         axis(name, low, high),
-        axis(adds, *limits),
+        axis(phrase("curves.height", target=target, family=family), bottom, top, decades=ratios),
         marks,
         key=f"curve-{place}",
     )
+
+
+def _distribution(
+    places: Vector, below: Vector, shown: tuple[float, float], room: tuple[float, float]
+) -> tuple[Vector, Vector]:
+    """Return the outline of a column's histogram in the lowest part of a picture."""
+    edges = np.unique(places.clip(*shown))
+    shares = np.diff(np.interp(edges, places, below)) / np.diff(edges)
+    most = max(float(shares.max(initial=0.0)), np.finfo(np.float64).tiny)
+    heights = room[0] + _LOWEST * (room[1] - room[0]) * shares / most
+    return np.repeat(edges, 2)[1:-1], np.repeat(heights, 2)

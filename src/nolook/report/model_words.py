@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nolook.estimators.result import Coefficient, Measure
     from nolook.report.findings import Text
 
-__all__ = ["HIDDEN", "MEASURES", "LinearWords", "words_of"]
+__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "words_of"]
 
 #: Stands where a number would that noise hides.
 HIDDEN = "not distinguishable from noise"
@@ -334,17 +334,20 @@ class CountWords(RatioWords):
         return _steps(middle, (low, high))
 
 
-_WORDS = {
+#: What is said of each kind of model.
+WORDS = {
     "linear model": LinearWords,
     "additive model": LinearWords,
     "logistic model": LogisticWords,
+    "additive logistic model": LogisticWords,
     "count model": CountWords,
+    "additive count model": CountWords,
 }
 
 
 def words_of(model: PrivateModel) -> LinearWords:
     """Return the words for a model's family; for a pipeline, that of its regression."""
-    return _WORDS[model.regression.kind](model.regression)
+    return WORDS[model.regression.kind](model.regression)
 
 
 def _percent(share: float) -> str:

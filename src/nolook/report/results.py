@@ -20,6 +20,7 @@ from nolook.report.folds_findings import folds_findings
 from nolook.report.group_findings import comparison_findings, survival_findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.model_findings import model_findings
+from nolook.report.model_words import WORDS
 from nolook.report.page import write_page
 from nolook.report.plots import draw_on
 from nolook.report.scale_findings import scale_findings
@@ -37,11 +38,7 @@ __all__ = ["content", "plot", "report", "summary"]
 
 _EXAMPLE = "report.html"
 _CONTENT: dict[str, Callable[[Any], Findings]] = {
-    "linear model": model_findings,
-    "additive model": model_findings,
-    "logistic model": model_findings,
-    "count model": model_findings,
-    "pipeline": model_findings,
+    **dict.fromkeys([*WORDS, "pipeline"], model_findings),
     "selection": selection_findings,
     "scales": scale_findings,
     "distribution": ecdf_findings,

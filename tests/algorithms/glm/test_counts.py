@@ -300,7 +300,7 @@ def test_the_last_gradient_and_scores_have_the_noise_that_is_claimed():
         gradients.append((one.seen.values[-1] - last) / one.seen.sigmas[-1])
         parts = clipped_parts(*arguments, one.theta, one.clip)
         exact = (one.score_moments - parts.T @ parts).diagonal()
-        moments.append(exact / one.score_moments_sigma)
+        moments.append(exact / one.score_sigma)
     assert abs(np.std(gradients) - 1) < 0.25
     assert abs(np.mean(gradients)) < 0.25
     assert abs(np.std(moments) - 1) < 0.25

@@ -269,9 +269,9 @@ def test_moments_balance_and_scores_have_the_noise_that_is_claimed():
         log_odds = rows @ one.theta
         place = np.searchsorted(one.score_edges, log_odds)
         exact = [np.bincount(place[y == each], minlength=16) for each in (0, 1)]
-        errors["scores"].append((one.score_counts - exact) / one.score_sigma)
+        errors["scores"].append((one.score_counts - exact) / one.fit_sigma)
         parts = u * (f * (y - expit(log_odds)))[:, None]
         moments = (one.score_moments - parts.T @ parts).diagonal()
-        errors["score moments"].append(moments / one.score_moments_sigma)
+        errors["score moments"].append(moments / one.score_sigma)
     for name, each in errors.items():
         assert abs(np.std(each) - 1) < 0.25, name

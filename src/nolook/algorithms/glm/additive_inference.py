@@ -15,8 +15,10 @@ from scipy.optimize import isotonic_regression
 
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import Shrunk, shrink
-from nolook.algorithms.glm.estimate import combine_gradients, hidden_directions
+from nolook.algorithms.glm.estimate import hidden_directions
+from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import QUANTILE
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.kernels.moments import UNIT
 
@@ -41,6 +43,8 @@ class ColumnCurve:
     band: Matrix | None  # both 95 % ends at each place, shape (places, 2); None where not known
     straight: bool  # whether it is a line between its ends
     share: float  # of what the variances of all curves add up to
+    #: Share of rows below each place, from the histogram that places were chosen by, if any was.
+    below: Vector | None
 
     def at(self, values: Vector) -> Vector:
         """Return the heights at values of the column."""
@@ -57,9 +61,12 @@ class ColumnCurve:
 
 
 def additive_curves(
-    release: NoisyRegression,
+    release: NoisyRegression | NoisyLikelihood, units: tuple[float, float] | None = None
 ) -> tuple[float, Vector | None, tuple[ColumnCurve, ...]]:
-    """Return the level that curves are added to, its interval, and a curve for each feature."""
+    """Return the level that curves are added to, its interval, and a curve for each feature.
+
+    `units` are what a model is 0 at, and a step of 1 there; those of the target by default.
+    """
     scaling, theta, back = release.scaling, release.spread.model(release.theta), release.spread.back
     rows = max(float(release.gram[0, 0]), 1.0)
     moments = back @ release.gram @ back.T / rows
@@ -68,14 +75,15 @@ def additive_curves(
     means = np.append(1.0, moments[0, 1:])
     means[lines] = means[lines].clip(low[release.kept], high[release.kept])
     spread = moments - np.outer(means, means)
-    target, errors = scaling.scale[-1], _Errors.of(release)
+    origin, target = units or (float(scaling.center[-1]), float(scaling.scale[-1]))
+    errors = None if release.known is None else _Errors.of(release, release.known)
 
     def half_widths(contrasts: Matrix, extra: float = 0.0) -> Matrix | None:
-        half = errors.half_widths(contrasts, extra)
+        half = None if errors is None else errors.half_widths(contrasts, extra)
         return None if half is None else target * half[:, None] * np.array([-1.0, 1.0])
 
     found = [
-        ColumnCurve(np.array(ends), np.zeros(2), None, straight=True, share=0.0)
+        ColumnCurve(np.array(ends), np.zeros(2), None, straight=True, share=0.0, below=None)
         for ends in zip(scaling.low[:-1], scaling.high[:-1], strict=True)
     ]
     columns = np.flatnonzero(release.kept)
@@ -94,9 +102,10 @@ def additive_curves(
             None if half is None else heights[:, None] + half,
             straight=bool((np.abs(part[1:]) <= _STRAIGHT).all()),
             share=varied,
+            below=None if curve is None else _below(curve, standard),
         )
     whole = max(sum(each.share for each in found), np.finfo(np.float64).tiny)
-    level, half = float(scaling.center[-1] + target * (means @ theta)), half_widths(means[None])
+    level, half = origin + target * float(means @ theta), half_widths(means[None])
     return (
         level,
         None if half is None else level + half[0],
@@ -108,21 +117,21 @@ def additive_curves(
 class _Errors:
     """Variances of the errors of an additive model."""
 
-    release: NoisyRegression
+    release: NoisyRegression | NoisyLikelihood
+    known: Matrix  # second moments of the scores
     shrunk: Shrunk
     hidden: Matrix  # orthonormal directions of the model, hidden by noise
     noise: float  # variance of that of the combined gradients
     sampling: Matrix  # of these, were residuals alike in all rows
 
     @classmethod
-    def of(cls, release: NoisyRegression) -> _Errors:
-        residuals = release.clips.residuals(release.gram, release.gram_sigma)
-        combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
+    def of(cls, release: NoisyRegression | NoisyLikelihood, known: Matrix) -> _Errors:
+        combined, residuals, sigma = release.observed()
         sampling = residuals * (combined.vectors * combined.values) @ combined.vectors.T
-        shrunk = shrink(combined, release, residuals)
-        seen = hidden_directions(combined.eigenvalues, release.gram_sigma)
+        shrunk = shrink(combined, release, residuals, sigma)
+        seen = hidden_directions(combined.eigenvalues, sigma)
         hidden, _ = np.linalg.qr(release.spread.along(combined.vectors[:, seen]))
-        return cls(release, shrunk, hidden, combined.variance, sampling)
+        return cls(release, known, shrunk, hidden, combined.variance, sampling)
 
     def half_widths(self, contrasts: Matrix, extra: float) -> Vector | None:
         """Half widths of the intervals of contrasts of a model of (1, x), standardised.
@@ -137,7 +146,7 @@ class _Errors:
             return None
         ways = contrasts @ self.shrunk.response
         lengths = (ways**2).sum(axis=1)
-        scores = ((ways @ release.score_moments) * ways).sum(axis=1) + release.score_sigma * lengths
+        scores = ((ways @ self.known) * ways).sum(axis=1) + release.score_sigma * lengths
         sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
         missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
         missed += _HIDDEN * hidden
@@ -161,7 +170,14 @@ def _contrasts(
     return standard, contrasts
 
 
-def feature_entries(release: NoisyRegression) -> Iterator[tuple[list[int], Curve | None]]:
+def _below(curve: Curve, standard: Vector) -> Vector:
+    """Return the shares of rows below places, of which the first and the last are the ends."""
+    below: Vector = np.interp(standard, curve.knots / UNIT, curve.below)
+    below[[0, -1]] = 0.0, 1.0
+    return below
+
+
+def feature_entries(release: NoisyFrame) -> Iterator[tuple[list[int], Curve | None]]:
     """Yield the entries of each kept feature in a model: its line, then its deviations."""
     lines = np.count_nonzero(release.kept)
     start = lines + 1

@@ -44,10 +44,13 @@ class Shrunk:
     prior: Vector  # variances that errors are judged by, shape (d,)
 
 
-def shrink(combined: CombinedGradients, found: NoisyFrame, residuals: float) -> Shrunk:
+def shrink(
+    combined: CombinedGradients, found: NoisyFrame, residuals: float, sigma: float
+) -> Shrunk:
     """Estimate a model by the variances of lines and curves that are likeliest.
 
-    Gradients are observations of ``A theta`` by noise, and by sampling's ``residuals A``. A curve
+    Gradients are observations of ``A theta`` by noise, and by sampling's ``residuals A``; `sigma`
+    is the deviation of the noise of A on its diagonal. A curve
     whose line is nearly as likely is that line; without curves the model is the combined one.
     """
     block, shape = _blocks_of(found.curves or (None,) * np.count_nonzero(found.kept))
@@ -63,7 +66,7 @@ def shrink(combined: CombinedGradients, found: NoisyFrame, residuals: float) -> 
     told = ways.T @ moments
     prior = _likeliest(precision, told, block, shape)
     # Errors: nothing was seen of directions that noise hides.
-    seen = np.where(hidden_directions(combined.eigenvalues, found.gram_sigma), 0.0, combined.values)
+    seen = np.where(hidden_directions(combined.eigenvalues, sigma), 0.0, combined.values)
     honest = (vectors * seen) @ vectors.T @ whitened
     sure = whitened.T @ curvature @ np.linalg.solve(noise, honest)
     sure = 0.5 * (sure + sure.T)
@@ -155,7 +158,7 @@ class _Marginal:
         """The largest variance that is nearly as likely."""
         up = np.geomspace(self._variance, max(self._variance, HIDDEN_EFFECT**2), _STEPS_UP)
         likelihood = self._likelihood(up)
-        return float(up[likelihood >= likelihood[0] - _VAGUE].max())
+        return float(up[likelihood >= likelihood[0] - _VAGUE].max(initial=self._variance))
 
 
 def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[NDArray[np.int64], Vector]:

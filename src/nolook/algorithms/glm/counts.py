@@ -48,6 +48,7 @@ __all__ = [
     "CountRelease",
     "ExposedDesign",
     "NoisyCounts",
+    "dispersion",
     "exposure_range",
 ]
 
@@ -100,7 +101,7 @@ class ExposedDesign(WeightedDesign):
             yield block._replace(exposures=own.clip(least, most) / usual)
 
 
-def _dispersion(mean: float) -> float:
+def dispersion(mean: float) -> float:
     """Guess how many times their mean targets vary by: their scale at most, or few scales each."""
     return min(1.0 / mean, _MOST_DISPERSED)
 
@@ -151,7 +152,7 @@ class CountLikelihood:
         least = _DETECTED * float(seen.sigmas[0]) / rows
         base = self.steps.base.copy()
         base[0] = math.log(min(max(mean, least, _TINY), LARGEST_MEAN))
-        self.steps = evolve(self.steps, base=base, dispersion=_dispersion(math.exp(base[0])))
+        self.steps = evolve(self.steps, base=base, dispersion=dispersion(math.exp(base[0])))
 
     def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
@@ -197,6 +198,7 @@ class CountRelease(Frame):
         "scores": "second moments of the rows' gradients",
     }
     RARE_TARGET: ClassVar = True
+    STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 2 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyCounts:
@@ -206,10 +208,10 @@ class CountRelease(Frame):
         mean = min(max(float(center / scale), _LEAST_MEAN), _MOST_CENTER)
         base = np.zeros(blocks.design.size)
         base[0] = math.log(mean)
-        steps = Steps(LOG, base, _dispersion(mean))
-        mus = self._mu("descent"), self._mu("clips", 2)
-        likelihood = CountLikelihood(steps, begun.gram, *mus)
-        found = Descent(self._mu("descent"), likelihood, begun).run(blocks, source, progress)
+        steps = Steps(LOG, base, dispersion(mean))
+        descent_mu = self._steps_mu(blocks.design)
+        likelihood = CountLikelihood(steps, begun.gram, descent_mu, self._mu("clips", 2))
+        found = Descent(descent_mu, likelihood, begun).run(blocks, source, progress)
         steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         progress("fit")
@@ -238,7 +240,7 @@ class CountRelease(Frame):
             detected=detected,
             exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
             score_moments=moments[0],
-            score_moments_sigma=moments[1],
+            score_sigma=moments[1],
             clip=clip,
             fit=fit.astype(np.float64) / ERROR_UNIT**2,
             fit_sigma=deviances_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),

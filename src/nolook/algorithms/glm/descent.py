@@ -17,6 +17,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
@@ -144,7 +145,11 @@ class Descent:
         last = self._curvature(theta, blocks, allowance.spend(spent), source)
         progress(f"gradient {len(seen.sigmas) + 1}")
         seen = self._and_one(seen, theta, blocks, allowance.spend(allowance.left), source)
-        found = family.steps.next(own.mixed(last), seen)
+        metric = own.mixed(last)
+        found = family.steps.next(metric, seen)
+        if any(self.found.curves):
+            combined, varied = family.steps.combined(metric, seen), family.steps.dispersion
+            found = family.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
         return Descended(seen, last, found, arrivals == _ARRIVALS)
 
     def _at(self, theta: Vector, blocks: Blocks) -> tuple[Vector, Metric]:

@@ -20,7 +20,9 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -46,13 +48,15 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.tables import Table
 
-__all__ = ["Frame", "NoisyFrame"]
+__all__ = ["Blocked", "Frame", "NoisyFrame"]
 
 # Share of the rows that may be longer than B.
 _MOST_SHORTENED = 0.75
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+#: Gives the table, and the design, that blocks of a design's rows come from.
+Blocked: TypeAlias = Callable[[WeightedDesign], tuple[Table, WeightedDesign]]
 
 
 @frozen(eq=False, kw_only=True)
@@ -96,6 +100,8 @@ class Frame:
     RARE_TARGET: ClassVar[bool] = False
     #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
     BEYOND: ClassVar[float] = 1.0
+    #: The part that pays for gradients.
+    STEPS: ClassVar[str] = "gradients"
     #: OnStep steps of a family's own parts, at most.
     OWN_STEPS: ClassVar[int]
 
@@ -137,11 +143,12 @@ class Frame:
         placed, used = self._placed(scaling.select(kept)), table.select(kept)
         progress("spread")
         spread = release_spread(used, placed, self._mu("spread"), source)
-        placed, start = self._shaped(used, placed, spread, source, progress)
+        blocked = partial(self._blocked, table, kept, scaling)
+        placed, start = self._shaped(used, blocked, placed, spread, source, progress)
         design = evolve(self._design(used, placed, spread, source, progress), start=start)
         progress("moments")
         room = copy_room(scaling, design.size, table.unit)
-        blocks = Blocks(*self._blocked(table, kept, scaling, design), room)
+        blocks = Blocks(*blocked(design), room)
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
         found = NoisyFrame(
             scaling=scaling,
@@ -155,16 +162,22 @@ class Frame:
         )
         return found, blocks
 
+    def _steps_mu(self, design: WeightedDesign) -> float:
+        """Return the mu of all gradients together."""
+        del design
+        return self._mu(self.STEPS)
+
     def _shaped(
         self,
         table: Table,
+        blocked: Blocked,
         scaling: Scaling,
         spread: Spread,  # noqa: ARG002
         source: ByteSource,  # noqa: ARG002
         progress: OnStep,  # noqa: ARG002
     ) -> tuple[Scaling, Vector | None]:
         """Return the scaling with curves of the columns, and where gradients begin, if any."""
-        del table
+        del table, blocked
         return scaling, None
 
     def _apart(self, table: Table) -> NDArray[np.bool_]:

@@ -174,14 +174,14 @@ class Knowledge:
 def coefficients(
     frame: NoisyFrame, theta: Vector, margin: Vector, scaling: Scaling
 ) -> Coefficients:
-    """Return a model of whitened rows in the columns' units, where its target has a scaling's.
+    """Return a model of rows in the columns' units, where its target has a scaling's.
 
     `margin` holds half widths of (value at the columns' origin, slopes) in scales, NaN where
     nothing is known; nor is anything of the slope of a column whose rows were clipped too often.
     """
     columns = np.append(True, frame.kept)
     model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
-    model[columns], half[columns] = theta, margin
+    model[columns], half[columns] = theta[: margin.size], margin
     clipped, errors = clipped_shares(scaling)
     half[1:][_about_another(scaling, clipped - errors)] = np.nan
     coef, intercept = scaling.original_units(model)

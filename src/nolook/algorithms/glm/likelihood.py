@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.glm.estimate import Gradients, hidden_directions
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import QUANTILE, Knowledge
 from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect
@@ -42,7 +42,7 @@ class NoisyLikelihood(NoisyFrame):
     theta: Vector  # the estimate, the constant first, shape (d,)
     detected: bool  # whether the gradients told more than noise
     score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
-    score_moments_sigma: float  # deviation of the noise on its diagonal
+    score_sigma: float  # deviation of the noise on its diagonal
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""
@@ -51,11 +51,22 @@ class NoisyLikelihood(NoisyFrame):
         known = last.mixed(self.curvature)
         return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
 
+    def observed(self) -> tuple[CombinedGradients, float, float]:
+        """Return the combined gradients, sampling's variance over A, and A's noise's deviation."""
+        metric = self.metric(self.theta)
+        combined = self.steps.combined(metric, self.seen)
+        return combined, self.steps.dispersion, metric.sigma
+
+    @property
+    def known(self) -> Matrix | None:
+        """Second moments of the scores, None where no interval is known."""
+        return self.score_moments if self.detected and self.arrived else None
+
     def margins(self) -> Vector:
         """Half widths of the intervals of (score at the columns' origin, slopes), standardised."""
-        if self.score_moments is None or not (self.detected and self.arrived):
-            return np.full(len(self.gram), np.nan)
-        known, last = self._known(self.score_moments)
+        if self.known is None:
+            return np.full(np.count_nonzero(self.kept) + 1, np.nan)
+        known, last = self._known(self.known)
         return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
 
     def _known(self, score_moments: Matrix) -> tuple[Knowledge, Vector]:
@@ -71,7 +82,7 @@ class NoisyLikelihood(NoisyFrame):
         def known(metric: Metric) -> Knowledge:
             combined = self.steps.combined(metric, self.seen)
             hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-            moments = score_moments, self.score_moments_sigma
+            moments = score_moments, self.score_sigma
             return Knowledge(self, combined, hidden, metric.sigma, effect, *moments)
 
         def last(found: Knowledge) -> Vector:

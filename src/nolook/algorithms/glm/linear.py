@@ -30,7 +30,7 @@ from nolook.algorithms.glm.designs import (
     release_score_moments,
 )
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
-from nolook.algorithms.glm.estimate import Gradients, combine_gradients, estimate
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients, estimate
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
@@ -100,6 +100,16 @@ class NoisyRegression(NoisyFrame):
     errors: NoisyForest  # counts of |y - theta'x| between ERROR_EDGES
     sides: Vector  # noisy counts of rows far below their prediction, near it, and far above
     sides_sigma: float
+
+    def observed(self) -> tuple[CombinedGradients, float, float]:
+        """Return the combined gradients, sampling's variance over A, and A's noise's deviation."""
+        combined = combine_gradients(self.gram, self.gram_sigma, self.seen)
+        return combined, self.clips.residuals(self.gram, self.gram_sigma), self.gram_sigma
+
+    @property
+    def known(self) -> Matrix:
+        """Second moments of the scores."""
+        return self.score_moments
 
 
 @frozen
@@ -191,7 +201,7 @@ class LinearRelease(Frame):
         """Take preconditioned steps along noisy gradients."""
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
-        whole = self._gradients_mu(design)
+        whole = self._steps_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
         if design.start is not None:
@@ -212,11 +222,6 @@ class LinearRelease(Frame):
             theta = theta + solved @ gradient
         clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
         return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
-
-    def _gradients_mu(self, design: WeightedDesign) -> float:
-        """Return the mu of all gradients together."""
-        del design
-        return self._mu("gradients")
 
     def _estimate(
         self,

@@ -21,7 +21,7 @@ from nolook.algorithms.glm.error_inference import (
     error_quantile,
     share_beyond,
 )
-from nolook.algorithms.glm.estimate import combine_gradients, hidden_directions
+from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
     QUANTILE,
     Coefficients,
@@ -108,10 +108,10 @@ def linear_model(release: NoisyRegression) -> LinearModel:
 
 def knowledge(release: NoisyRegression) -> Knowledge:
     """Return the precision of the model along the directions of its rows."""
-    combined = combine_gradients(release.gram, release.gram_sigma, release.seen)
-    hidden = hidden_directions(combined.eigenvalues, release.gram_sigma)
+    combined, _, sigma = release.observed()
+    hidden = hidden_directions(combined.eigenvalues, sigma)
     moments = release.score_moments, release.score_sigma
-    return Knowledge(release, combined, hidden, release.gram_sigma, HIDDEN_EFFECT, *moments)
+    return Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, *moments)
 
 
 def _rmse(release: NoisyRegression) -> tuple[float, Vector]:

@@ -59,7 +59,7 @@ class NoisyLogistic(NoisyLikelihood):
     balance_sigma: float
     score_edges: Vector  # log-odds between which rows were counted; empty if not detected
     score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
-    score_sigma: float
+    fit_sigma: float
 
 
 def _slopes(scores: Vector) -> Vector:
@@ -135,6 +135,7 @@ class LogisticRelease(Frame):
     }
     SEARCHES_TARGET: ClassVar = False
     BEYOND: ClassVar = 2.0
+    STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 1 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyLogistic:
@@ -146,7 +147,7 @@ class LogisticRelease(Frame):
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
         steps = Steps(LOGISTIC, base)
-        descent = Descent(self._mu("descent"), ClassLikelihood(steps), begun)
+        descent = Descent(self._steps_mu(design), ClassLikelihood(steps), begun)
         found = descent.run(blocks, source, progress)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
@@ -177,9 +178,9 @@ class LogisticRelease(Frame):
             detected=detected,
             score_edges=edges,
             score_counts=counts,
-            score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
+            fit_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
             score_moments=moments,
-            score_moments_sigma=moments_sigma,
+            score_sigma=moments_sigma,
         )
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:

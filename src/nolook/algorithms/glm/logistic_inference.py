@@ -90,7 +90,7 @@ def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
     constant = -np.log(classes / classes.sum())[:, None]
     total = float((constant * counts).sum())
     ratio = float((losses * counts).sum()) / total
-    error = release.score_sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
+    error = release.fit_sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
     return _estimate(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
 
 
@@ -106,7 +106,7 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
     squares = ((above - area) ** 2).sum() / negatives**2 + (
         (below - area) ** 2
     ).sum() / positives**2
-    noise = release.score_sigma * float(np.sqrt(squares))
+    noise = release.fit_sigma * float(np.sqrt(squares))
     error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
     return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
 
