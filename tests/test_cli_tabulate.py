@@ -46,6 +46,18 @@ def test_several_tables_and_a_share_of_a_value_that_no_schema_declares(cli):
     assert frame.share_died_1["yes"] - frame.share_died_1["no"] > 0.2
 
 
+def test_all_pairs_of_columns(cli):
+    levels = [f"--categories={each}" for each in ("word=yes,no", "died=0,1", "age=20,30,40")]
+    words = ("tabulate", "people.parquet", *levels, "--epsilon", "2", "--output", "b.json")
+    done = cli(*words, "--all-pairs", "word,died,age", "--export", "b.csv")
+    assert done.status == 0, done.err
+    assert "Cramér's V" in done.out
+    assert len(nolook.load("b.json").associations()) == 3
+    done = cli(*words, "--all-pairs", "word,died,age", "--by", "word", "--force")
+    assert done.status == 2
+    assert "--all-pairs is given next to other tables" in done.err
+
+
 def test_levels_that_nobody_declared_are_found(cli):
     words = ("tabulate", "people.parquet", "--by", "word", "--epsilon", "2", "--output", "b.json")
     done = cli(*words)

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.algorithms.clip_choice import HALVES, chosen_clip
 from nolook.algorithms.group_estimates import Groups, count_of, moments_of, quantiles_of, share_of
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.margins import subsets
-from nolook.algorithms.tabulation import _HALVES, chosen_clip, tabulation
+from nolook.algorithms.tabulation import tabulation
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import total_delta
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
@@ -151,7 +152,7 @@ def test_a_column_of_which_nothing_is_detected_gives_numbers_without_raising():
 @pytest.mark.parametrize("spread", [1e-200, 1.0, 1e250])
 def test_the_clip_grows_with_the_tail_and_the_unit(spread):
     generator = np.random.default_rng(4)
-    edges = spread * np.exp2(_HALVES)
+    edges = spread * np.exp2(HALVES)
     clips = []
     for values in (generator.random(20_000), np.exp(generator.normal(0, 1.5, 20_000))):
         counts = np.bincount(np.searchsorted(edges, spread * values), minlength=edges.size + 1)

@@ -395,6 +395,23 @@ def test_where_mechanisms_answer_the_same_comparisons_are_the_same(release, monk
     assert first == second
 
 
+def crossed(rows, **options):
+    """Count all pairs of four columns."""
+    frame = pd.DataFrame(data()[0][rows:] > 5.0, columns=[*"abcd"])
+    frame["id"] = frame.index // 5
+    table = nolook.read_table(frame, False, features=[*"abcd"], unit="id", **options)
+    return lambda **budget: nolook.tabulate(table, all_pairs=[*"abcd"], **budget)
+
+
+@pytest.mark.parametrize("rows", ["weights", 4])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_counts_of_all_pairs_draw_what_they_state(delta, rows, drawn):
+    found = crossed(0, rows_per_unit=rows)(delta=delta)
+    times = 1 if rows == "weights" else rows
+    np.testing.assert_allclose(np.array(drawn) * times, stated(found.privacy), rtol=1e-9)
+    assert len(drawn) == 2
+
+
 @pytest.mark.parametrize("rows", ["weights", 4])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_tabulations_draw_what_they_state(delta, rows, drawn):

@@ -20,6 +20,7 @@ from nolook.algorithms import (
     per_unit_sampling,
     roc,
     selection_plan,
+    tabulation,
 )
 from nolook.algorithms import cross_validation as algorithms_cross_validation
 from nolook.algorithms.glm import clips, frame, linear
@@ -98,6 +99,14 @@ def _curves(table, epsilon):
     return nolook.survival(table, "p", "y", epsilon=epsilon)
 
 
+def _crossed(table, epsilon):
+    return nolook.tabulate(table, all_pairs=table.feature_names, epsilon=epsilon)
+
+
+def crossed():
+    """Columns of true and false only."""
+
+
 #: What releases; which columns it reads. Samples cost less than what is drawn from them.
 ATTACKED = {
     **{
@@ -111,6 +120,7 @@ ATTACKED = {
     "quantiles-gaussian": (partial(_quantiles, delta=1e-6), None),
     "compare-groups": (_compared, scored),
     "survival": (_curves, scored),
+    "all-pairs": (_crossed, crossed),
     "cross-validated": (_folded, data),
     "cross-validated-logistic": (
         partial(_folded, model=nolook.LogisticRegression, folds=2),
@@ -133,6 +143,8 @@ def columns(kind, X, follows):
     if kind is exposed:
         with np.errstate(all="ignore"):
             return named | {"y": np.floor(np.abs(follows))}
+    if kind is crossed:
+        return {name: column > 0 for name, column in named.items()}
     score = {"p": np.clip(np.nan_to_num(X[:, 0]), -1e300, 1e300)}
     return score | ({"y": follows > 0} if kind is scored else {})
 
@@ -411,6 +423,10 @@ FAULTS = {
     "half the sensitivity of counts of two classes": (
         smaller(roc, "node_counts_sensitivity"),
         ("evaluate", "one row", "any", "rows"),
+    ),
+    "half the sensitivity of counts of all pairs": (
+        smaller(tabulation, "cell_counts_sensitivity"),
+        ("all-pairs", "ordinary", "opposite", "rows"),
     ),
     "half the sensitivity of concordance": (
         smaller(kendall_selection, "kendall_sensitivity"),

@@ -65,6 +65,34 @@ def test_several_tables_agree_on_their_margins():
         np.testing.assert_allclose(frame.loc[groups]["values_cost"].sum(), total.values_cost)
 
 
+@pytest.mark.parametrize("options", [{}, {"relation": "replace"}, {"delta": 0.0, "epsilon": 5.0}])
+def test_tables_of_all_pairs_agree_and_come_near_what_there_is(options):
+    frame = visits()
+    frame["dead"] = frame.ward == "A"
+    table = nolook.read_table(frame, False, features=["ward", "sex", "dead"], categories=LEVELS)
+    found = nolook.tabulate(
+        table, all_pairs=["ward", "sex", "dead"], random_state=0, **({"epsilon": 0.2} | options)
+    )
+    assert found.by == (("ward", "sex"), ("ward", "dead"), ("sex", "dead"))
+    (first, strength), *others = found.associations().items()
+    assert first == ("ward", "dead")
+    assert strength > 0.9
+    assert max(v for _, v in others) < 0.1
+    estimates = found.to_frame()["estimate"]
+    assert estimates.min() >= 0.0
+    for name, labels in found.levels.items():
+        for other in {*found.levels} - {name}:
+            for label in labels:
+                own = {name: label} | dict.fromkeys({*found.levels} - {name, other}, "all")
+                pair = estimates.xs(tuple(own.values()), level=tuple(own)).drop("all")
+                alone = own | {other: "all"}
+                whole = estimates[tuple(alone[each] for each in found.names)]
+                np.testing.assert_allclose(pair.sum(), whole, atol=1e-6)
+    exact = pd.crosstab(frame.ward, frame.dead)
+    for ward, dead in (("A", "true"), ("B", "false")):
+        assert abs(estimates[ward, "all", dead] - exact.loc[ward, dead == "true"]) < 150
+
+
 def test_independence_is_tested_where_noise_of_cells_is_independent():
     found = nolook.tabulate(opened(), ["ward", "sex"], random_state=0)
     assert found.independence()[1] > 0.01
@@ -129,6 +157,11 @@ def test_laplace_noise_needs_no_delta():
         ({"by": "ward", "delta": 1.0}, "delta"),
         ({"by": "ward", "relation": "swap"}, "relation"),
         ({}, "there is nothing to tabulate"),
+        ({"all_pairs": ["ward", "sex", "dead"], "by": "ward"}, "leave those out"),
+        ({"all_pairs": ["ward", "sex", "dead"], "find_levels": True}, "leave those out"),
+        ({"all_pairs": ["ward", "sex"]}, "all_pairs has 2 columns; expected at least 3"),
+        ({"all_pairs": ["ward", "sex", "cost"]}, "all_pairs names 'cost', a column of numbers"),
+        ({"all_pairs": ["ward", "sex", "city"]}, "all_pairs names 'city'"),
     ],
 )
 def test_what_is_refused_costs_nothing(given, words, costs_nothing):

@@ -47,6 +47,12 @@ def of_pairs():
     return nolook.read_table(rows, features=["a", "z", "y"], unit="who", rows_per_unit=2)
 
 
+def crossed():
+    """A table of three columns of true and false, two of which go together."""
+    columns = {"a": HAPPENED, "b": SCORES > 0.5, "c": _OTHER > 0.5}
+    return nolook.read_table(pa.table(columns), False)
+
+
 def bent():
     """A table whose target is bent in its first column."""
     x = np.random.default_rng(0).normal(size=(5_000, 2))
@@ -160,6 +166,7 @@ _MAKERS = {
         lambda: nolook.tabulate(read(False, ()), "c", mean="a", median="b", share="c=Bern", **SEED),
         lambda: nolook.tabulate(read("y"), [["c"], []], mean=["y"], epsilon=8.0, **SEED),
         lambda: nolook.tabulate(X, mean="x0", quantiles=[0.1], median="x1", delta=0.0, **SEED),
+        lambda: nolook.tabulate(crossed(), all_pairs=[*"abc"], epsilon=4.0, **SEED),
     ],
     "description": [
         lambda: nolook.describe(read("y", ()), **SEED),

@@ -475,6 +475,7 @@ PAGES = {
     "quantiles": lambda: some_quantiles(private=True),
     "tabulation": lambda: release("tabulation").content(),
     "tabulation of several tables": lambda: release("tabulation", 1).content(),
+    "tabulation of all pairs": lambda: release("tabulation", 3).content(),
     "description": lambda: release("description").content(),
     "group comparison": lambda: release("group comparison").content(),
     "group comparison of few rows": lambda: release("group comparison", 1).content(),

@@ -14,10 +14,19 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.margins import Dimensions, Margin
+from nolook.algorithms.margins import Dimensions, Margin, Margins
 from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
 
-__all__ = ["ALL", "Estimates", "Groups", "count_of", "moments_of", "quantiles_of", "share_of"]
+__all__ = [
+    "ALL",
+    "Estimates",
+    "Groups",
+    "count_of",
+    "estimate_of",
+    "moments_of",
+    "quantiles_of",
+    "share_of",
+]
 
 #: The code of all rows, whatever their level.
 ALL = -1
@@ -128,6 +137,12 @@ def count_of(groups: Groups, released: Released) -> Estimates:
     """
     count, variance = _flat(groups, released.counts)
     return _counted(count, variance, released)
+
+
+def estimate_of(groups: Groups, shrunk: Margins) -> Estimates:
+    """Return the estimate of the number of rows of each group, which has no interval."""
+    value, none = _flat(groups, shrunk)
+    return Estimates(value, none, none, none, none)
 
 
 def _counted(count: Vector, variance: Vector, released: Released) -> Estimates:

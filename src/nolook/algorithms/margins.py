@@ -64,14 +64,18 @@ def margins(tables: Sequence[NoisyTable], total: float | None = None) -> Margins
     sizes: dict[int, int] = {}
     for table in tables:
         sizes |= zip(table.dimensions, table.values.shape, strict=False)
+    having: dict[Dimensions, list[NoisyTable]] = {}
+    for table in tables:
+        for own in _subsets(table.dimensions):
+            having.setdefault(own, []).append(table)
     components: Margins = {}
-    for own in subsets([table.dimensions for table in tables]):
-        having = [table for table in tables if {*own} <= {*table.dimensions}]
+    for own in subsets([*having]):
         # A margin adds up this many entries of each table.
-        added = (math.prod(sizes[d] for d in each.dimensions if d not in own) for each in having)
+        known = having[own]
+        added = (math.prod(sizes[d] for d in each.dimensions if d not in own) for each in known)
         # Discrete noise of a very large epsilon is 0 so surely that its variance underflows.
-        precisions = [1.0 / max(e.variance * n, 1e-99) for e, n in zip(having, added, strict=True)]
-        weighted = zip(precisions, having, strict=True)
+        precisions = [1.0 / max(e.variance * n, 1e-99) for e, n in zip(known, added, strict=True)]
+        weighted = zip(precisions, known, strict=True)
         mean = sum(weight * _component(each, own) for weight, each in weighted) / sum(precisions)
         components[own] = Margin(np.asarray(mean), 1.0 / sum(precisions))
     if total is not None:

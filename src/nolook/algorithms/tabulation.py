@@ -24,6 +24,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
+from nolook.algorithms.clip_choice import HALVES, LARGEST, chosen_clip
 from nolook.algorithms.forest import CountEvent, Forest, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
@@ -35,6 +36,7 @@ from nolook.algorithms.node_counts import (
     noise_kind,
     noisy_counts,
 )
+from nolook.algorithms.pairs import shrunk, strongest
 from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts
@@ -67,7 +69,6 @@ __all__ = [
     "ColumnValues",
     "Released",
     "TabulationRelease",
-    "chosen_clip",
     "tabulation",
 ]
 
@@ -81,31 +82,18 @@ _MOST_FOUND = 2**16  # levels of a column
 COUNTS, MAGNITUDES, LEVELS = "counts by group", "values by magnitude", "levels that occur"
 RANGES, DISTANCES = "values over the range found", "distances from the centre"
 BLOCKS, SUMS = "counts of blocks by group", "sums by group"
+AGAIN = "counts of pairs again"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {
-    LEVELS: 0.5,
-    COUNTS: 0.7,
-    MAGNITUDES: 0.2,
-    RANGES: 0.1,
-    DISTANCES: 0.4,
-    SUMS: 2.0,
+    LEVELS: 0.5, COUNTS: 0.7, AGAIN: 2.8, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0,
     BLOCKS: 2.0,
-}
+}  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SMALLEST_SHARE = 2.0**-20
-# Edges of the distances from the centre, in scales: half octaves. The clip of a column of which
-# nothing stands out is 4 scales, and that of any column at least 2.
-_HALVES = np.arange(-10.0, 30.0, 0.5)
-_USUAL, _LEAST, _LARGEST = 24, 22, 2.0**1000
-_NORMAL_KURTOSIS = 3.0
-_LONGEST = 6  # bins that are looked at together: three octaves
-# Of two neighbouring bins that noise hides; bins after the last one shown, two octaves.
-_HIDDEN_RATIO, _NEAR = 0.42, 3
 # Cells that adapt to the rows: how many, and the share of them that is laid by width only.
 _FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
-_SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -147,6 +135,7 @@ class Released:
     values: dict[int, ColumnValues]
     normal: bool  # whether the noise is Gaussian
     labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
+    shrunk: Margins | None = None  # estimates of counts, where pairs are counted again
 
     @property
     def n_rows(self) -> tuple[float, float]:
@@ -179,6 +168,9 @@ class TabulationRelease:
         Whether the ends of even cells are whole numbers.
     search : LevelSearch or None
         Of columns of groups without declared levels.
+    again : int
+        Tables of two columns that are counted again: those that seem to depart most from
+        independence.
     """
 
     relation: Relation
@@ -190,6 +182,7 @@ class TabulationRelease:
     even: bool = False
     whole: bool = False
     search: LevelSearch | None = None
+    again: int = 0
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -232,7 +225,7 @@ class TabulationRelease:
             table = with_levels(table, self.search.run(table, source, self._room(table)))
         run = _Run(self, table, source)
         progress("counts")
-        counts, looks = run.counts()
+        counts, estimates, looks = run.counts()
         values: dict[int, ColumnValues] = {}
         sums: dict[int, ColumnSums] = {}
         if self.numbers:
@@ -244,7 +237,7 @@ class TabulationRelease:
                 progress("sums")
                 sums = run.sums(ranges, clips)
         normal = noise_kind(self.costs[0]) == "gaussian"
-        return Released(counts, sums, values, normal, table.code_labels)
+        return Released(counts, sums, values, normal, table.code_labels, estimates)
 
     def _room(self, table: Table) -> int:
         """Return the most levels of a column to be found, such that all numbers fit a memory."""
@@ -287,7 +280,7 @@ class _Run:
         # With hardly any noise, bins still differ from a shape by more than this.
         return noisy, BinNoise(max(0.5, math.sqrt(variance)), laplace=laplace)
 
-    def counts(self) -> tuple[Margins, Histograms]:
+    def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""
         release, groupings = self._release, self._groupings(self._release.counted)
         exact = GroupCounts(groupings)
@@ -296,11 +289,19 @@ class _Run:
         # On a fine grid, so that noise does not come in whole rows.
         fine = exact.value * (MOMENT_UNIT // self._whole)
         noisy, variance = self._noisy(COUNTS, fine, len(groupings), MOMENT_UNIT)
+        tables = _tables(groupings, noisy, variance)
+        if release.again:
+            chosen = strongest(tables, release.again)
+            parts = np.split(fine, np.cumsum([own.groups for own in groupings])[:-1])
+            own = np.concatenate([parts[place] for place in chosen])
+            noisy, variance = self._noisy(AGAIN, own, len(chosen), MOMENT_UNIT)
+            tables += _tables([groupings[place] for place in chosen], noisy, variance)
         total = None
         if release.relation == "replace":
             weighing = Weighing.of(self._table, "replace")
             total = weighing.known_rows([exact.value[: groupings[0].groups]])
-        return margins(_tables(groupings, noisy, variance), total), looks
+        found = margins(tables, total)
+        return found, shrunk(tables, found) if release.again else None, looks
 
     def ranges(self, exact: Histograms) -> dict[int, FoundRange]:
         """Find the range of every column of numbers."""
@@ -345,7 +346,7 @@ class _Run:
         number = len(points[0]) if points else CELLS
         cells = GroupedCells(self._grouped, release.spread, number, self._points or grids)
         edges = [
-            (ranges[column].scale * np.exp2(_HALVES)).clip(None, _LARGEST)
+            (ranges[column].scale * np.exp2(HALVES)).clip(None, LARGEST)
             for column in release.summed
         ]
         around = [ranges[column].center for column in release.summed]
@@ -464,72 +465,13 @@ def _by_distance(
     batch: Vector,
     weights: Weights,
 ) -> Integers:
-    counts = np.zeros((len(numbers), _HALVES.size + 1), dtype=np.int64)
+    counts = np.zeros((len(numbers), HALVES.size + 1), dtype=np.int64)
     with np.errstate(over="ignore"):
         for own, column, center, ends in zip(counts, numbers, centers, edges, strict=True):
             known = ~np.isnan(batch[column])
             weighed = None if weights is None else weights[known]
             own[:] = threshold_counts(np.abs(batch[column][known] - center), ends, weighed)
     return counts
-
-
-def chosen_clip(
-    counts: Vector, edges: Vector, noise: BinNoise, error: float
-) -> tuple[float, float, float]:
-    """Choose the clip at which noise and what is clipped balance.
-
-    Parameters
-    ----------
-    counts : ndarray
-        Noisy counts of distances up to each edge, and beyond the last one.
-    edges : ndarray
-    noise : BinNoise
-    error : float
-        Standard deviation of the noise of a sum, in clips.
-
-    Returns
-    -------
-    clip, clipped, kurtosis : float
-        `clipped` is how far clipping moves the mean of all rows, as far as the counts tell;
-        infinite if values stand out beyond the last edge. The kurtosis is that of clipped values,
-        3 (as of normal ones) where the counts tell nothing.
-    """
-    # Every short run of bins may stand out where none of them does.
-    first, end = np.triu_indices(counts.size)
-    first, end = first[end - first < _LONGEST], end[end - first < _LONGEST]
-    sums = np.append(0.0, np.cumsum(counts))
-    surely = noise.surely(np.arange(counts.size) + 1, _SURE)
-    shown = sums[end + 1] - sums[first] > surely[end - first]
-    if not shown.any():
-        return float(edges[_USUAL]), 0.0, _NORMAL_KURTOSIS
-    farthest = first[shown].max()
-    last = int(end[shown & (first == farthest)].min())
-    if last == edges.size:
-        return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
-    held = counts[:-1].clip(0.0)
-    held[last + 1 :] = _hidden(held[: last + 1], counts[last + 1 : -1], noise.deviation)
-    # Of what lies in the bins beyond each edge: how much, and how far beyond it.
-    middles = (edges + np.append(0.0, edges[:-1])) / 2.0
-    mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
-    excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
-    best = _LEAST + int(np.argmin(np.hypot(error * edges, excess)[_LEAST:]))
-    far = np.minimum(middles / edges[best], 1.0)
-    squares, fourths = (float(held @ far**power) / held.sum() for power in (2, 4))
-    return float(edges[best]), float(excess[best] / held.sum()), fourths / squares**2
-
-
-def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:
-    """Return the largest plausible counts of the bins beyond the last one shown.
-
-    Each a share of the one before or, near the last one shown, its noisy count, and no more than a
-    deviation above that.
-    """
-    found, held = [], max(float(shown[-1]), deviation)
-    for place, count in enumerate(counts.clip(0.0).tolist()):
-        likely = max(_HIDDEN_RATIO * held, count if place < _NEAR else 0.0)
-        held = min(likely, count + deviation)
-        found.append(held)
-    return np.array(found)
 
 
 def _grid(found: FoundRange) -> tuple[float, float]:
@@ -552,6 +494,7 @@ def tabulation(  # noqa: PLR0913 -- what is released
     even: bool = False,
     whole: bool = False,
     searched: Sequence[int] = (),
+    again: int = 0,
 ) -> TabulationRelease:
     """Plan a tabulation, its noise Laplace's or Gaussian, whichever is less for what it releases.
 
@@ -565,14 +508,10 @@ def tabulation(  # noqa: PLR0913 -- what is released
     each = _COMPARED if even else _SHARES
     # How often a row is counted, and the share of the budget for each time.
     rows = {
-        LEVELS: len(searched),
-        COUNTS: len(counted),
-        MAGNITUDES: numbers,
-        RANGES: numbers,
-        DISTANCES: len(summed),
-        BLOCKS: len(spread) * groupings,
+        LEVELS: len(searched), COUNTS: len(counted), AGAIN: again, MAGNITUDES: numbers,
+        RANGES: numbers, DISTANCES: len(summed), BLOCKS: len(spread) * groupings,
         SUMS: len(summed) * groupings,
-    }
+    }  # fmt: skip
     parts = {name: (number, each[name]) for name, number in rows.items() if number}
     shares = np.array([times * share for times, share in parts.values()])
     shares /= shares.sum()
@@ -594,5 +533,5 @@ def tabulation(  # noqa: PLR0913 -- what is released
         search = LevelSearch(tuple(searched), own, DeltaEvent(f"{LEVELS} once", failure))
     tables = tuple(counted), tuple(grouped)
     return TabulationRelease(
-        relation, tuple(events), *tables, tuple(summed), tuple(spread), even, whole, search
+        relation, tuple(events), *tables, tuple(summed), tuple(spread), even, whole, search, again
     )

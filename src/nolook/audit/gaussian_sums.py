@@ -16,6 +16,7 @@ from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource, SeededSource
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -24,7 +25,12 @@ from nolook.statistics.design_moments import (
     smallest_eigenvalue,
 )
 from nolook.statistics.grid_models import CountModel, GridModel, RowBlock
-from nolook.statistics.group_totals import Grouping, GroupMoments, moments_l2_sensitivity
+from nolook.statistics.group_totals import (
+    GroupCounts,
+    Grouping,
+    GroupMoments,
+    moments_l2_sensitivity,
+)
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
@@ -90,6 +96,19 @@ def cases(mu: float) -> tuple[Case, ...]:
                 ),
             )
             for rows, more, suffix in ((1, "a row more", ""), (_UNIT_ROWS, _UNIT, "-units"))
+        ),
+        *_counts(mu),
+    )
+
+
+def _counts(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    return (
+        case(
+            name="pair-counts",
+            neighbours="a row more: a cell of each of three columns and each pair of these",
+            covers=("gaussian_release", "node_counts_l2_sensitivity"),
+            draw=vectors(mu, node_counts_l2_sensitivity(6), *map(_pair_counts, (1, 0))),
         ),
         case(
             name="level-weights",
@@ -221,6 +240,11 @@ def _group_moments(rows: int, *, weights: bool) -> Integers:
     values = np.array([np.zeros(rows), np.full(rows, 1e9)])
     exact = GroupMoments([Grouping((0,), (2,))], [1], np.zeros(1), np.ones(1))
     return exact.update(values, np.full(rows, _SHARE) if weights else None).value
+
+
+def _pair_counts(rows: int) -> Integers:
+    pairs = [Grouping(own, (2,) * len(own)) for own in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2))]
+    return GroupCounts(pairs).update(np.ones((3, rows))).value
 
 
 def _level_weights(rows: int) -> Integers:

@@ -94,16 +94,22 @@ def tabulate(
             help="Find levels of columns of --by that have none declared, with half of --delta.",
         ),
     ] = False,
+    all_pairs: Annotated[
+        str | None,
+        _listed("Instead: every table of two of these columns, with declared levels.", "all-pairs"),
+    ] = None,
     delta: DeltaOption = DEFAULT_DELTA,
     relation: RelationOption = "add-remove",
     export: ExportOption = None,
 ) -> None:
     """Count the rows of groups; release means, shares and quantiles of each, with all margins."""
     tables = [column_names(text, "--by") for text in by or ()]
-    means, medians, of_shares = (
+    means, medians, of_shares, pairs = (
         () if text is None else column_names(text, option)
-        for option, text in (("--mean", mean), ("--median", median), ("--share", share))
-    )
+        for option, text in (
+            ("--mean", mean), ("--median", median), ("--share", share), ("--all-pairs", all_pairs)
+        )
+    )  # fmt: skip
     at = () if quantiles is None else shares(quantiles, "--quantiles")
     _check_export(export, release)
     levels = column_options(None, categories).get("categories", {})
@@ -115,7 +121,7 @@ def tabulate(
     groups = [name for each in tables for name in each]
     if find_levels:
         levels = _undeclared(release, groups) | levels
-    names = dict.fromkeys((*groups, *shared, *means, *medians))
+    names = dict.fromkeys((*groups, *shared, *means, *medians, *pairs))
     if not names:
         raise ParameterError(
             "no columns are given; expected --by, --mean, --median or --share (for example --by "
@@ -133,6 +139,7 @@ def tabulate(
             quantiles=at,
             share=of_shares,
             find_levels=find_levels,
+            all_pairs=pairs,
             epsilon=release.epsilon,
             delta=delta,
             relation=relation,

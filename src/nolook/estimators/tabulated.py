@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -35,8 +36,8 @@ class Measured:
     Parameters
     ----------
     name : str
-        "count" of rows, "values" present and "missing", "mean", "sum", "deviation", "share" or
-        "quantile".
+        "count" of rows, its "estimate" without an interval, "values" present and "missing", "mean",
+        "sum", "deviation", "share" or "quantile".
     column : str or None
         The column measured; None for rows.
     at : str, float or None
@@ -76,7 +77,7 @@ class _Table(Result):
         """The columns of groups."""
         return tuple(self.levels)
 
-    @property
+    @cached_property
     def codes(self) -> NDArray[np.intp]:
         """The level of each group, shape (groups, columns); -1 for all rows."""
         return _codes(self.by, self.levels)
@@ -139,14 +140,29 @@ class Tabulation(_Table):
         """
         if len(self.by) != 1 or len(self.names) != 2 or self.n_rows_error == 0.0:
             return None
-        places, sizes = self.groups_of(self.by[0]), [len(each) for each in self.levels.values()]
-        known = [len(each) - (2 if OTHERS in each else 1) for each in self.levels.values()]
-        if self.privacy.unit.max_rows > 1 or len(places) > _MOST_TESTED or min(known) < 2:
+        groups = len(self.groups_of(self.by[0]))
+        counts = self._declared(self.measured[0], self.by[0])
+        if self.privacy.unit.max_rows > 1 or groups > _MOST_TESTED or min(counts.shape) < 2:
             return None
-        counts = self.measured[0].estimates.value[places].reshape(sizes)[: known[0], : known[1]]
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
-        deviation = self.n_rows_error / math.sqrt(len(places))
+        deviation = self.n_rows_error / math.sqrt(groups)
         return independence_test(counts, deviation, normal=normal)
+
+    def associations(self) -> dict[tuple[str, ...], float]:
+        """Return Cramér's V of each pair of columns by the estimates, the largest first.
+
+        Undeclared and missing values are left out. Empty unless all pairs were asked for.
+        """
+        estimates = [each for each in self.measured if each.name == "estimate"]
+        found = {by: _cramer(self._declared(each, by)) for each in estimates for by in self.by}
+        return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+    def _declared(self, each: Measured, by: Sequence[str]) -> NDArray[np.float64]:
+        """Return a measure of the groups of declared levels of two columns."""
+        levels = [self.levels[name] for name in self.names if name in by]
+        rows, columns = (len(own) - (2 if OTHERS in own else 1) for own in levels)
+        values = each.estimates.value[self.groups_of(by)].reshape([len(own) for own in levels])
+        return values[:rows, :columns]
 
     @property
     def _indexed(self) -> int:  # type: ignore[override]
@@ -159,7 +175,7 @@ class Tabulation(_Table):
         }
         for each in self.measured:
             found[each.label] = each.estimates.value
-            for end in _ENDS:
+            for end in _ENDS if each.name != "estimate" else ():
                 found[f"{each.label}_{end}"] = getattr(each.estimates, end)
         return found
 
@@ -189,6 +205,14 @@ class Description(_Table):
                     listed.append((name, self.label(name, code), *(one[place] for one in ends)))
         heads = ("column", "what", "value", *_ENDS)
         return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
+
+
+def _cramer(table: NDArray[np.float64]) -> float:
+    total = max(float(table.sum()), 1.0)
+    free = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+    held = free > 0.0
+    square = float(((table - free)[held] ** 2 / free[held]).sum()) / total
+    return math.sqrt(square / max(min(table.shape) - 1, 1))
 
 
 def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from nolook.algorithms.group_estimates import (
     Estimates,
     Groups,
     count_of,
+    estimate_of,
     moments_of,
     quantiles_of,
     share_of,
@@ -59,6 +61,7 @@ By: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
 Columns: TypeAlias = str | Sequence[str]
 
 _MOST_COLUMNS = 3
+_FEWEST_IN_PAIRS = 3
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -73,6 +76,7 @@ class _Asked:
     shares: tuple[tuple[str, str | None], ...] = ()
     described: bool = False
     searched: tuple[str, ...] = ()  # columns of groups whose levels are to be found
+    pairs: bool = False  # whether tables are all pairs of columns, half of them counted again
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,6 +84,11 @@ class _Asked:
         groups = [name for table in self.tables for name in table]
         shares = [name for name, _ in self.shares]
         return tuple(dict.fromkeys((*groups, *shares, *self.means, *self.quantiles)))
+
+    @property
+    def _grouping(self) -> str:
+        """The parameter that names columns of groups."""
+        return "all_pairs" if self.pairs else "by"
 
     def _places(self, names: Sequence[str]) -> Dimensions:
         return tuple(sorted({self.names.index(name) for name in names}))
@@ -89,18 +98,21 @@ class _Asked:
         tables = [self._places(each) for each in self.tables] or [()]
         shares = dict.fromkeys(name for name, _ in self.shares)
         split = [self._places((*each, name)) for each in self.tables or [()] for name in shares]
+        if self.pairs:
+            tables = subsets(tables)[1:]
         counted = dict.fromkeys((*(() if split else tables), *split))
         grouped = [()] if self.described else tables
         return tabulation(
             budget, relation, [*counted], grouped, self._places(self.means),
             self._places(self.quantiles), searched=self._places(self.searched),
+            again=(len(self.tables) + 1) // 2 if self.pairs else 0,
         )  # fmt: skip
 
     def check(self, table: Table) -> Table:
         """Return the table of the columns as codes, or refuse columns of another type."""
         names = table.as_codes().column_names
         for parameter, columns in (
-            ("by", [name for each in self.tables for name in each]),
+            (self._grouping, [name for each in self.tables for name in each]),
             ("share", [name for name, _ in self.shares]),
             ("mean", self.means),
             ("median", self.quantiles),
@@ -124,14 +136,14 @@ class _Asked:
         if release.numbers_of(sizes) > MOST_NUMBERS:
             groups = sum(math.prod(sizes[d] for d in each) for each in release.grouped)
             raise ParameterError(
-                f"{parameter_name('by')} makes {groups:,} groups of the declared levels, too "
-                "many for the measures asked; expected fewer columns, levels or quantiles"
+                f"{parameter_name(self._grouping)} makes {groups:,} groups of the declared levels, "
+                "too many for the measures asked; expected fewer columns, levels or quantiles"
             )
 
     def _check_type(self, name: str, labels: tuple[str, ...] | None) -> None:
         grouped = any(name in each for each in self.tables)
         if grouped or name in dict(self.shares):
-            check_levels("by" if grouped else "share", name, labels)
+            check_levels(self._grouping if grouped else "share", name, labels)
         if name in {*self.means, *self.quantiles}:
             check_numbers("mean" if name in self.means else "median", name, labels)
         for column, value in self.shares:
@@ -151,6 +163,8 @@ class _Asked:
         groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
         own = Groups.of([()], sizes) if self.described else groups
         found = [Measured("count", None, None, count_of(groups, released))]
+        if released.shrunk is not None:
+            found.append(Measured("estimate", None, None, estimate_of(groups, released.shrunk)))
         for name, value in self.shares:
             place = self.names.index(name)
             known = cast("tuple[str, ...]", labels[place])[:-1]
@@ -218,6 +232,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     quantiles: Sequence[float] = (),
     share: Columns = (),
     find_levels: bool = False,
+    all_pairs: Columns = (),
     epsilon: float = 1.0,
     delta: float = DEFAULT_DELTA,
     relation: str = "add-remove",
@@ -257,6 +272,10 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     find_levels : bool, default=False
         Find the levels of columns of groups of which none is declared (``{"city": [None]}`` as
         `categories`), with half of delta: those that enough rows or units have.
+    all_pairs : sequence of str
+        Instead of all this: columns of which every table of two is released. Half of the tables,
+        those that seem to depart most from independence, are counted a second time. Next to the
+        counts stand estimates, shrunk towards independence by as much as noise hides.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=1e-6
@@ -316,7 +335,9 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         tuple(shares) if columns else (),
         tuple(_share(each, table.as_codes().column_names) for each in _names(share, "share")),
     )
-    if find_levels:
+    if len(all_pairs):
+        asked = _all_pairs(_names(all_pairs, "all_pairs"), asked, find_levels=find_levels)
+    elif find_levels:
         asked = evolve(asked, searched=_searched(asked, table, budget, relation))
     return _released(Tabulation, asked, table, budget, relation, ledger, progress, random_state)
 
@@ -418,6 +439,19 @@ def _released(
 
     plan = Plan.of(release, budget, random_state, relation=relation)
     return make_release(plan, lambda: coded, kind.kind, read_off, ledger, progress)
+
+
+def _all_pairs(names: tuple[str, ...], others: _Asked, *, find_levels: bool) -> _Asked:
+    """Return the request for all pairs of columns, next to which nothing else may be asked."""
+    what = parameter_name("all_pairs")
+    if others.names or find_levels:
+        raise ParameterError(f"{what} is given next to other tables or measures; leave those out")
+    if len(names) < _FEWEST_IN_PAIRS:
+        raise ParameterError(
+            f"{what} has {len(names)} columns; expected at least {_FEWEST_IN_PAIRS} (for two of "
+            f"them: {usage_hint('by', [*names])})"
+        )
+    return _Asked(tuple(combinations(names, 2)), pairs=True)
 
 
 def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -> tuple[str, ...]:

@@ -24,7 +24,9 @@ _Numbers = list[float | None]
 class Measure(Content, frozen=True):
     """A measure of every group; null stands for an unknown number."""
 
-    name: Annotated[str, Meta(pattern="^(count|values|missing|mean|sum|deviation|share|quantile)$")]
+    name: Annotated[
+        str, Meta(pattern="^(count|estimate|values|missing|mean|sum|deviation|share|quantile)$")
+    ]
     column: str | None
     at: str | float | None
     value: _Numbers
@@ -34,7 +36,7 @@ class Measure(Content, frozen=True):
     noise_high: _Numbers
 
     def __post_init__(self) -> None:
-        counted, whole = self.name == "count", None not in self.value
+        counted, whole = self.name in {"count", "estimate"}, None not in self.value
         expect((self.column is None) == counted and whole >= counted, "counts of all groups only")
         kinds = {"share": str | None, "quantile": float}
         expect(isinstance(self.at, kinds.get(self.name, type(None))), "at of shares and quantiles")

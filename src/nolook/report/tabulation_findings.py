@@ -16,7 +16,7 @@ from nolook.report.wording import CONFIDENCE, count, estimated, number
 from nolook.tables.levels import OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,7 @@ __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
+_MOST_PAIRS, _PAIRS_IN_FULL = 30, 10  # of all pairs of columns
 _HIDDEN = "not shown"
 _WHY_HIDDEN = f'"{_HIDDEN}" stands for a number that cannot be distinguished from noise.'
 _UNSEEN = (
@@ -50,7 +51,18 @@ _SURE = (
     "counts and sums one of this size)."
 )
 MISSING = "counted as a group of their own"
-_NAMES = {"count": "{}s", "values": "Values of {}", "deviation": "Standard deviation of {}"}
+_SHRUNK = (
+    "Estimates are counts shrunk towards independence by as much as noise hides; they have no "
+    "interval. Cramér's V is that of the estimates: 0 without an association, at most 1. {} of {} "
+    "pairs are shown in full; the file has all."
+)
+_STRONGEST = "{} and {} have the strongest association (Cramér's V {})."
+_NAMES = {
+    "count": "{}s",
+    "estimate": "{}s, estimated",
+    "values": "Values of {}",
+    "deviation": "Standard deviation of {}",
+}
 
 
 def _head(each: Measured, counted: str) -> str:
@@ -75,6 +87,8 @@ def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
     ends = (float(found.low[place]), float(found.high[place]))
     if noise or math.isnan(ends[0]):
         ends = (float(found.noise_low[place]), float(found.noise_high[place]))
+    if each.name == "estimate":
+        return f"{value:,.0f}"
     scale = 100.0 if each.name == "share" else 1.0
     value = max(value, 0.0) if each.name in {"count", "values", "missing"} else value
     shown, interval = estimated(scale * value, (scale * ends[0], scale * ends[1]))
@@ -127,11 +141,10 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
     )
 
 
-def _pictures(found: Tabulation) -> tuple[Picture, ...]:
-    """Draw one measure of the first table's groups."""
-    by = found.by[0] if found.by else ()
+def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
+    """Draw one measure of a table's groups."""
     counts, *others = _of_groups(found, by)
-    each = others[0] if others else counts
+    each = others[0] if others and others[0].name != "estimate" else counts
     value, low, high, noise_low, noise_high = each.estimates
     if np.isnan(low).all():
         low, high = noise_low, noise_high
@@ -156,32 +169,53 @@ def _pictures(found: Tabulation) -> tuple[Picture, ...]:
     )
 
 
+def _sections(
+    found: Tabulation,
+    tables: Sequence[Sequence[str]],
+    shown: Sequence[Table],
+    notes: tuple[str, ...],
+    pairs: Mapping[tuple[str, ...], float],
+) -> tuple[Section, ...]:
+    """Return a section for each table; the associations of all pairs first, if there are any."""
+    sections = tuple(
+        what_was_found(
+            table,
+            notes if place == 0 else (),
+            *(_pictures(found, by) if place == 0 else ()),
+            name=f"found{place or ''}",
+            heading="Results" if place == 0 else f"By {', '.join(by)}",
+        )
+        for place, (by, table) in enumerate(zip(tables, shown, strict=True))
+    )
+    if pairs:
+        heads = ("Columns", "Cramér's V")
+        rows = [(", ".join(by), f"{v:.3f}") for by, v in pairs.items()][:_MOST_PAIRS]
+        strengths = Table("The strongest associations", heads, tuple(rows))
+        first, *others = (evolve(each, printed=each.printed[1:]) for each in sections)
+        printed: tuple[str | Table, ...] = (strengths, *first.printed)
+        sections = (evolve(first, tables=(strengths, *first.tables), printed=printed), *others)
+    return sections
+
+
 def tabulation_findings(found: Tabulation) -> Findings:
     """Report the measures of groups."""
-    unit, tables = found.privacy.unit, found.by or ((),)
+    pairs = found.associations()
+    unit, tables = found.privacy.unit, tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
     shown = [_table(found, by) for by in tables]
     hidden = any(_HIDDEN in row for table in shown for row in table.rows)
     notes = (
         _UNSEEN,
         *_levels_found(found),
         *_independence(found),
+        *((_SHRUNK.format(len(tables), len(pairs)),) * bool(pairs)),
         *((_WHY_HIDDEN,) * hidden),
         "Numbers are rounded; all margins of this release agree before that.",
     )
-    sections = tuple(
-        what_was_found(
-            table,
-            notes if place == 0 else (),
-            *(_pictures(found) if place == 0 else ()),
-            name=f"found{place or ''}",
-            heading="Results" if place == 0 else f"By {', '.join(by)}",
-        )
-        for place, (by, table) in enumerate(zip(tables, shown, strict=True))
-    )
+    sections = _sections(found, tables, shown, notes, pairs)
     sampled = any(not np.isnan(each.estimates.low).all() for each in found.measured)
     apart = tuple(_table(found, by, noise=True) for by in tables) if sampled else ()
     alone = (Section("noise", "The noise alone", tables=apart),) if apart else ()
-    names = list(dict.fromkeys(name for by in tables for name in by))
+    names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     of = ", ".join(names) or "all rows"
     return Findings(
@@ -192,12 +226,17 @@ def tabulation_findings(found: Tabulation) -> Findings:
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
         sections=(*sections, *alone),
         settings=(
-            ("Tables", "; ".join(", ".join(by) for by in tables) or "all rows"),
+            (
+                "Tables",
+                f"all {len(pairs)} pairs of {', '.join(found.names)}"
+                if pairs
+                else "; ".join(", ".join(by) for by in tables) or "all rows",
+            ),
             ("Measured", ", ".join(asked) or "counts only"),
         ),
         rows=(found.n_rows, found.n_rows_error),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
-        conclusion=_largest(found),
+        conclusion=_strongest(pairs) or _largest(found),
         certainty=(_SURE.format(unit.protected),),
     )
 
@@ -226,6 +265,11 @@ def _in_percent(chance: float) -> str:
     if _RARE < chance < 1.0 - _RARE:
         return f"{100.0 * chance:.2g} %"
     return f"below {100 * _RARE:g} %" if chance < 0.5 else f"above {100 - 100 * _RARE:g} %"
+
+
+def _strongest(pairs: Mapping[tuple[str, ...], float]) -> tuple[Text, ...]:
+    """Name the pair of columns with the strongest association."""
+    return tuple(_STRONGEST.format(*by, f"{v:.2f}") for by, v in [*pairs.items()][:1])
 
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:
