@@ -12,7 +12,7 @@ import pytest
 import nolook
 import nolook.cli
 from tests.report.command import BUDGET, write_table
-from tests.report.hand_made import counted, current, fitted
+from tests.report.hand_made import counted, current, fitted, unlimited
 
 EPSILON = ("--epsilon", "2")
 RELEASES = {
@@ -54,7 +54,7 @@ RELEASES = {
         *("--threshold", "0.3", "--threshold", "0.505", *EPSILON),
     ],
     "calibration": ["calibration", "--probability", "risk", "--target", "died", *EPSILON],
-    "evaluate": ["evaluate", "--model", "m.json", "--target", "died", *EPSILON],
+    "evaluate": ["evaluate", "--model", "c.json", "--target", "died", *EPSILON],
 }
 
 
@@ -76,7 +76,9 @@ def columns(rows=3000):
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "people.parquet", columns())
-    nolook.save(counted(current(fitted(("risk", "age", "died")))), "m.json")
+    model = counted(current(fitted(("risk", "age", "died"))))
+    nolook.save(model, "m.json")
+    nolook.save(unlimited(model), "c.json")  # whose target may be 0 and 1
 
 
 @pytest.mark.parametrize("kind", RELEASES)

@@ -46,7 +46,7 @@ def places(value, path=()):
 
 def test_every_kind_is_tried():
     assert sorted(KINDS) == sorted(_RECORDS)
-    assert len(KINDS) == 16
+    assert len(KINDS) == 18
 
 
 @pytest.mark.parametrize(("kind", "place"), EVERY)

@@ -118,7 +118,7 @@ def test_the_page_and_the_terminal_say_once_why_and_what_for(change, why, known)
             + text.count("the population's bounded-influence regression")
             == known
         )
-        assert text.count("shrunk towards 0") == known
+        assert text.count("coefficients are shrunk towards 0") == known
     (table,) = section(model, "coefficients").tables
     assert ("95 % interval" in table.heads) == known
 

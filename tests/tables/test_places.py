@@ -182,7 +182,7 @@ def groups(source: object, **options: object) -> np.ndarray:
     return found.to_frame().fillna(0.0).to_numpy()
 
 
-def tests_of_groups(source: object, **options: object) -> np.ndarray:
+def group_tests_of(source: object, **options: object) -> np.ndarray:
     read = nolook.read_table(source, "y", **USED, **options)
     compared = nolook.compare_groups(read, "x", "city", random_state=0)
     curves = nolook.survival(read, "x", "city", random_state=0)
@@ -193,12 +193,12 @@ RELEASES = [
     (regression, "person"),
     (distribution, None),
     (groups, "person"),
-    (tests_of_groups, "person"),
+    (group_tests_of, "person"),
     (survey, "person"),
     pytest.param(regression, None, marks=pytest.mark.slow),
     pytest.param(distribution, "person", marks=pytest.mark.slow),
     pytest.param(groups, None, marks=pytest.mark.slow),
-    pytest.param(tests_of_groups, None, marks=pytest.mark.slow),
+    pytest.param(group_tests_of, None, marks=pytest.mark.slow),
 ]
 
 

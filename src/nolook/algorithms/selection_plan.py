@@ -92,7 +92,7 @@ class SelectionPlan:
         """
         rows, scales, features = self.rows, self.scales, self.features
         if rows is not None:
-            rows = evolve(rows, epsilon=row_share(rows.epsilon, most, 0.0))
+            rows = evolve(rows, epsilon=row_share(rows.epsilon, most, _SMALLEST_SHARE))
         if scales is not None:
             scales = scales.for_rows_per_unit(most)
         if not blocks:

@@ -315,8 +315,8 @@ def make_private_pipeline(
     selector: PrivateSelector,
     regressor: PrivateRegressor,
     *,
-    epsilon: float,
-    delta: float,
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
     split: float = 0.2,
 ) -> PrivatePipeline:
     """Put a private selector before a private regressor, within one budget.
@@ -327,8 +327,10 @@ def make_private_pipeline(
         For example :class:`nolook.KendallSelector`; its own `epsilon` is replaced.
     regressor : regressor
         For example :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
-    epsilon, delta : float
-        Privacy loss of the whole pipeline, above 0, and the probability of a larger one, in (0, 1).
+    epsilon : float, default=1.0
+        Privacy loss of the whole pipeline, above 0.
+    delta : float, default=1e-6
+        Probability of a larger loss, in (0, 1).
     split : float, default=0.2
         The selection's share of the budget, between 0 and 1.
 
