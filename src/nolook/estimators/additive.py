@@ -210,10 +210,11 @@ class AdditiveClassifier(_Curved, LogisticRegression):
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
-    >>> y = np.abs(x[:, 0] - 488) + x[:, 1] / 10 > 300
+    >>> generator = np.random.default_rng(0)
+    >>> x = generator.normal(size=(20_000, 2))
+    >>> y = generator.random(20_000) < 1 / (1 + np.exp(2 - 2 * x[:, 0] ** 2))
     >>> model = AdditiveClassifier(epsilon=1.0, delta=1e-6).fit(x, y)
-    >>> model.predict([[488, 488], [970, 488]])
+    >>> model.predict([[0, 0], [2, 0]])
     array([False,  True])
     """
 
