@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
-from nolook.algorithms.node_counts import Smoothing
+from nolook.algorithms.node_counts import IN_FULL, Smoothing, Weighing
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.guarantee import Budget, Relation
@@ -171,14 +171,16 @@ def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> di
         )
         for title, norm in paper.items()
     }
+    # As the product counts: rows that are left out, of which there are none, next to the others.
+    weighing = Weighing(left_out=lambda: 0) if relation == "add-remove" else IN_FULL
     plan = roc_plan(epsilon, relation, len(points))
     ours: dict[str, Smoothing] = {"as it is": None, "isotonic": "isotonic"}
     for title, smoothing in ours.items():
-        found = release_roc(exact, points, plan, smoothing, _noise(trial))
+        found = release_roc(exact, points, plan, smoothing, _noise(trial), weighing)
         curves[f"nolook, {title}"] = RocCurve(*found).rates
     plan, source = roc_plan(epsilon, relation, None), _noise(trial)
     grid = search_grid(exact, plan, source, lambda _: None)
-    found = release_roc(exact, grid.points(), plan, "isotonic", source)
+    found = release_roc(exact, grid.points(), plan, "isotonic", source, weighing)
     curves["nolook, no grid given"] = RocCurve(*found).rates
     return curves
 

@@ -190,8 +190,8 @@ def _coarse(read: _Quantiles) -> tuple[str, ...]:
     shares, outer = read.shares, [int(np.argmin(read.shares)), int(np.argmax(read.shares))]
     # As Python's numbers, whose overflow is infinity.
     low, high = read.values[outer].tolist()
-    step = float(np.median(read.steps))
-    few = high - low < _FEW_STEPS * step < math.inf and float(np.median(read.errors)) <= step
+    step, error = (2.0 * float(np.median(each / 2.0)) for each in (read.steps, read.errors))
+    few = high - low < _FEW_STEPS * step < math.inf and error <= step
     same = shares[outer[0]] == shares[outer[1]] or low == high == 0.0
     if same or not few or not read.inside[outer].all():
         return ()
