@@ -84,6 +84,12 @@ def ask(page, question, epsilon):
     page.get_by_label("Epsilon", exact=True).fill(epsilon)
 
 
+def press(page, name):
+    """Press a button that leads to another page, and wait for that page."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name).click()
+
+
 def make(page):
     """Press the button, and return the page of the release once it is made."""
     page.get_by_role("button", name="Charge the ledger").click()
@@ -96,7 +102,7 @@ def begin(page, place):
     if ":" in place:
         page.get_by_label("Table of the database").fill("visits")
     look(page, "start")
-    page.get_by_role("button", name="Open the table").click()
+    press(page, "Open the table")
     declare(page, "person", "Type", "integer")
     declare(page, "person", "Use", "unit")
     declare(page, "ward", "Type", "category")
@@ -105,10 +111,10 @@ def begin(page, place):
         declare(page, "again", "Type", "boolean")
     page.get_by_label("I read every line").check()
     look(page, "schema")
-    page.get_by_role("button", name="Save the schema").click()
+    press(page, "Save the schema")
     look(page, "budget")
     page.get_by_label("Epsilon", exact=True).fill("2,5")
-    page.get_by_role("button", name="Create the ledger").click()
+    press(page, "Create the ledger")
 
 
 def go_on(page):
@@ -152,15 +158,15 @@ def test_from_a_table_to_a_table_of_counts_a_model_and_a_ledger(page, home, plac
 
 def test_from_a_messy_table_of_a_hospital_to_counts_a_model_and_a_ledger(page, home):
     page.get_by_label("stays.csv", exact=True).check()
-    page.get_by_role("button", name="Open the table").click()
+    press(page, "Open the table")
     declare(page, "patient_id", "Use", "unit")
     for name in ("sex", "ward"):
         column(page, name).get_by_role("button", name="use them").click()
     assert "?" not in column(page, "ward").get_by_label("Levels").input_value()
     page.get_by_label("I read every line").check()
-    page.get_by_role("button", name="Save the schema").click()
+    press(page, "Save the schema")
     page.get_by_label("Epsilon", exact=True).fill("3")
-    page.get_by_role("button", name="Create the ledger").click()
+    press(page, "Create the ledger")
     ask(page, "How many", "1")
     page.get_by_role("group", name="Groups").get_by_label("ward").check()
     page.get_by_text("noise changes a count by at most").wait_for()
