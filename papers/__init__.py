@@ -10,9 +10,12 @@ from typing import TypeVar
 
 from attrs import evolve
 
+from nolook.algorithms.selection_plan import SelectionPlan
+from nolook.errors import ParameterError
+from nolook.privacy.budgets import with_room
 from nolook.privacy.release import Plan
 
-__all__ = ["not_private"]
+__all__ = ["not_private", "only_choices"]
 
 _Released = TypeVar("_Released")
 
@@ -20,3 +23,14 @@ _Released = TypeVar("_Released")
 def not_private(plan: Plan[_Released]) -> Plan[_Released]:
     """Promise nothing for what a plan releases; its events state what the paper claims."""
     return evolve(plan, guarantee=evolve(plan.guarantee, private=False))
+
+
+def only_choices(plan: SelectionPlan) -> SelectionPlan:
+    """Spend on the choice of features what nolook keeps for the number of rows, as published.
+
+    Raises ParameterError where the number of features is not given.
+    """
+    if plan.k is None:
+        raise ParameterError("k is 'auto'; expected a number of features, as in the paper")
+    features = evolve(plan.features, epsilon=with_room(plan.budget.epsilon))
+    return evolve(plan, rows=None, features=features)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import KendallSelection
@@ -21,6 +21,7 @@ from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import OnStep, Plan
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
 from nolook.tables import Table
+from papers import only_choices
 
 __all__ = ["PublishedKendallSelection", "PublishedKendallSelector", "published_sensitivity"]
 
@@ -112,4 +113,6 @@ class PublishedKendallSelector(KendallSelector):
         """Check the parameters; return what a fit will release and cost."""
         plan = super().plan()
         release = cast("KendallSelection", plan.release)
-        return evolve(plan, release=PublishedKendallSelection(release.plan, release.chances))
+        parts = only_choices(release.plan)
+        published = PublishedKendallSelection(parts, release.chances)
+        return Plan.of(published, parts.budget, self.random_state)

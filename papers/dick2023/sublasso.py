@@ -18,7 +18,7 @@ from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
-from papers import not_private
+from papers import not_private, only_choices
 
 __all__ = [
     "PublishedLassoSelection",
@@ -203,5 +203,6 @@ class PublishedLassoSelector(RawLassoSelector):
         """Check the parameters; return what a fit will release and cost."""
         plan = super().plan()
         own = cast("LassoSelection", plan.release)
-        release = PublishedLassoSelection(own.plan, own.chances, own.blocks, own.penalty)
-        return not_private(evolve(plan, release=release))
+        parts = only_choices(own.plan)
+        release = PublishedLassoSelection(parts, own.chances, own.blocks, own.penalty)
+        return not_private(Plan.of(release, parts.budget, self.random_state))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import Scaling
@@ -15,7 +14,7 @@ from nolook.estimators.sis import SISSelector
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-from papers import not_private
+from papers import not_private, only_choices
 
 __all__ = ["PublishedSISSelector", "published_scores"]
 
@@ -71,7 +70,7 @@ class PublishedSISSelector(SISSelector):
 
     Parameters
     ----------
-    k : int or "auto", default=5
+    k : int, default=5
     epsilon : float, default=1.0
         What the paper claims.
     top_k : {"canonical-lipschitz", "peeling"}, default="canonical-lipschitz"
@@ -93,7 +92,7 @@ class PublishedSISSelector(SISSelector):
 
     def __init__(
         self,
-        k: int | str = 5,
+        k: int = 5,
         epsilon: float = 1.0,
         top_k: str = "canonical-lipschitz",
         random_state: int | None = None,
@@ -104,5 +103,6 @@ class PublishedSISSelector(SISSelector):
         """Check the parameters; return what a fit will release."""
         plan = super().plan()
         own = cast("Screening", plan.release)
-        release = _PublishedScreening(own.plan, own.chances, own.top_k, None)
-        return not_private(evolve(plan, release=release))
+        parts = only_choices(own.plan)
+        release = _PublishedScreening(parts, own.chances, own.top_k, None)
+        return not_private(Plan.of(release, parts.budget, self.random_state))

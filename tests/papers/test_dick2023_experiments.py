@@ -26,6 +26,7 @@ from papers.dick2023.kendall import (
 )
 from papers.dick2023.pages import PAPER, medians
 from papers.dick2023.published import FIGURE_4, FIGURE_5, METHODS, TASKS
+from papers.swope2024 import PublishedSISSelector
 
 pytestmark = pytest.mark.papers
 
@@ -102,8 +103,15 @@ def test_the_published_selector_is_private_and_spends_its_epsilon(tmp_path):
         fitted = PublishedKendallSelector(2, 1.0).fit(X, 2 * X[:, 3] + X[:, 1], ledger=ledger)
         assert ledger.history()[0].cost == nolook.Budget(1.0, 0.0)
     assert sorted(fitted.order_) == [1, 3]
-    assert all(isinstance(event, PureEvent) for event in fitted.privacy_.mechanisms)
-    assert fitted.privacy_.mechanisms[-1].epsilon == pytest.approx(0.99, rel=1e-6)
+    (event,) = fitted.privacy_.mechanisms
+    assert isinstance(event, PureEvent)
+    assert event.epsilon == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("published", [PublishedKendallSelector, PublishedSISSelector])
+def test_a_published_selector_is_told_how_many_features(published):
+    with pytest.raises(nolook.ParameterError, match="k is 'auto'; expected a number"):
+        published("auto").plan()
 
 
 def test_numbers_of_the_paper_add_up_to_what_its_text_says():
