@@ -139,7 +139,11 @@ def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tu
     `counted` is a released number. Where none was released nothing is said, since the true one is
     private. Rows of which a unit has several are taken for as few units as they may be.
     """
-    if counted is None or delta > _LARGEST_DELTA or delta * counted / unit.max_rows <= 1.0:
+    if (
+        counted is None
+        or delta > _LARGEST_DELTA
+        or delta * counted / (unit.max_rows * unit.row_weight) <= 1.0
+    ):
         return ()
     one, about = unit.counted, float(f"{counted:.2g}")
     words = (

@@ -73,6 +73,11 @@ class Unit:
         return WHOLE if shared or self.weighting is not None else 1
 
     @property
+    def row_weight(self) -> float:
+        """The sum of survey weights for which a row of weight 1 stands: their bound."""
+        return 1.0 if self.weighting is None else self.weighting.bound or 1.0
+
+    @property
     def max_rows(self) -> int:
         """The largest number of a unit's rows that count in full; 1 where they have weights."""
         return 1 if self.column is None or self.rows == "weights" else int(self.rows)

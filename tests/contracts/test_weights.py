@@ -24,6 +24,19 @@ METHODS = {
     "additive-logistic": nolook.AdditiveClassifier,
     "additive-poisson": nolook.AdditivePoissonRegression,
 }
+#: What else takes weights, its columns, and whether its noise is Gaussian.
+OTHER_RELEASES = {
+    "ecdf": (lambda epsilon: nolook.ECDF(epsilon).fit, ["a"]),
+    "ecdf, Gaussian": (lambda epsilon: nolook.ECDF(epsilon, delta=1e-6).fit, ["a"]),
+    "quantiles": (lambda epsilon: partial(nolook.quantiles, epsilon=epsilon), ["a", "b"]),
+    "describe": (lambda epsilon: partial(nolook.describe, epsilon=epsilon), ["a", "b", "g"]),
+    "tabulate": (
+        lambda epsilon: partial(
+            nolook.tabulate, by="g", mean="a", median="b", share="g=B", epsilon=epsilon
+        ),
+        ["a", "b", "g"],
+    ),
+}
 #: Weights of the others, and of the row or unit that is added.
 OTHERS = ("survey", "none")
 MORE = {"huge": 1e300, "largest": 50.0, "zero": 0.0, "missing": math.nan, "tiny": 5e-324}
@@ -38,20 +51,28 @@ def rows(kind, others, more, unit, extra=0):
     x, w = np.append(x, np.full((extra, 2), 1e9), axis=0), np.append(w, np.full(extra, MORE[more]))
     y, ids = np.append(y, np.full(extra, -1e9)), np.append(ids, np.full(extra, 1000))
     y = y > 0 if "logistic" in kind else np.floor(np.abs(y)) if "poisson" in kind else y
-    made = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "w": w, "id": ids})
+    g = np.where(np.arange(len(y)) < n // 2, "A", "B")
+    made = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "w": w, "id": ids, "g": g})
     named = {"unit": "id"} if unit else {}
-    return read_table(made, "y", features=["a", "b"], weights="w", **named)
+    if kind in METHODS:
+        return read_table(made, "y", features=["a", "b"], weights="w", **named)
+    columns = OTHER_RELEASES[kind][1]
+    if "g" in columns:
+        named["categories"] = {"g": ["A", "B"]}
+    return read_table(made, features=columns, weights="w", **named)
 
 
 def fit(kind, epsilon, data):
-    return METHODS[kind](epsilon=epsilon, delta=1e-6).fit(data)
+    if kind in METHODS:
+        return METHODS[kind](epsilon=epsilon, delta=1e-6).fit(data)
+    return OTHER_RELEASES[kind][0](epsilon)(data)
 
 
 def check(kind, others, more, unit, epsilon=3.0):
     first, second = (rows(kind, others, more, unit, extra) for extra in (0, 7 if unit else 1))
     replay = attack(partial(fit, kind, epsilon), first, second)
-    (square, squares), _ = drawn_and_stated(replay)
-    assert square <= squares * (1 + 1e-9), "more is drawn than is stated"
+    for drawn, stated in drawn_and_stated(replay):
+        assert drawn <= stated * (1 + 1e-9), "more is drawn than is stated"
 
 
 @pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
@@ -64,13 +85,13 @@ def test_a_row_of_any_weight_reveals_what_is_stated_alone(more, unit):
 @pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
 @pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("others", OTHERS)
-@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("kind", [*METHODS, *OTHER_RELEASES])
 def test_so_it_is_for_each_method_that_takes_weights(kind, others, more, unit):
     check(kind, others, more, unit)
     check(kind, others, more, unit, 0.1)
 
 
-@pytest.mark.parametrize("kind", [name for name in METHODS if name != "linear"])
+@pytest.mark.parametrize("kind", [name for name in (*METHODS, *OTHER_RELEASES) if name != "linear"])
 def test_the_other_methods_briefly(kind):
     check(kind, "none", "huge", unit=True)
     check(kind, "survey", "huge", unit=False)
@@ -103,20 +124,44 @@ def weights_of_its_own(patch):
     patch.setattr(Table, "weighted", fault)
 
 
-@pytest.mark.parametrize(
-    ("plant", "unit"),
-    [
-        (unclipped, False),
-        (share_of_the_largest, False),
-        (shares_forgotten, True),
-        (weights_of_its_own, False),
-    ],
-)
-def test_the_attack_tells_of_a_fault(plant, unit, monkeypatch):
-    check("linear", "survey", "huge", unit, 30.0)
+def not_divided(patch):
+    """Clip weights at the bound, and forget to divide by it."""
+
+    def fault(shares, weights, bound, power):
+        parts = np.minimum(weights, 1.0 if bound is None else bound) ** power
+        return np.trunc(shares * parts).astype(np.int64)
+
+    patch.setattr(table, "weighed", fault)
+
+
+def multiplied_before_clipping(patch):
+    """Multiply rows by their weights, and clip them afterwards: each counts in full."""
+
+    def fault(self, numbers, shares):
+        weights = units.weighed(np.broadcast_to(shares, numbers.shape[1:]), numbers[-1], 1.0, 1)
+        whole = np.full(weights.shape, WHOLE)
+        return numbers[:-1] * (weights / WHOLE), whole
+
+    patch.setattr(Table, "_with_weights", fault)
+
+
+FAULTS = [
+    (unclipped, False),
+    (share_of_the_largest, False),
+    (shares_forgotten, True),
+    (weights_of_its_own, False),
+    (not_divided, False),
+    (multiplied_before_clipping, True),
+]
+
+
+@pytest.mark.parametrize("kind", ["linear", "ecdf", "tabulate"])
+@pytest.mark.parametrize(("plant", "unit"), FAULTS)
+def test_the_attack_tells_of_a_fault(plant, unit, kind, monkeypatch):
+    check(kind, "survey", "huge", unit, 30.0)
     plant(monkeypatch)
     with pytest.raises(AssertionError):
-        check("linear", "survey", "huge", unit, 30.0)
+        check(kind, "survey", "huge", unit, 30.0)
 
 
 def test_a_share_never_grows_and_does_not_depend_on_other_rows():
@@ -157,14 +202,45 @@ def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_p
     assert 40 <= weighting.bound <= 52
     assert weighting.cut < 0.02
     shares = np.minimum(data["w"].to_numpy() / weighting.bound, 1.0)
-    assert model.n_rows_ == pytest.approx(shares.sum(), abs=200)
+    assert model.n_rows_ == pytest.approx(weighting.bound * shares.sum(), abs=9_000)
     assert weighting.squares == pytest.approx((shares**2).sum() / shares.sum(), abs=0.03)
     nolook.save(model, tmp_path / "m.json")
     assert nolook.load(tmp_path / "m.json").privacy_.unit.weighting == weighting
     model.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
-    assert f"above {weighting.bound:g} counts as {weighting.bound:g}" in page
+    for text in (page, " ".join(str(model.summary()).split())):
+        assert f"above {weighting.bound:g} counts as {weighting.bound:g}" in text
     assert "histogram of the weights by magnitude" in page
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
+    data = survey()
+    w, a = unit * data["w"].to_numpy(), data["a"].to_numpy()
+    group = np.where(data["b"].to_numpy() > 0.8, "heavy", "light")
+    data = data.set_column(2, "w", pa.array(w)).append_column("g", pa.array(group))
+    read = partial(read_table, data, weights="w", categories={"g": ["heavy", "light"]})
+    found = nolook.tabulate(read(features=["a", "g"]), "g", mean="a", epsilon=10.0)
+    heavy, frame = w[group == "heavy"].sum(), found.to_frame()
+    assert found.n_rows == pytest.approx(w.sum(), rel=0.02)
+    assert frame["count"]["heavy"] == pytest.approx(heavy, rel=0.02)
+    assert frame["count_low"]["heavy"] < heavy < frame["count_high"]["heavy"]
+    assert frame["sum_a"]["all"] == pytest.approx(w @ a, abs=0.02 * w.sum())
+    pairs = nolook.tabulate(
+        read(features=["a", "g", "no"], categories={"g": ["heavy"], "no": ["x"]}), ["g", "no"]
+    )
+    assert pairs.independence() is None, "its null distribution is of rows that count alike"
+    described = nolook.describe(read(features=["a", "g"]), epsilon=10.0)
+    assert described.n_rows == pytest.approx(w.sum(), rel=0.02)
+    ages = read_table(data, features=["a"], weights="w")
+    distribution = nolook.ECDF(10.0).fit(ages)
+    assert distribution.n_rows_ == pytest.approx(w.sum(), rel=0.02)
+    assert nolook.quantiles(ages, epsilon=10.0).counted.value == pytest.approx(w.sum(), rel=0.02)
+    for each in (found, described, distribution):
+        nolook.save(each, tmp_path / "f.json")
+        again = nolook.load(tmp_path / "f.json")
+        assert str(again.summary()) == str(each.summary())
+        (tmp_path / "f.json").unlink()
 
 
 def test_weights_that_are_alike_change_next_to_nothing():
@@ -198,9 +274,8 @@ def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
 @pytest.mark.parametrize(
     "release",
     [
-        partial(nolook.tabulate, mean="a"),
-        nolook.describe,
-        nolook.quantiles,
+        partial(nolook.compare_groups, value="b", by="no"),
+        partial(nolook.survival, time="b", event="no"),
         nolook.MomentSelector(k=1).fit,
         nolook.make_private_pipeline(
             nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
@@ -209,8 +284,9 @@ def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
     ],
 )
 def test_so_do_all_other_releases(release, costs_nothing):
-    alone = any(name in repr(release) for name in ("tabulate", "describe", "quantiles"))
-    data = read_table(survey(200), None if alone else "y", features=["a", "b"], weights="w")
+    alone = any(name in repr(release) for name in ("compare_groups", "function survival"))
+    levels = {"categories": {"no": ["x", "z"]}} if alone else {"features": ["a", "b"]}
+    data = read_table(survey(200), None if alone else "y", weights="w", **levels)
     costs_nothing(partial(release, data), "takes no weights")
 
 

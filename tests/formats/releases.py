@@ -148,6 +148,9 @@ _MAKERS = {
         lambda: nolook.ECDF(1.0, **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, GRID, 1e-6, smoothing=None, **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace", **SEED).fit(SCORES),
+        lambda: nolook.ECDF(1.0, GRID, **SEED).fit(
+            nolook.read_table(TABLE, features=["a"], weights="b")
+        ),
     ],
     "quantiles": [
         lambda: nolook.quantiles(X, grids={"x1": GRID}, **SEED),

@@ -79,6 +79,12 @@ def test_weights_travel_with_their_rows(unit, path):
     schema = {"columns": {"weight": {"asinh_of": "b"}}}  # half of them are below 0: left out
     table = read_table(path, "y", features=["a"], weights="weight", schema=schema, unit=unit)
     np.testing.assert_array_equal(linear(elsewhere(table)), linear(table))
+    alone = read_table(path, features=["a"], weights="weight", schema=schema, unit=unit)
+    here, there = (
+        nolook.describe(each, random_state=3).to_frame().value.fillna(0.0)
+        for each in (alone, elsewhere(alone))
+    )
+    np.testing.assert_array_equal(there, here)
 
 
 @pytest.mark.parametrize("missing", ["drop-row", "zero", "centre"])

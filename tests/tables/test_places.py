@@ -171,6 +171,12 @@ def survey(source: object, **options: object) -> np.ndarray:
     return nolook.LinearRegression(epsilon=5.0, delta=1e-6, random_state=0).fit(read).coef_
 
 
+def surveyed_groups(source: object, **options: object) -> np.ndarray:
+    read = nolook.read_table(source, features=["x", "city"], weights="n", schema=SCHEMA, **options)
+    found = nolook.tabulate(read, "city", mean="x", median="x", random_state=0)
+    return found.to_frame().fillna(0.0).to_numpy()
+
+
 def distribution(source: object, **options: object) -> np.ndarray:
     read = nolook.read_table(source, features=["x"], **options)
     return nolook.ECDF(epsilon=1.0, random_state=0).fit(read).cdf([-1.0, 0.0, 1.0])
@@ -195,6 +201,7 @@ RELEASES = [
     (groups, "person"),
     (group_tests_of, "person"),
     (survey, "person"),
+    (surveyed_groups, "person"),
     pytest.param(regression, None, marks=pytest.mark.slow),
     pytest.param(distribution, "person", marks=pytest.mark.slow),
     pytest.param(groups, None, marks=pytest.mark.slow),

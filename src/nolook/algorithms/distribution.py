@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.cumulative_noise import ForestNoise
+from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.scaling import NoisyCount
 
@@ -41,6 +42,8 @@ class PrivateDistribution:
     sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
     #: Rows that are not in use, and the standard deviation of the noise, if they were counted.
     left_out: tuple[float, float] | None = field(default=None, kw_only=True)
+    #: The same counts of rows with the squares of their survey weights, if they have any.
+    squares: PrivateDistribution | None = field(default=None, kw_only=True)
 
     @property
     def noise_alone(self) -> Self:
@@ -113,9 +116,9 @@ class PrivateDistribution:
         does.
         """
         first = np.unique(self._runs[0])[1:-1]  # each stands for its run
-        variance = self.noise.between(np.zeros_like(first), first, p)
-        sampling = self.sampled * self.rows * p * (1.0 - p)
-        error = deviations * np.sqrt(variance + sampling) / self.rows
+        none = np.zeros_like(first)
+        variance = self.noise.between(none, first, p) + self._sampling(none, first, p)
+        error = deviations * np.sqrt(variance) / self.rows
         shares = self._rising[first - 1]
         below, above = first[shares < p - error], first[shares >= p + error] - 1
         low, high = (*below[-1:], 0)[0], (*above[:1], len(self.points) - 1)[0]
@@ -172,7 +175,7 @@ class PrivateDistribution:
         first, last = np.asarray(first), np.asarray(last)
         shares = np.asarray(shares, dtype=np.float64)
         largest = np.array(self.noise.between(first, last, shares))
-        sampling = self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0)
+        sampling = self._sampling(first, last, shares)
         pooled = starts[first] < starts[last]
         pooled &= (starts[first] < ends[first]) | (starts[last] < ends[last])
         if not pooled.any():
@@ -187,6 +190,25 @@ class PrivateDistribution:
         between_runs = pooled & (starts[first] < ends[first]) & (starts[last] < ends[last])
         largest[between_runs] *= _CHOSEN
         return largest + sampling
+
+    def _sampling(
+        self, first: NDArray[np.intp], last: NDArray[np.intp], shares: ArrayLike
+    ) -> Vector:
+        """Return the variance by sampling of the same."""
+        shares = np.asarray(shares, dtype=np.float64)
+        binomial = np.asarray(self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0))
+        if self.squares is None:
+            return binomial
+        own, squares = (
+            np.append(0.0, counts)[last] - np.append(0.0, counts)[first]
+            for counts in (self.counts, self.squares.counts)
+        )
+        usual = min(1.0, self.squares.rows / self.rows)
+        inside, outside = (self.squares.noise.between(first, last, share) for share in (0.0, 1.0))
+        inside = squares_ratio(own, squares, inside, usual)
+        rest = self.rows - own, self.squares.rows - squares
+        outside = squares_ratio(*rest, outside, usual)
+        return binomial * design_effect(shares, inside, outside)
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
@@ -216,6 +238,9 @@ class PrivateDistribution:
         each = np.cumsum(weights[::-1])[::-1]
         cells = np.diff(self._rising, prepend=0.0)
         variance = cells @ each**2 - (cells @ each) ** 2
+        if self.squares is not None:
+            squares = np.diff(self.squares.counts, prepend=0.0) / self.rows
+            variance = squares @ (each - cells @ each) ** 2
         return self.sampled * self.rows * max(float(variance), 0.0)
 
     def mean_step(self, proportion: float) -> float:

@@ -18,9 +18,11 @@ from nolook.algorithms.forest import CountEvent, best_forest, count_event
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.node_counts import (
     IN_FULL,
+    SQUARES_PARTS,
     Smoothing,
     Weighing,
     event_for_rows,
+    event_part,
     noise_kind,
     pooled,
     release_forests,
@@ -50,25 +52,34 @@ class EcdfRelease:
     grids : tuple of Grid
         Of each column.
     smoothing : {"isotonic"} or None
+    squares : PureEvent or GaussianEvent, optional
+        The same counts of rows with the squares of their survey weights, which errors need.
     """
 
     relation: Relation
     event: CountEvent
     grids: tuple[Grid, ...]
     smoothing: Smoothing
+    squares: CountEvent | None = None
 
     @property
     def progress_steps(self) -> int:
         """Number of passes over the table."""
-        return 1
+        return len(self.events())
 
     def events(self) -> tuple[CountEvent, ...]:
         """State everything that will be released."""
-        return (self.event,)
+        return (self.event,) if self.squares is None else (self.event, self.squares)
 
     def for_rows_per_unit(self, most: int) -> EcdfRelease:
         """Return the release that costs the same for units of `most` rows."""
         return evolve(self, event=event_for_rows(self.event, most, self.relation))
+
+    def for_weights(self, part: float) -> EcdfRelease:
+        """Return the release of rows with survey weights, at a part of its mu or epsilon."""
+        counts, squares = (each * part for each in SQUARES_PARTS[noise_kind(self.event)])
+        named = event_part(self.event, squares, "counts of squared weights")
+        return evolve(self, event=event_part(self.event, counts), squares=named)
 
     def run(
         self, table: Table, source: ByteSource, progress: OnStep
@@ -77,7 +88,12 @@ class EcdfRelease:
         progress("counts")
         weighing = Weighing.of(table, self.relation)
         cells = table.fold(ColumnCells([grid.points() for grid in self.grids])).value
-        return release_counts(cells, self, source, weighing)
+        found = release_counts(cells, self, source, weighing)
+        if self.squares is None:
+            return found
+        others = evolve(self, event=self.squares, squares=None)
+        squares = others.run(table.weighted(table.unit.weighting, power=2), source, progress)
+        return tuple(evolve(a, squares=b) for a, b in zip(found, squares, strict=True))
 
 
 def ecdf_release(

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
 from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
 
@@ -39,6 +40,8 @@ _ENOUGH = 3.0
 _LARGEST = np.finfo(np.float64).max
 
 Vector = NDArray[np.float64]
+#: Noisy sums of squared survey weights and the variance of their noise, if there are any.
+Squares = tuple[Vector, Vector] | None
 
 
 @frozen(eq=False)
@@ -73,6 +76,10 @@ class Estimates:
         """
         _, *ends = self
         return Estimates(self.value, *(each.clip(low, high) for each in ends))
+
+    def times(self, factor: float) -> Estimates:
+        """Return the estimates in another unit."""
+        return Estimates(*((factor * each).clip(-_LARGEST, _LARGEST) for each in self))
 
     def roots(self, unit: float) -> Estimates:
         """Return the roots of squares in units."""
@@ -136,7 +143,8 @@ def count_of(groups: Groups, released: Released) -> Estimates:
     The total interval is that of the number to be expected in a sample of as many rows.
     """
     count, variance = _flat(groups, released.counts)
-    return _counted(count, variance, released)
+    squares = None if released.squares is None else _flat(groups, released.squares.counts)
+    return _counted(count, variance, released, squares)
 
 
 def estimate_of(groups: Groups, shrunk: Margins) -> Estimates:
@@ -145,12 +153,28 @@ def estimate_of(groups: Groups, shrunk: Margins) -> Estimates:
     return Estimates(value, none, none, none, none)
 
 
-def _counted(count: Vector, variance: Vector, released: Released) -> Estimates:
+def _counted(
+    count: Vector, variance: Vector, released: Released, squares: Squares = None
+) -> Estimates:
     """Return numbers of rows out of all, from the variance of their noise."""
     rows, _ = released.n_rows
     near = count.clip(0.0, rows)
-    noise, total = np.sqrt(variance), np.sqrt(variance + near * (1.0 - near / rows))
-    return _around(count, noise, total, _factor(released)).within(0.0, np.inf)
+    sampled = near * (1.0 - near / rows)
+    if squares is not None and released.squares is not None:
+        total, usual = released.squares.counts[()], _usual(released)
+        own = squares_ratio(count, *squares, usual)
+        rest = total.values - squares[0], total.variance + squares[1]
+        sampled *= design_effect(near / rows, own, squares_ratio(rows - count, *rest, usual))
+    noise, both = np.sqrt(variance), np.sqrt(variance + sampled)
+    return _around(count, noise, both, _factor(released)).within(0.0, np.inf)
+
+
+def _usual(released: Released) -> float:
+    """Return the sum of squared survey weights over that of weights, of all rows."""
+    if released.squares is None:
+        return 1.0
+    rows, squares = (float(each.counts[()].values) for each in (released, released.squares))
+    return min(max(squares / max(rows, 1.0), 0.0), 1.0)
 
 
 def share_of(groups: Groups, released: Released, column: int, value: int, known: int) -> Estimates:
@@ -166,7 +190,7 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
             continue
         whole = tuple(sorted((*own, column)))
         split = released.counts[whole]
-        rows = np.moveaxis(split.values, whole.index(column), -1).reshape(margin.values.size, -1)
+        rows = _by_level(split, whole, column)
         # The variance of all levels together, for each of them, and of one about their mean.
         size = rows.shape[1]
         together = margin.variance / size**2
@@ -181,10 +205,45 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
         noise += apart * (1.0 - 2.0 * share + known * share**2)
         noise = np.sqrt(noise) / count
         # As if two more rows had it and two had not (Agresti and Coull 1998).
-        near = ((own + 2.0) / (count + 4.0)).clip(0.0, 1.0)
-        total = np.sqrt(noise**2 + near * (1.0 - near) / (count + 4.0))
+        effect = _share_effect(groups, released, column, value, known, own, count)
+        near = ((own / effect + 2.0) / (count / effect + 4.0)).clip(0.0, 1.0)
+        total = np.sqrt(noise**2 + near * (1.0 - near) / (count / effect + 4.0))
         shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
         return _around(share, noise, total, _factor(released)).within(0.0, 1.0).where(shown)
+
+
+def _by_level(split: Margin, dimensions: Dimensions, column: int) -> Vector:
+    """Return the numbers of a margin by its other dimensions and the levels of a column."""
+    values = np.moveaxis(split.values, dimensions.index(column), -1)
+    return values.reshape(-1, values.shape[-1])
+
+
+def _share_effect(
+    groups: Groups,
+    released: Released,
+    column: int,
+    value: int,
+    known: int,
+    own: Vector,
+    count: Vector,
+) -> Vector | float:
+    """Return the design effect of shares by survey weights; 1 without any."""
+    if released.squares is None:
+        return 1.0
+    found = []
+    for each in groups.margins:
+        whole = tuple(sorted({*each, column}))
+        split = released.squares.counts[whole]
+        rows = _by_level(split, whole, column)[:, :known]
+        parts = rows[:, value], rows.sum(axis=1), split.variance
+        size = released.squares.counts[each].values.size
+        found.append(np.column_stack(np.broadcast_arrays(*parts)) if column not in each
+                     else np.zeros((size, 3)))  # fmt: skip
+    first, both, variance = np.concatenate(found).T
+    usual = squares_ratio(count, both, known * variance, _usual(released))
+    others = squares_ratio(count - own, both - first, (known + 1) * variance, usual)
+    ratio = squares_ratio(own, first, variance, usual)
+    return design_effect((own / count).clip(0.0, 1.0), ratio, others)
 
 
 def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimates, ...]:
@@ -194,9 +253,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     rows, first, second = sums.T
     factor, center, clip = _factor(released), own.center, own.clip
     shown = rows > _ENOUGH * 4.0 * np.sqrt(variance)
-    count = _counted(rows, 16.0 * variance, released)
-    counted, counts_variance = _flat(groups, released.counts)
-    missing = _counted(counted - rows, counts_variance + 16.0 * variance, released)
+    count, missing = _present_and_missing(groups, released, column)
     size = np.where(shown, rows, np.nan)
     place = first / size
     inside = place.clip(-1.0, 1.0)
@@ -205,18 +262,57 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     error = 16.0 * (1.0 + (squares + inside**2 - 0.5) ** 2) + 4.0 * inside**2
     error *= variance / size**2
     spread = _likely(squares, error, size)
+    effect = _mean_effect(groups, released, column, inside, spread)
     clipped = own.clipped if math.isfinite(own.clipped) else 0.0
-    total = clip * np.sqrt(noise + spread / size + (clipped / clip) ** 2)
+    total = clip * np.sqrt(noise + effect * spread / size + (clipped / clip) ** 2)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
     noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
     # Of the values of a group, and 0 for every other row.
     share = (size / released.n_rows[0]).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
+    sampled *= effect
     total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
-    sampled = (own.kurtosis - 1.0) * spread**2 / size
+    sampled = effect * (own.kurtosis - 1.0) * spread**2 / size
     deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
     return count, missing, mean, total_sum, deviation.where(squares > 0.0).roots(clip)
+
+
+def _present_and_missing(
+    groups: Groups, released: Released, column: int
+) -> tuple[Estimates, Estimates]:
+    """Return the numbers of values of a column that are present, and that are missing."""
+    present, absent = _values(groups, released, column)
+    if released.squares is None:
+        return _counted(*present, released), _counted(*absent, released)
+    own, others = _values(groups, released.squares, column)
+    return _counted(*present, released, own), _counted(*absent, released, others)
+
+
+def _values(
+    groups: Groups, released: Released, column: int
+) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
+    """Return the numbers of values present, and missing, with the variances of their noise."""
+    sums, variance = _flat(groups, released.sums[column].moments)
+    counted, counts_variance = _flat(groups, released.counts)
+    absent = counted - sums[:, 0], counts_variance + 16.0 * variance
+    return (sums[:, 0], 16.0 * variance), absent
+
+
+def _mean_effect(
+    groups: Groups, released: Released, column: int, mean: Vector, spread: Vector
+) -> Vector | float:
+    """Return the design effect of means, given in clips with their variances; 1 without weights."""
+    if released.squares is None:
+        return 1.0
+    rows = _flat(groups, released.sums[column].moments)[0][:, 0]
+    sums, variance = _flat(groups, released.squares.sums[column].moments)
+    zeroth, first, second = sums.T
+    # The squared distances from the mean, and the noise of their sum.
+    far = second + zeroth * (0.5 + mean**2) - 2.0 * mean * first
+    error = variance * (16.0 * (1.0 + (0.5 + mean**2) ** 2) + 4.0 * mean**2)
+    usual = squares_ratio(rows, zeroth, 16.0 * variance, _usual(released))
+    return squares_ratio(rows, far / spread, error / spread**2, usual)
 
 
 def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
@@ -250,6 +346,10 @@ def quantiles_of(
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = forest.distribution(own.points, rows, variance, "isotonic")
+        if released.squares is not None:
+            weighed = released.squares.values[column].of(dimensions, place)
+            total = weighed.rows, weighed.rows_variance
+            found = evolve(found, squares=weighed.distribution(own.points, *total, "isotonic"))
         value = found.ppf(at)
         value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
         ends = [one.ppf_interval(each, factor) for one in (found, found.noise_alone) for each in at]

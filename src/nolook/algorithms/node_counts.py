@@ -32,10 +32,12 @@ from nolook.tables import Table
 
 __all__ = [
     "IN_FULL",
+    "SQUARES_PARTS",
     "NoisyForest",
     "Smoothing",
     "Weighing",
     "event_for_rows",
+    "event_part",
     "noise_kind",
     "noisy_counts",
     "pooled",
@@ -44,6 +46,10 @@ __all__ = [
 
 #: Whether counts are made to rise; None leaves them as they are.
 Smoothing: TypeAlias = Literal["isotonic"] | None
+
+#: Of rows with survey weights: what sums of weights and of their squares, which only errors need,
+#: cost, as parts of an epsilon or of a mu.
+SQUARES_PARTS = {"laplace": (0.9, 0.0999), "gaussian": (0.948, 0.3167)}
 
 Vector = NDArray[np.float64]
 _AnyEvent = TypeVar("_AnyEvent", bound=PureEvent | GaussianEvent)
@@ -111,6 +117,14 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
     if isinstance(event, GaussianEvent):
         return evolve(event, mu=row_share(event.mu, most, 0.0))
     return evolve(event, epsilon=row_share(event.epsilon, most, 0.0))
+
+
+def event_part(event: _AnyEvent, part: float, name: str | None = None) -> _AnyEvent:
+    """Return a part of an event's mu, or of its epsilon, for another draw if it is named."""
+    name = name or event.name
+    if isinstance(event, GaussianEvent):
+        return evolve(event, name=name, mu=row_share(part * event.mu, 1, 0.0))
+    return evolve(event, name=name, epsilon=row_share(part * event.epsilon, 1, 0.0))
 
 
 def noise_kind(event: CountEvent) -> Noise:

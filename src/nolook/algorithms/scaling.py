@@ -25,6 +25,8 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
+from nolook._unit import Unit
+from nolook.algorithms.clip_choice import LARGEST
 from nolook.algorithms.curves import Curve, kernel_curves
 from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
 from nolook.kernels.moments import UNIT
@@ -79,6 +81,13 @@ class NoisyCount:
     left_out: float | None = None  # None: not counted
     undeclared: float | None = None
     lost_error: float | None = None  # standard deviation of the noise of both
+
+    def totals(self, unit: Unit) -> NoisyCount:
+        """Return rows in use as sums of survey weights, if rows have any."""
+        counts = np.array([self.value, self.error, self.undeclared or 0.0])
+        value, error, others = (unit.row_weight * counts).clip(-LARGEST, LARGEST).tolist()
+        undeclared = None if self.undeclared is None else others
+        return evolve(self, value=value, error=error, undeclared=undeclared)
 
     def or_better(self, other: NoisyCount) -> NoisyCount:
         """Return this count, with the rows in use of another one if that is less noisy."""

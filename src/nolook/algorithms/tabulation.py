@@ -24,15 +24,17 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
-from nolook.algorithms.clip_choice import HALVES, LARGEST, chosen_clip
+from nolook.algorithms.clip_choice import HALVES, LARGEST, Clip, chosen_clip
 from nolook.algorithms.forest import CountEvent, Forest, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
+    SQUARES_PARTS,
     NoisyForest,
     Weighing,
     event_for_rows,
+    event_part,
     noise_kind,
     noisy_counts,
 )
@@ -91,6 +93,7 @@ _SHARES = {
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
+_SQUARED = {COUNTS, SUMS, BLOCKS}
 _SMALLEST_SHARE = 2.0**-20
 # Cells that adapt to the rows: how many, and the share of them that is laid by width only.
 _FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
@@ -136,6 +139,7 @@ class Released:
     normal: bool  # whether the noise is Gaussian
     labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
     shrunk: Margins | None = None  # estimates of counts, where pairs are counted again
+    squares: Released | None = None  # the same by the squares of survey weights, if there are any
 
     @property
     def n_rows(self) -> tuple[float, float]:
@@ -171,6 +175,8 @@ class TabulationRelease:
     again : int
         Tables of two columns that are counted again: those that seem to depart most from
         independence.
+    squares : tuple of PureEvent or GaussianEvent
+        The costs of counts, sums and blocks of rows with the squares of their survey weights.
     """
 
     relation: Relation
@@ -183,6 +189,7 @@ class TabulationRelease:
     whole: bool = False
     search: LevelSearch | None = None
     again: int = 0
+    squares: tuple[CountEvent, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -192,11 +199,14 @@ class TabulationRelease:
     @property
     def progress_steps(self) -> int:
         """The number of passes over the table."""
-        return bool(self.search) + 1 + 2 * bool(self.numbers) + bool(self.summed)
+        once = 1 + bool(self.numbers) + bool(self.summed)
+        return bool(self.search) + once * (1 + bool(self.squares)) + bool(self.numbers)
 
     def events(self) -> tuple[CountEvent | DeltaEvent, ...]:
         """State everything that will be released."""
-        return (*(self.search.events() if self.search else ()), *self.costs)
+        named = (evolve(each, name=f"squared weights, {each.name}") for each in self.squares)
+        searched = self.search.events() if self.search else ()
+        return (*searched, *self.costs, *named)
 
     def numbers_of(self, sizes: Sequence[int]) -> int:
         """Return about how many numbers there are for columns of these numbers of codes."""
@@ -218,6 +228,19 @@ class TabulationRelease:
             )
         return evolve(self, costs=costs, search=evolve(self.search, most=MOST_OF_A_UNIT))
 
+    def for_weights(self, part: float) -> TabulationRelease | None:
+        """Return the release of rows with survey weights, at a part of its mus or epsilons.
+
+        None where groups are compared, since tests are of rows that count alike, and where levels
+        are searched for.
+        """
+        if self.even or self.search is not None:
+            return None
+        first, second = (each * part for each in SQUARES_PARTS[noise_kind(self.costs[0])])
+        squares = (event_part(each, second) for each in self.costs if each.name in _SQUARED)
+        costs = tuple(event_part(each, first) for each in self.costs)
+        return evolve(self, costs=costs, squares=tuple(squares))
+
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Released:
         """Release everything of a table whose first columns are codes, as `code_labels` says."""
         if self.search is not None:
@@ -226,18 +249,19 @@ class TabulationRelease:
         run = _Run(self, table, source)
         progress("counts")
         counts, estimates, looks = run.counts()
-        values: dict[int, ColumnValues] = {}
-        sums: dict[int, ColumnSums] = {}
+        ranges: dict[int, FoundRange] = {}
         if self.numbers:
             progress("ranges")
             ranges = run.ranges(looks)
-            progress("cells")
-            clips, values = run.cells(ranges)
-            if self.summed:
-                progress("sums")
-                sums = run.sums(ranges, clips)
-        normal = noise_kind(self.costs[0]) == "gaussian"
-        return Released(counts, sums, values, normal, table.code_labels, estimates)
+        found, clips = run.numbers(counts, ranges, [], progress)
+        found = evolve(found, shrunk=estimates)
+        if not self.squares:
+            return found
+        squared = table.weighted(table.unit.weighting, power=2)
+        again = _Run(evolve(self, costs=self.squares, again=0), squared, source)
+        progress("squares")
+        squares, _ = again.numbers(again.counts()[0], ranges, clips, progress)
+        return evolve(found, squares=squares)
 
     def _room(self, table: Table) -> int:
         """Return the most levels of a column to be found, such that all numbers fit a memory."""
@@ -279,6 +303,25 @@ class _Run:
         laplace = noise_kind(self._cost[name]) == "laplace"
         # With hardly any noise, bins still differ from a shape by more than this.
         return noisy, BinNoise(max(0.5, math.sqrt(variance)), laplace=laplace)
+
+    def numbers(
+        self,
+        counts: Margins,
+        ranges: dict[int, FoundRange],
+        clips: Sequence[Clip],
+        progress: OnStep,
+    ) -> tuple[Released, Sequence[Clip]]:
+        """Release cells and sums, and the clips of these unless they are given."""
+        values: dict[int, ColumnValues] = {}
+        sums: dict[int, ColumnSums] = {}
+        if ranges:
+            progress("cells")
+            clips, values = self.cells(ranges, clips)
+        if self._release.summed:
+            progress("sums")
+            sums = self.sums(ranges, clips)
+        normal = noise_kind(self._release.costs[0]) == "gaussian"
+        return Released(counts, sums, values, normal, self._table.code_labels), clips
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""
@@ -337,9 +380,10 @@ class _Run:
         return np.unique(np.append(np.floor(points) if self._release.whole else points, edges[-1]))
 
     def cells(
-        self, ranges: dict[int, FoundRange]
-    ) -> tuple[list[tuple[float, float, float]], dict[int, ColumnValues]]:
+        self, ranges: dict[int, FoundRange], clips: Sequence[Clip]
+    ) -> tuple[Sequence[Clip], dict[int, ColumnValues]]:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
+        searched = bool(self._release.summed) and not clips
         release = self._release
         grids = [_grid(ranges[column]) for column in release.spread]
         points = self._points or [low + step * np.arange(float(CELLS)) for low, step in grids]
@@ -351,9 +395,8 @@ class _Run:
         ]
         around = [ranges[column].center for column in release.summed]
         far = Histograms(partial(_by_distance, release.summed, around, edges))
-        self._table.fold(Together(cells, *((far,) * bool(release.summed))))
-        clips: list[tuple[float, float, float]] = []
-        if release.summed:
+        self._table.fold(Together(cells, *((far,) * searched)))
+        if searched:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
             error = _sums_deviation(release, self._cost[SUMS])
             error *= math.sqrt(max(each.groups for each in self._grouped))
@@ -375,9 +418,7 @@ class _Run:
             for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
         }
 
-    def sums(
-        self, ranges: dict[int, FoundRange], clips: Sequence[tuple[float, float, float]]
-    ) -> dict[int, ColumnSums]:
+    def sums(self, ranges: dict[int, FoundRange], clips: Sequence[Clip]) -> dict[int, ColumnSums]:
         """Release the moments."""
         release = self._release
         centers = np.array([ranges[column].center for column in release.summed])

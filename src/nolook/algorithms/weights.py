@@ -7,6 +7,8 @@ The bound follows from two noisy histograms of the weights. The proof is ``weigh
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -16,19 +18,22 @@ from numpy.typing import NDArray
 
 from nolook._language import parameter_name
 from nolook._unit import Weighting
-from nolook.algorithms.scaling import release_histograms
+from nolook.algorithms.forest import CountEvent
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.node_counts import noise_kind, noisy_counts
 from nolook.errors import ParameterError
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
-from nolook.privacy.budgets import row_share
-from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.guarantee import GaussianEvent, PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
+from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
+from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
 __all__ = ["WeightedRelease", "weighted"]
 
-# Parts of mu; their squares, two of the first, add up to less than one.
-_SEARCH, _REST = 0.15, 0.977
+# Parts of mu, whose squares, two of the first, add up to less than one; and of an epsilon.
+_GAUSSIAN, _PURE = (0.15, 0.977), (0.04, 0.9199)
 _CALLED = ("histogram of the weights by magnitude", "histogram of the weights over the range found")
 _BINS = 32
 _SHOWS = 5.0  # deviations of its noise by which a bin surely has rows
@@ -40,28 +45,35 @@ Vector = NDArray[np.float64]
 def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: ANN401 -- any that has a mu
     """Return the release of weighted rows, at the cost of the one given; refuse a method without.
 
-    A method takes weights if its releases are Gaussian, of sums that hold for rows of any weight
-    up to 1.
+    A method takes weights if all its releases are Gaussian, or all pure, of sums that hold for rows
+    of any weight up to 1. Its ``for_weights(part)`` returns the release at a part of its mu, or of
+    its epsilon.
     """
-    if not getattr(release, "TAKES_WEIGHTS", False):
+    events, take = release.events(), getattr(release, "for_weights", None)
+    pure = all(isinstance(event, PureEvent) for event in events)
+    search, part = _PURE if pure else _GAUSSIAN
+    rest = None if take is None else take(part)
+    if rest is None:
         raise ParameterError(
             f"{parameter_name('weights')} is {weighting.column!r}, but this method takes no "
-            "weights (choose a linear, logistic, Poisson or additive regression, or leave it out)"
+            "weights (a linear, logistic, Poisson or additive regression, a distribution, "
+            "quantiles, describe and tabulate by declared levels do; leave it out here)"
         )
-    rest = evolve(release, mu=row_share(_REST * release.mu, 1))
-    return WeightedRelease(rest, _SEARCH * release.mu, weighting.column)
+    kind: type[CountEvent] = PureEvent if pure else GaussianEvent
+    costs = [event.epsilon if isinstance(event, PureEvent) else event.mu for event in events]
+    cost = search * (math.fsum(costs) if pure else math.hypot(*costs))
+    return WeightedRelease(rest, tuple(kind(name, cost) for name in _CALLED), weighting.column)
 
 
 @frozen
 class WeightedRelease:
     """A bound on the weights, then a release of the rows so weighted.
 
-    Guarantee: two draws of ``mu`` and what `release` costs, when a row, or a unit with all its
-    rows, is added or removed.
+    Guarantee: costs its events when a row, or a unit with all its rows, is added or removed.
     """
 
     release: Any
-    mu: float  # of each histogram
+    searches: tuple[CountEvent, ...]  # for each histogram
     column: str
 
     @property
@@ -71,7 +83,7 @@ class WeightedRelease:
 
     def events(self) -> tuple[Any, ...]:
         """State everything that will be released."""
-        return (*(GaussianEvent(name, self.mu) for name in _CALLED), *self.release.events())
+        return (*self.searches, *self.release.events())
 
     def for_rows_per_unit(self, most: int) -> Self:
         """Return the release for units: `most` is 1, since rows of a unit have weights."""
@@ -80,21 +92,33 @@ class WeightedRelease:
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> tuple[Weighting, Any]:
         """Find the bound, and release what the weighted rows give."""
         alone = table.weights_alone(self.column)
+        first, second = self.searches
         progress("weights")
-        counts = release_histograms(alone, self.mu, source, magnitude_counts)[0]
-        largest = _largest(counts, 1.0 / self.mu)
+        largest = _largest(*_histogram(alone, magnitude_counts, first, source))
         progress("bound")
         width = np.array([largest / _BINS])
         count = partial(linear_counts, low=np.zeros(1), width=width, bins=_BINS)
-        finer = release_histograms(alone, self.mu, source, count)[0]
-        found = _bound(self.column, finer, largest, 1.0 / self.mu)
+        counts, noise = _histogram(alone, count, second, source)
+        found = _bound(self.column, counts, largest, noise.deviation)
         return found, self.release.run(table.weighted(found), source, progress)
 
 
-def _largest(counts: Vector, sigma: float) -> float:
+def _histogram(
+    alone: Table, count: Callable[..., Any], event: CountEvent, source: ByteSource
+) -> tuple[Vector, BinNoise]:
+    """Release how many weights are in each bin; each is in one."""
+    exact = alone.fold(Histograms(count)).value(alone.n_columns)[0]
+    changes = cell_counts_sensitivity("add-remove")
+    sensitivities = changes, node_counts_l2_sensitivity(changes)
+    counts, variance = noisy_counts(exact, event, sensitivities, source, alone.unit.weight_scale)
+    return counts, BinNoise(math.sqrt(variance), laplace=noise_kind(event) == "laplace")
+
+
+def _largest(counts: Vector, noise: BinNoise) -> float:
     """Return the power of two below which are all weights that stand out from the noise; or 1."""
     _, high = magnitude_edges()
-    shown = high[(counts > _SHOWS * sigma) & (high > 0.0)]
+    surely = noise.surely(np.array([1]), _SHOWS)[0]
+    shown = high[(counts > surely) & (high > 0.0)]
     return float(shown.max(initial=0.0)) or 1.0
 
 

@@ -124,7 +124,7 @@ def cases() -> tuple[Case, ...]:
         mu=mu,
     )
     rows = (scaler, *methods, logistic, folds, *_selectors(mu), *_distributions(), *_scores())
-    return tuple(_case(each) for each in (*rows, *map(_of_units, rows)))
+    return tuple(_case(each) for each in (*rows, _weighted(), *map(_of_units, rows)))
 
 
 def _selectors(mu: float) -> tuple[_Audited, ...]:
@@ -193,6 +193,20 @@ def _distributions() -> tuple[_Audited, ...]:
             tables=one_more,
             score=partial(_last_cell, place=0),
         ),
+    )
+
+
+def _weighted() -> _Audited:
+    """Return the case of a row whose survey weight is far above all others."""
+    rows = pa.table({"x0": np.zeros(4), "w": [1.0, 1.0, 1.0, 1e300]})
+    tables = (read_table(each, features=["x0"], weights="w") for each in (rows[:3], rows))
+    first, second = ((each,) for each in tables)
+    return _Audited(
+        name="ECDF-weights",
+        make=_pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0)),
+        neighbours="a value more in the first of two cells, of weight 1e300",
+        tables=(first, second),
+        score=lambda fitted: fitted.distribution_.counts[0],
     )
 
 

@@ -82,7 +82,8 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_rows_, n_rows_error_ : float or None
         The private number of rows used (of units, where their rows have weights), at least 1, and
-        the standard deviation of its noise; None if the budget paid for no count of them all.
+        the standard deviation of its noise; None if the budget paid for no count of them all. With
+        survey weights the sum of these, clipped.
     n_left_out_, n_undeclared_ : float or None
         Released with it: the number of rows left out (of units, where all their rows are), and of
         rows used with a value that has no declared level.
@@ -223,6 +224,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
+        self.keep_rows(self.counted and self.counted.totals(guarantee.unit))
         if guarantee.unit.max_rows > 1:
             for name in self._withheld_when_sampled:
                 setattr(self, name, None)

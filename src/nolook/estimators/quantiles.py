@@ -161,7 +161,7 @@ def quantiles(
         errors = np.array([one.ppf_error(shares) for one in found])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
-        counted = found[0].counted
+        counted = found[0].counted.totals(guarantee.unit)
         return Quantiles(names, shares, values, errors, guarantee, read_options, counted, given)
 
     plan = Plan.of(release, budget, random_state)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.group_estimates import ALL, Estimates, Groups
@@ -27,6 +27,7 @@ __all__ = ["Description", "Measured", "Tabulation"]
 
 _MOST_TESTED = 2000  # groups
 _ENDS = ("low", "high", "noise_low", "noise_high")
+_TOTALS = {"count", "estimate", "values", "missing", "sum"}
 
 
 @frozen(eq=False)
@@ -58,6 +59,12 @@ class Measured:
         at = f"q{self.at:g}".replace(".", "_") if isinstance(self.at, float) else self.at
         name = None if self.name == "quantile" else self.name
         return "_".join(part for part in (name, self.column, at) if part is not None)
+
+    def totals(self, weight: float) -> Self:
+        """Return numbers of rows and sums as those of a row of another weight."""
+        return (
+            evolve(self, estimates=self.estimates.times(weight)) if self.name in _TOTALS else self
+        )
 
 
 @frozen
@@ -106,8 +113,8 @@ class Tabulation(_Table):
     measured : tuple of Measured
         For every group.
     n_rows, n_rows_error : float
-        The number of rows (of units, where their rows have weights) and the standard deviation of
-        its noise.
+        The number of rows (of units, where their rows have weights; with survey weights their sum)
+        and the standard deviation of its noise.
     privacy : PrivacyGuarantee
         Of the whole result.
     read_options : dict
@@ -135,14 +142,19 @@ class Tabulation(_Table):
         Returns
         -------
         tuple of float, or None
-            None except for one table of two columns whose rows or units count once each, under
-            add-remove, with at most 2,000 groups.
+            None except for one table of two columns whose rows or units count once each and have no
+            survey weights, under add-remove, with at most 2,000 groups.
         """
         if len(self.by) != 1 or len(self.names) != 2 or self.n_rows_error == 0.0:
             return None
-        groups = len(self.groups_of(self.by[0]))
+        groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
         counts = self._declared(self.measured[0], self.by[0])
-        if self.privacy.unit.max_rows > 1 or groups > _MOST_TESTED or min(counts.shape) < 2:
+        if (
+            unit.max_rows > 1
+            or unit.weighting is not None
+            or groups > _MOST_TESTED
+            or min(counts.shape) < 2
+        ):
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
         deviation = self.n_rows_error / math.sqrt(groups)

@@ -132,17 +132,19 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
     grid: Grid | None
     smoothing: _Smoothing
     counts: Counts
+    squares: Counts | None
 
     @classmethod
     def of(cls, ecdf: ECDF) -> Self:
         """Return the record of a distribution."""
-        found = ecdf.distribution_
+        found, squares = ecdf.distribution_, ecdf.distribution_.squares
         return cls.holding(
             ecdf,
             "_",
             grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
             smoothing=check_smoothing(ecdf.smoothing),
             counts=Counts.of(found, found.counts),
+            squares=squares and Counts.of(squares, squares.counts),
         )
 
     def release(self) -> ECDF:
@@ -151,6 +153,10 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
         released = self.counts.distribution(grid, self.smoothing)
+        weighted = (self.squares is not None) == (privacy.unit.weighting is not None)
+        expect(weighted, "squares where there are survey weights only")
+        if self.squares is not None:
+            released = evolve(released, squares=self.squares.distribution(grid, self.smoothing))
         return ecdf.keep_release((released,), **self.about())
 
 
@@ -161,7 +167,7 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
     errors: list[list[float | None]]
-    rows: tuple[Annotated[float, Meta(ge=1)], _Variance]
+    rows: tuple[Annotated[float, Meta(gt=0)], _Variance]
     left_out: _Rows
 
     @classmethod

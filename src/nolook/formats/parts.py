@@ -100,7 +100,7 @@ class Finding(Release, frozen=True):
 class Counted(Finding, frozen=True):
     """A finding with a private number of rows, if they were counted."""
 
-    n_rows: Annotated[float, Meta(ge=1)] | None
+    n_rows: Annotated[float, Meta(gt=0)] | None
     n_rows_error: Annotated[float, Meta(ge=0)] | None
 
     def __post_init__(self) -> None:

@@ -67,7 +67,7 @@ class _TableFile(Finding, frozen=True):
 
     levels: dict[str, Annotated[list[str], Meta(min_length=2)]]
     measured: Annotated[list[Measure], Meta(min_length=1)]
-    n_rows: Annotated[float, Meta(ge=1)]
+    n_rows: Annotated[float, Meta(gt=0)]
     n_rows_error: Annotated[float, Meta(ge=0)]
 
     @classmethod

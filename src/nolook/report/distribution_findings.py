@@ -129,10 +129,10 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
 
 def _rows_counted(ecdf: ECDF) -> tuple[str, str]:
     """Return the number of rows and its standard error in words."""
-    found = ecdf.distribution_.counted
-    rows, error = f"{found.value:,.0f}", number(found.error, 2)
-    if found.value < 2.0 * found.error:
-        rows = rows_in_words(found.value, found.error, ecdf.privacy.unit.counted)[0]
+    value, noise = ecdf.n_rows_ or 0.0, ecdf.n_rows_error_ or 0.0
+    rows, error = f"{value:,.0f}", number(noise, 2)
+    if value < 2.0 * noise:
+        rows = rows_in_words(value, noise, ecdf.privacy.unit.counted)[0]
     return rows, "none, it is public" if ecdf.relation == "replace" else error
 
 

@@ -40,7 +40,7 @@ __all__ = [
     "cautions",
     "costs",
     "in_short",
-    "rows_lost",
+    "rows_described",
     "rows_used",
     "sections",
     "verdict",
@@ -89,7 +89,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     answers = (
         ("What was asked", (("Table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
-        ("How sure it is", (*found.certainty, *_weighting(guarantee.unit), *rows_lost(found))),
+        ("How sure it is", (*found.certainty, *rows_described(found))),
         ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
         (f"How well each {guarantee.unit.protected} is protected", protected),
     )
@@ -151,32 +151,33 @@ def rows_used(found: Findings) -> str | None:
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 
-def rows_lost(found: Findings) -> tuple[str, ...]:
-    """Say the number of rows left out, or with values that are not declared, if known."""
-    if found.lost is None:
-        return ()
+def rows_described(found: Findings) -> tuple[str, ...]:
+    """State the population that weights describe, and rows left out or with undeclared values."""
     unit, lost = found.provenance.guarantee.unit, found.lost
-    noun = unit.counted if unit.weighting is None else unit.protected
+    population = () if unit.weighting is None else units_in_words(unit)
+    if lost is None:
+        return population
+    one = unit.counted if unit.weighting is None else unit.protected
+    weighted = unit.row_weight * lost.error
     said = (
-        (lost.left_out, "left out because of missing values"),
-        (lost.undeclared, "used with a value that has no declared level"),
+        (lost.left_out, lost.error, one, "left out because of missing values"),
+        (lost.undeclared, weighted, unit.counted, "used with a value that has no declared level"),
     )
-    about = ((rows_in_words(one, lost.error, noun)[0], words) for one, words in said if one)
-    return tuple(
-        f"{words[:1].upper()}{words[1:]} were {why}."
-        for words, why in about
-        if words.startswith("about")
+    about = ((rows_in_words(n, error, noun)[0], why) for n, error, noun, why in said if n)
+    return (
+        *population,
+        *(
+            f"{words[:1].upper()}{words[1:]} were {why}."
+            for words, why in about
+            if words.startswith("about")
+        ),
     )
-
-
-def _weighting(unit: Unit) -> tuple[str, ...]:
-    """State the population that weights describe, if there are weights."""
-    return () if unit.weighting is None else units_in_words(unit)
 
 
 def _much_lost(found: Findings) -> tuple[str, ...]:
     """Name the columns that can have cost more than about a fifth of the rows."""
-    if found.lost is None or found.rows is None:
+    unit = found.provenance.guarantee.unit
+    if found.lost is None or found.rows is None or unit.weighting is not None:
         return ()
     left_out, names = found.lost.left_out, found.lost.columns
     if left_out - 2.0 * found.lost.error < _MUCH * (left_out + found.rows[0]):
@@ -184,7 +185,7 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     share = f"{left_out / (left_out + found.rows[0]):.0%}"
     words = (
-        f"About {share} of the {found.provenance.guarantee.unit.counted}s were left out. Missing "
+        f"About {share} of the {unit.counted}s were left out. Missing "
         f"values of these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
         "data owner finds them with nolook schema --check TABLE."
     )

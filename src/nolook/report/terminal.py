@@ -14,7 +14,7 @@ from nolook.report._console import STYLES, empty_table, say
 from nolook.report.findings import Findings, Table, in_percent, plain
 from nolook.report.findings import Text as Words
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.sections import cautions, rows_lost, rows_used, sections, verdict
+from nolook.report.sections import cautions, rows_described, rows_used, sections, verdict
 
 __all__ = ["Line", "lines", "print_findings", "print_lines", "print_table"]
 
@@ -38,7 +38,7 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
         *((caution, "bold yellow") for caution in cautions(found)),
         *((text, "") for text in found.conclusion),
         *([(rows, "")] if rows else []),
-        *((text, "") for text in rows_lost(found)),
+        *((text, "") for text in rows_described(found)),
         *(
             (part, "")
             for section in sections(found)

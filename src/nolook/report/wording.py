@@ -91,7 +91,7 @@ def _weights_in_words(weighting: Weighting, one: str) -> str:
     return (
         f"Everything here describes the population that the weights ({one_line(weighting.column)}) "
         f"stand for. A weight above {bound} counts as {bound}, which cuts about {cut:.1f} % of all "
-        f"weight. Numbers of weighted {one}s are weights divided by {bound}."
+        f"weight. Numbers of weighted {one}s are sums of these weights."
     )
 
 

@@ -143,7 +143,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         The column of survey weights, numbers of at least 0: results describe the weighted
         population. Weights are clipped at a bound that is found privately; a row without one is
         left out. It is not a feature, unless `features` names it. Linear, logistic, Poisson and
-        additive regressions take weights.
+        additive regressions take weights, and distributions, quantiles, `describe` and `tabulate`.
     threads : "auto" or int, default="auto"
         How many threads read and count; no result depends on it. "auto": all that the process may
         use, or what the environment variable ``NOLOOK_THREADS`` says.

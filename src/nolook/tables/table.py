@@ -193,7 +193,7 @@ class Table:
         bound = self.unit.weighting.bound
         return numbers[:-1], weighed(shares, numbers[-1], bound, self._power)
 
-    def weighted(self, weighting: Weighting, power: int = 1) -> Table:
+    def weighted(self, weighting: Weighting | None, power: int = 1) -> Table:
         """Return the same rows with their weights in bounds, or the squares of these."""
         table = copy(self)
         table.unit, table._power = evolve(self.unit, weighting=weighting), power

@@ -88,8 +88,6 @@ class Frame:
 
     mu: float
 
-    #: Rows may weigh less than 1: all that is released are sums and histograms.
-    TAKES_WEIGHTS: ClassVar[bool] = True
     #: Shares of mu^2. The scales' part counts the rows, too.
     SHARES: ClassVar[dict[str, float]]
     #: What a family's own parts are called.
@@ -124,6 +122,10 @@ class Frame:
     def for_rows_per_unit(self, most: int) -> Self:
         """Return the release that costs the same for units of `most` rows: `mu` adds up."""
         return evolve(self, mu=row_share(self.mu, most))
+
+    def for_weights(self, part: float) -> Self:
+        """Return the release of rows with survey weights, at a part of its mu."""
+        return evolve(self, mu=row_share(part * self.mu, 1))
 
     def _scales(self) -> ScaleSearch:
         return ScaleSearch(self._mu("scales"), self.SEARCHES_TARGET, self.RARE_TARGET)

@@ -1,0 +1,40 @@
+"""The variance of what is counted of rows with survey weights, from noisy sums of their squares.
+
+A sum over n independent rows of weight w each, less its share s of all of them, varies as much as
+``(1 - s)^2`` times the squares of the rows that it counts and ``s^2`` times those of the others: as
+``n s (1 - s)`` where every weight is 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["design_effect", "squares_ratio"]
+
+# Deviations of the noise of sums of squares; so many rows of the usual ratio are added.
+_ADDED = 3.0
+_SMALLEST = 1e-3
+
+Vector = NDArray[np.float64]
+
+
+def squares_ratio(
+    weights: Vector, squares: Vector, variance: Vector | float, usual: Vector | float
+) -> Vector:
+    """Return the sums of squared weights over those of weights, from noisy ones.
+
+    `variance` is that of the noise of `squares`. Where noise hides a ratio it is near the usual.
+    """
+    added = _ADDED * np.sqrt(variance) + 1.0
+    ratio: Vector = (squares + added * usual) / (np.maximum(weights, 0.0) + added)
+    return ratio.clip(_SMALLEST, 1.0)
+
+
+def design_effect(shares: ArrayLike, own: Vector, others: Vector) -> Vector:
+    """Return the variance of weighted counts over that of as many rows of weight 1.
+
+    `own` and `others` are the ratios of the rows counted and of all others.
+    """
+    s = np.asarray(shares, dtype=np.float64)
+    return np.asarray(own * (1.0 - s) + others * s)
