@@ -86,3 +86,48 @@ def test_columns_left_out_count_for_nothing():
     rows = np.random.default_rng(2).normal(size=(7, 4))
     np.testing.assert_allclose(evened(among, rows)[:, kept], evened(spread, rows[:, kept]))
     assert not evened(among, rows)[:, ~kept].any()
+
+
+def following(least):
+    """Rows whose third column is -2 times the first up to `least`, and whose fourth is a sum."""
+    X = np.random.default_rng(4).normal(size=(ROWS, 5))
+    X[:, 2] = -2.0 * X[:, 0] + least * X[:, 2]
+    X[:, 3] = X[:, 0] + X[:, 1] + least * X[:, 3]
+    return X
+
+
+def followers(X, sigma=0.0, seed=0):
+    noise = np.random.default_rng(seed).normal(scale=sigma, size=(X.shape[1] + 1,) * 2)
+    noise = np.triu(noise, 1) / 2**0.5 + np.diag(np.diag(noise))
+    limits = np.full(X.shape[1], -9.0), np.full(X.shape[1], 9.0)
+    found = moments(X) + noise + np.triu(noise, 1).T
+    return list(spread_of(found, sigma, len(X), limits).followers())
+
+
+@pytest.mark.parametrize("sigma", [0.0, 50.0])
+def test_columns_that_follow_from_others_are_named_with_their_slope(sigma):
+    (first, other, slope, share), (last, none, _, together) = followers(following(0.1), sigma)
+    assert (first, other, last, none) == (2, 0, 3, None)
+    assert slope == pytest.approx(-2.0, rel=0.02)
+    assert 0.95 <= share <= 1 - 0.01 / 4.01
+    assert 0.95 <= together <= 1 - 0.01 / 2.01
+
+
+def test_no_column_follows_that_noise_may_have_hidden():
+    assert followers(together()[:, [2, 0]]) == []
+    assert followers(following(0.1), 0.05 * ROWS) == []
+    # A tenth of the variance is the column's own: whatever noise hides, nothing is said of it.
+    least = (0.1 / 0.9 * 4) ** 0.5
+    X = following(least)
+    for sigma in (1e2, 5e2, 1e3, 2e3, 5e3, 2e4):
+        named = [followers(X, sigma, seed) for seed in range(40)]
+        assert not any(named)
+
+
+def test_columns_left_out_follow_from_nothing():
+    kept = np.array([True, False, True, True])
+    X = together()[:, [0, 2, 1]]
+    spread = spread_of(moments(X), 0.0, ROWS, LIMITS).among(kept)
+    ((place, other, slope, _),) = spread.followers()
+    assert (place, other) == (3, 0)
+    assert slope == pytest.approx(1.0, abs=0.01)

@@ -84,12 +84,19 @@ def test_types_of_columns(tmp_path, cells, expected, encoding):
     assert drafted(tmp_path, cells, encoding=encoding)[1] == expected
 
 
-@pytest.mark.parametrize("name", ["id", "patient_id", "patientId", "PatientID", "Fall-Nr", "MRN"])
+@pytest.mark.parametrize(
+    "name",
+    ["id", "patient_id", "patientId", "PatientID", "Fall-Nr", "MRN", "pidnum", "idno", "caseid"],
+)
 @pytest.mark.parametrize("cell", [str, "{:05}".format, "1,{}".format])
 def test_names_that_say_they_identify(tmp_path, name, cell):
     cells = [cell(i) for i in range(30)]
     assert drafted(tmp_path, cells, delimiter=";", head=name)[1] == {"type": "identifier"}
-    assert draft._identifier("paid") is draft._identifier("width") is None
+
+
+@pytest.mark.parametrize("name", ["paid", "width", "humid", "covid", "aid", "num", "valid", "grid"])
+def test_names_that_end_like_identifiers(name):
+    assert draft._identifier(name) is None
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,16 @@ def clipped():
     return withheld(current(five(), [0.0, 0.031, 0.002, 0.1399, 0.03, 0.0501]), 3)
 
 
+def following():
+    """Columns that follow from others: the second from the first, the fourth from both others."""
+    mixed = np.eye(5)
+    mixed[1, :2], mixed[3, :4] = (-2.0, 0.1), (1.0, 0.0, 1.0, 0.1)
+    values, vectors = np.linalg.eigh(mixed @ mixed.T)
+    model = five()
+    model.spread_ = Spread(np.zeros(5), (vectors / np.sqrt(values)) @ vectors.T)
+    return model
+
+
 def hidden_fit():
     return without(withheld(five(), 0, 1, -1), *ESTIMATES[2:])
 
@@ -439,6 +449,7 @@ PAGES = {
     "clipped": lambda: model_findings(clipped()),
     "withheld": lambda: model_findings(withheld(dropping(five(), 1), 0, 2)),
     "withheld-all": lambda: model_findings(withheld(five(), *range(-1, 5))),
+    "following": lambda: model_findings(following()),
     "hidden-fit": lambda: model_findings(hidden_fit()),
     "skewed": lambda: model_findings(skewed(positive=True)),
     "skewed-explained": lambda: model_findings(skewed(positive=False)),

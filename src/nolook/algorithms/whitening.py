@@ -9,6 +9,7 @@ the moments' noise (:class:`nolook.kernels.weighted_rows.Whitening`). All of it 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import frozen
@@ -23,6 +24,9 @@ __all__ = ["Spread", "spread_of"]
 _LEAST_VARIANCE = 1e-6
 # Squared norms stay below 2^52, in squares of 1/UNIT.
 _LARGEST_NORM = 2.0**26
+# Largest share of a column's variance that others leave if it follows from them. Noise may hide 1.5
+# times the variance that a hidden direction is given: its norm stays below half of `hidden`.
+_FOLLOWS, _HIDES = 0.05, 1.5
 # By so little does the model in scales move at least along a direction.
 _LEAST_WAY = 1e-6
 
@@ -84,6 +88,28 @@ class Spread:
     def centred(self, contrasts: Matrix) -> Matrix:
         """Return contrasts of a model of (1, x - center) that are these of one of (1, x)."""
         return np.hstack([contrasts[:, :1], contrasts[:, 1:] - contrasts[:, :1] * self.center])
+
+    def followers(self) -> Iterator[tuple[int, int | None, float, float]]:
+        """Yield columns that earlier ones explain: place, other, slope in scales, share.
+
+        At least `share` of the column's variance is explained: directions that noise hides count as
+        if they had as much as it could hide (:func:`spread_of`). If one earlier column suffices,
+        `other` is its place and `slope` its coefficient; otherwise `other` is None.
+        """
+        used = np.flatnonzero(np.diag(self.map))
+        back = np.linalg.pinv(self.map[np.ix_(used, used)])
+        covariance, root = back @ back, np.linalg.qr(back, mode="r")
+        variances = np.diag(covariance)
+        left = np.diag(root) ** 2 / variances
+        for place in np.flatnonzero(_HIDES * left <= _FOLLOWS):
+            shared = covariance[place, :place]
+            best = int(np.argmax(shared**2 / variances[:place]))
+            alone = 1.0 - shared[best] ** 2 / (variances[best] * variances[place])
+            if _HIDES * alone <= _FOLLOWS:
+                slope = float(shared[best] / variances[best])
+                yield int(used[place]), int(used[best]), slope, float(1.0 - _HIDES * alone)
+            else:
+                yield int(used[place]), None, 0.0, float(1.0 - _HIDES * left[place])
 
     @property
     def whitening(self) -> Whitening:

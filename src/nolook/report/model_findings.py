@@ -73,6 +73,7 @@ def model_findings(model: PrivateModel) -> Findings:
         cautions=(
             *unseen_words(part, target, getattr(part, "base_rate_interval_", None)),
             *constant_in_words(part),
+            *_following(part),
         ),
     )
 
@@ -84,6 +85,23 @@ def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
     if not model.failed_:
         return ()
     return (phrase("model.failed", one=words_of(model).one),)
+
+
+def _following(model: PrivateModel) -> tuple[str, ...]:
+    """Name the columns that follow from others, as far as the released moments tell."""
+    spread, scaling = getattr(model, "spread_", None), model.scaling_
+    if spread is None or not model.detected_:
+        return ()
+    return tuple(
+        phrase(
+            "model.follows",
+            column=scaling.names[place],
+            other="" if other is None else scaling.names[other],
+            slope=number(float(slope * scaling.scale[place] / scaling.scale[other or 0]), 2),
+            share=f"{math.floor(100.0 * share)} %",
+        )
+        for place, other, slope, share in spread.followers()
+    )
 
 
 def why_not_visible(model: PrivateModel) -> str:

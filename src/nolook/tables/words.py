@@ -50,6 +50,11 @@ _IDENTIFIERS = (
     "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
     "tel", "telephone", "uuid", "zip",
 )  # fmt: skip
+#: Words that end in such a one.
+_OF_WHOM = re.compile(
+    r"[a-z]*id(?:num|no|nr)|(?:p|pat|pers|subj|case|hh|user|cust|emp|stud|resp|member|fam|firm|visit|rec|row|obs|u"
+    r"|patient|person|subject|household|customer|employee|student|respondent|family|record)ids?"
+)
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 
@@ -171,8 +176,8 @@ def signed(cells: Any) -> Any:  # noqa: ANN401
 
 def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
-    words = _WORD.findall(name)
-    return bool(words) and words[-1].lower() in _IDENTIFIERS
+    last = "".join(_WORD.findall(name)[-1:]).lower()
+    return last in _IDENTIFIERS or _OF_WHOM.fullmatch(last) is not None
 
 
 def listed(names: Sequence[str]) -> str:
