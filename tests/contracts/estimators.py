@@ -25,6 +25,11 @@ FAILURES = {
     "check_dtype_object": OBJECT_CELLS,
     "check_estimators_empty_data_messages": NO_ROWS,
 }
+# The same of checks that weights of rows are asked for.
+WEIGHTS = {
+    "check_all_zero_sample_weights_error": "weights that are all 0 get the ordinary private answer",
+    "check_sample_weight_equivalence_on_dense_data": "no two fits draw the same noise",
+}
 # Attributes that may be published; an estimator has some of them.
 RESULTS = (
     "coef_", "coef_interval_", "intercept_", "intercept_interval_", "target_range_", "r2_",

@@ -213,6 +213,57 @@ def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_p
     assert "histogram of the weights by magnitude" in page
 
 
+@pytest.mark.parametrize("kind", METHODS)
+def test_sample_weight_in_fit_is_the_column_of_weights_of_a_table(kind):
+    data, seed = survey(5_000), {"epsilon": 1.0, "delta": 1e-6, "random_state": 0}
+    X, y, w = (data.select(names).to_pandas() for names in (["a", "b"], ["y"], ["w"]))
+    y = y > 1 if "logistic" in kind else y.clip(0.0)
+    made = pa.table({"a": X.a, "b": X.b, "y": y.y, "w": w.w})
+    model = METHODS[kind](**seed).fit(X, y.y, w.w.to_numpy())
+    same = METHODS[kind](**seed).fit(read_table(made, "y", features=["a", "b"], weights="w"))
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert model.privacy_.unit.weighting.bound == same.privacy_.unit.weighting.bound
+
+
+def test_categories_in_fit_are_levels_and_frames_are_predicted_as_they_are():
+    data = survey(5_000).to_pandas()
+    data["g"] = np.where(data.b > 0.5, "heavy", "light")
+    X, seed = data[["g", "a"]], {"epsilon": 1e3, "delta": 1e-6, "random_state": 0}
+    levels = {"g": ["light", "heavy"]}
+    model = METHODS["linear"](**seed).fit(X, data.y, categories=levels)
+    assert model.feature_names_in_.tolist() == ["g=heavy", "g=...", "a"]
+    read = read_table(data, "y", features=["g", "a"], categories=levels)
+    np.testing.assert_array_equal(model.coef_, METHODS["linear"](**seed).fit(read).coef_)
+    features = np.column_stack([data.g == "heavy", np.zeros(len(data)), data.a])
+    expected = model.intercept_ + features @ model.coef_
+    np.testing.assert_allclose(model.predict(X[["a", "g"]]), expected, atol=0.3)
+    assert np.median(np.abs(model.predict(X) - expected)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sample_weight": [1.0, 2.0]}, "X and sample_weight have different numbers of rows"),
+        ({"sample_weight": np.ones((20, 2))}, "sample_weight has 2 columns"),
+        ({"sample_weight": ["a"] * 20}, "sample_weight is not an array of numbers"),
+        ({"categories": {"z": ["a"]}}, "categories names 'z'"),
+    ],
+)
+def test_what_cannot_be_sample_weights_or_levels_is_refused_in_one_line(given, said, open_ledger):
+    with open_ledger(nolook.Budget(2.0, 1e-4), "add-remove") as ledger:
+        with pytest.raises(nolook.TableError, match=said) as caught:
+            METHODS["linear"](epsilon=1.0).fit(
+                np.ones((20, 1)), np.ones(20), **given, ledger=ledger
+            )
+        assert not ledger.charged()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_names_its_weights_itself(costs_nothing):
+    data = read_table(survey(20), "y", features=["a"])
+    costs_nothing(partial(METHODS["linear"](epsilon=1.0).fit, data, None, np.ones(20)), "a Table")
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e-6])
 def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
     data = survey()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateModel
+from nolook.estimators.releasing import Progress
 from nolook.kernels.row_products import row_products
+from nolook.tables import Rows, Table
 
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
     from nolook.algorithms.glm.inference import Coefficients
     from nolook.algorithms.whitening import Spread
+    from nolook.privacy.ledger import Ledger
+    from nolook.tables.levels import Categories
 
 Numbers = NDArray[np.float64]
 
@@ -36,6 +41,57 @@ class GeneralisedLinearModel(PrivateModel):
     """
 
     spread_: Spread | None = None
+
+    def fit(
+        self,
+        X: Table | ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Charge the ledger, read the table, and keep what is released.
+
+        Parameters
+        ----------
+        X : Table, array or frame of shape (n_samples, n_features)
+            A `Table` from :func:`nolook.read_table` is read in bounded memory, as often as needed.
+        y : array of shape (n_samples,), optional
+            The target; left out if X is a `Table`.
+        sample_weight : array of shape (n_samples,), optional
+            Survey weights, as private as the rows: numbers of at least 0. They are clipped at a
+            bound that is found privately; a row without one is left out.
+        categories : mapping, optional
+            From a frame's columns to their levels, as for :func:`nolook.read_table`; `predict`
+            takes frames with these columns.
+        ledger : Ledger, optional
+            Charged before the data are read.
+        progress : callable, optional
+            Called with a step's name, the number of steps done and how many there are at most.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range. Nothing is charged.
+        TableError
+            If X, y and `sample_weight` are not a table of numbers. Nothing is charged.
+        BudgetExceededError
+            If the ledger has too little left. The data are not read.
+        """
+        if sample_weight is not None or categories is not None:
+            if isinstance(X, Table):
+                raise ParameterError(
+                    "sample_weight or categories is given with a Table; expected None (read_table "
+                    "takes weights and categories)"
+                )
+            X = Rows(X, sample_weight, categories)  # type: ignore[assignment]
+        return self._fit(X, y, ledger, progress)
 
     @property
     def _imputes_centres(self) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
-from nolook.tables import Table, table_from_arrays, table_from_values
+from nolook.tables import Rows, Table, table_from_arrays, table_from_values
 from nolook.tables.design import DEFAULT_MISSING, usual_missing
 
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         raise ParameterError("requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2:
         warn_of_column()
-    table = table_from_arrays(X, y if target else None)
-    validate_data(estimator, X, reset=True, skip_check_array=True)
+    table, given = table_from_arrays(X, y if target else None), X.X if isinstance(X, Rows) else X
+    validate_data(estimator, given, reset=True, skip_check_array=True)
     _remember(estimator, table)
+    if isinstance(X, Rows) and X.categories:
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
     return table
 
 
@@ -95,9 +97,15 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    has_centres = estimator.read_options_["missing"] == "centre"
-    table = table_from_arrays(X, missing="centre" if has_centres else DEFAULT_MISSING)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    options, names = estimator.read_options_, getattr(X, "columns", ())
+    missing = "centre" if options["missing"] == "centre" else DEFAULT_MISSING
+    if options["categories"] and all(name in names for name in options["features"]):
+        # As it was before levels became columns.
+        X = Rows(X[options["features"]], categories=options["categories"])  # type: ignore[index]
+        table = table_from_arrays(X, missing=missing)
+    else:
+        table = table_from_arrays(X, missing=missing)
+        validate_data(estimator, X, reset=False, skip_check_array=True)
     found = [*table.batches_in_place()]
     if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows
         raise TableError(

@@ -31,7 +31,7 @@ from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table
+from nolook.tables import Rows, Table
 
 if TYPE_CHECKING:
     from nolook.algorithms.scaling import Scaling
@@ -202,7 +202,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
                 ledger,
                 progress,
             )
-        note_rows(self, X)
+        note_rows(self, X.X if isinstance(X, Rows) else X)
         # After all is kept: a warning that was made an error must not lose what is paid for.
         if self.privacy_.private:
             warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))

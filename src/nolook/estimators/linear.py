@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.glm.inference import clipped_shares
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
+from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._selector import check_selected, known_k
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
+from nolook.tables.derived import INVERSES
+from nolook.tables.schema import as_schema
 
 __all__ = ["LinearRegression"]
+
+Vector: TypeAlias = NDArray[np.float64]
 
 
 class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
@@ -86,6 +94,10 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         standard deviation of a column that is unrelated to the others may differ, as far as noise
         lets one see large errors; `positive` tells whether no value of the target stands out below
         0.
+    smearing_ : float or None
+        Of a target that the schema or a formula declares a logarithm: the mean of the exponential
+        of its errors, if these are as often above as below 0. None where they are mostly on one
+        side, or the model is a constant.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 
@@ -109,6 +121,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
 
     influence_bound_: float = math.inf
     cut_errors_: CutErrors | None = None
+    smearing_: float | None = None
 
     _ledger_label = "linear regression"
 
@@ -126,6 +139,70 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    @property
+    def inverse(self) -> tuple[Callable[[Vector], Vector], float] | None:
+        """The inverse of the target's function and its offset, if the target is a logarithm."""
+        derived = as_schema(self.read_options_.get("schema")).derived
+        own = derived.get(self.scaling_.names[-1])
+        return None if own is None else INVERSES.get(own.function)
+
+    def _hide(self) -> None:
+        super()._hide()
+        self.smearing_ = None
+
+    def predict_median(self, X: ArrayLike) -> Vector:
+        """Predict the median of the column of which the target is a declared logarithm.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ParameterError
+            If the target is not declared as a logarithm.
+        """
+        return self._undone(X, 1.0)
+
+    def predict_mean(self, X: ArrayLike) -> Vector:
+        """Predict the mean of the column of which the target is a declared logarithm.
+
+        The median times `smearing_`: the mean where errors are alike in all rows, and as often
+        above as below 0.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ParameterError
+            If the target is not declared as a logarithm, or `smearing_` is None.
+        """
+        factor = self.smearing_
+        if factor is None and self.inverse is not None:
+            raise ParameterError("smearing_ is None, so no mean is known (use predict_median)")
+        return self._undone(X, factor or 1.0)
+
+    def _undone(self, X: ArrayLike, factor: float) -> Vector:
+        predicted, inverse = self.predict(X), self.inverse
+        if inverse is None:
+            raise ParameterError(
+                "the target is not declared as a logarithm, so predictions are on its own scale "
+                "(use predict, or declare it: log_of in a schema, or log(...) in a formula)"
+            )
+        function, short = inverse
+        with np.errstate(over="ignore"):
+            return np.asarray(factor * function(predicted) + short)
 
     def _release(self, mu: float) -> LinearRelease:
         if self.k is not None:
@@ -152,6 +229,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
             setattr(self, f"{name}_", size and size.value)
             setattr(self, f"{name}_interval_", size and size.interval)
         self.cut_errors_ = model.cut
+        self.smearing_ = None if self.inverse is None else model.smearing
         self.influence_bound_ = float(released.clips.bounds[-1])
         if released.chosen is not None:
             self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]

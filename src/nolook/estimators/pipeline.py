@@ -37,7 +37,7 @@ __all__ = ["PrivatePipeline", "make_private_pipeline"]
 # What the regression says of the columns chosen, or of its own part: not of the whole pipeline.
 _OWN = frozenset({
     "n_features_in_", "feature_names_in_", "coef_", "coef_interval_", "chosen_", "clipped_share_",
-    "weight_norm_", "influence_bound_", "privacy_", "read_options_",
+    "weight_norm_", "influence_bound_", "smearing_", "privacy_", "read_options_",
 })  # fmt: skip
 
 

@@ -139,6 +139,7 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
     rmse: float | None
     rmse_interval: Interval | None
     cut_errors: CutErrors | None
+    smearing: Annotated[float, Meta(ge=1)] | None
     failed: bool
     influence_bound: Annotated[float, Meta(gt=0)] | None
     chosen: Places | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from nolook.errors import ParameterError
-from nolook.estimators._tables import predicted
+from nolook.estimators._tables import named_rows, predicted
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
 
@@ -53,11 +54,16 @@ def write_predictions(
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
     prediction (of two classes, the probability of the positive one), null if the row lacks a value
-    the model needs. The name says whether it is Parquet or CSV. Returns how many rows have none,
-    and how many others have a value that is not declared: as confidential as the table.
+    the model needs. For a declared logarithm "median" and "mean" have those of the
+    column itself, the mean if it is known. The name says whether it is Parquet or CSV. Returns how
+    many rows have none, and how many others have a value that is not declared: as confidential as
+    the table.
     """
     fields = table.fields_beside(kept)
-    schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
+    asked = _questions(model)
+    if clash := {*kept}.intersection(asked):
+        raise ParameterError(f"--keep names {min(clash)!r}, a column of predictions; leave it out")
+    schema = pa.schema([*fields, *(pa.field(name, pa.float64()) for name in asked)])
     writer = _WRITERS[path.suffix.lower()]
     empty = other = 0
     _check_types(fields, writer, path.suffix)
@@ -65,14 +71,24 @@ def write_predictions(
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete, cells in table.batches_in_place(kept):
-            found = predicted(model, numbers)
+            found = [ask(numbers) for ask in asked.values()]
             empty += int(np.count_nonzero(~complete))
             other += int(
                 np.count_nonzero((numbers[list(table.others)] == 1.0).any(axis=0) & complete)
             )
-            columns = [*cells, pa.array(found, mask=~complete)]
+            columns = [*cells, *(pa.array(each, mask=~complete) for each in found)]
             write(pa.Table.from_arrays(columns, schema=schema))
     return empty, other
+
+
+def _questions(model: Any) -> dict[str, Callable[[Any], Any]]:  # noqa: ANN401
+    """Return the columns of predictions, and what gives each for rows, given columns first."""
+    asked: dict[str, Callable[[Any], Any]] = {_PREDICTION: partial(predicted, model)}
+    if getattr(model, "inverse", None) is not None:
+        asked["median"] = lambda numbers: model.predict_median(named_rows(model, numbers))
+        if model.smearing_ is not None:
+            asked["mean"] = lambda numbers: model.predict_mean(named_rows(model, numbers))
+    return asked
 
 
 def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:

@@ -7,7 +7,7 @@ Nothing here computes a statistic of the data.
 
 from __future__ import annotations
 
-from nolook.tables.read import read_table, table_from_arrays, table_from_values
+from nolook.tables.read import Rows, read_table, table_from_arrays, table_from_values
 from nolook.tables.table import Table
 
-__all__ = ["Table", "read_table", "table_from_arrays", "table_from_values"]
+__all__ = ["Rows", "Table", "read_table", "table_from_arrays", "table_from_values"]

@@ -22,7 +22,7 @@ from nolook._validation import refusal
 from nolook.errors import ParameterError
 from nolook.tables.levels import is_list
 
-__all__ = ["FUNCTIONS", "Derivation", "derive", "in_order"]
+__all__ = ["FUNCTIONS", "INVERSES", "Derivation", "derive", "in_order"]
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -162,5 +162,11 @@ FUNCTIONS: dict[str, Callable[..., Numbers]] = {
     "square_of": _square,
     "product_of": _product,
     "bins_of": lambda *_: np.empty(0),  # texts: see `derive`
+}
+#: Of logarithms: a function that undoes them, and what it is short of.
+INVERSES: dict[str, tuple[Callable[[Numbers], Numbers], float]] = {
+    "log_of": (np.exp, 0.0),
+    "log1p_of": (np.exp, -1.0),
+    "asinh_of": (np.sinh, 0.0),
 }
 _CONSTANTS = {"square_of": "around", "bins_of": "borders"}

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import parameter_name, usage_hint
@@ -49,6 +49,7 @@ from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
 
 __all__ = [
+    "Rows",
     "column_names",
     "levels_given",
     "open_declared",
@@ -213,21 +214,41 @@ def levels_given(categories: object, schema: Schema) -> dict[str, Levels]:
     }
 
 
+@frozen(eq=False)
+class Rows:
+    """Features as scikit-learn's users hold them, perhaps with survey weights and levels."""
+
+    X: object
+    weights: object = None
+    categories: Categories | None = None
+
+
 def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MISSING) -> Table:
-    """Take over features and a target as scikit-learn's users hold them.
+    """Take over features, or :class:`Rows`, and a target as scikit-learn's users hold them.
 
     Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
     TableError if X or y has another shape or type, or their lengths differ.
     """
-    table = _features(X)
+    rows = X if isinstance(X, Rows) else Rows(X)
+    table, target, unit = _features(rows.X), None, ROW
     names = [column.name for column in table.columns]
-    if y is None:
-        return _of_memory(table, None, names, missing)
-    target = _name_of(y, "y")
-    target = "y" if target in names else target
-    while target in names:
-        target += "_"
-    return _of_memory(join(table, from_target(y), target), target, names, missing)
+    if y is not None:
+        target = _name_of(y, "y")
+        target = _unlike("y" if target in names else target, names)
+        table = join(table, from_target(y), target)
+    if rows.weights is not None:
+        name = _unlike("sample_weight", [*names, target])
+        table = join(table, from_target(rows.weights, "sample_weight"), name, "sample_weight")
+        unit = Unit(weighting=Weighting(name))
+    levels = levels_given(rows.categories or {}, Schema())
+    return _of_memory(table, target, names, missing, levels, unit)
+
+
+def _unlike(name: str, names: Collection[str | None]) -> str:
+    """Return a name that no column has."""
+    while name in names:
+        name += "_"
+    return name
 
 
 def table_from_values(values: object, missing: Missing = DEFAULT_MISSING) -> Table:
@@ -243,10 +264,16 @@ def _name_of(series: object, usual: str) -> str:
 
 
 def _of_memory(
-    source: MemorySource, target: str | None, features: list[str], missing: Missing
+    source: MemorySource,
+    target: str | None,
+    features: list[str],
+    missing: Missing,
+    levels: Mapping[str, Levels] = MappingProxyType({}),
+    unit: Unit = ROW,
 ) -> Table:
-    design = plan(source, target, features or None, {}, missing)
-    return Table(DeclaredSource(source), design)
+    columns = {name: evolve(_CATEGORY, levels=each) for name, each in levels.items()}
+    declared = DeclaredSource(source, columns)
+    return Table(declared, plan(declared, target, features or None, levels, missing, (), unit))
 
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:

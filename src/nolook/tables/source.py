@@ -298,10 +298,12 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
+def join(left: MemorySource, target: MemorySource, name: str, what: str = "y") -> MemorySource:
     """Add a target to the features under a name; both must have the same number of rows."""
     if left.rows != target.rows:
-        raise TableError("X and y have different numbers of rows; expected one target for each row")
+        raise TableError(
+            f"X and {what} have different numbers of rows; expected one number for each row"
+        )
     renamed = evolve(target.columns[0], name=name)
     columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
     return MemorySource(left.name, columns, left.rows)

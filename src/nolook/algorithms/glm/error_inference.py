@@ -11,13 +11,14 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import NoisyCount, Scaling
 
-__all__ = ["CutErrors", "ErrorQuantile", "cut_errors", "error_quantile", "share_beyond"]
+__all__ = ["CutErrors", "ErrorQuantile", "cut_errors", "error_quantile", "share_beyond", "smearing"]
 
 Vector = NDArray[np.float64]
 
@@ -66,6 +67,24 @@ def error_quantile(
     return ErrorQuantile(float(value), np.array([low, high]))
 
 
+def smearing(errors: NoisyForest, rows: NoisyCount, scale: float) -> float | None:
+    """Return the mean of the exponential of errors that are as often above as below 0 (Duan 1983).
+
+    Errors count as no larger than those that stand out from the noise. None where it overflows.
+    """
+    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
+    shares = np.diff(np.maximum.accumulate(known.cdf(ERROR_EDGES)), prepend=0.0)
+    middles = np.append(0.5 * (np.append(0.0, ERROR_EDGES[:-2]) + ERROR_EDGES[:-1]), np.inf)
+    mean = float(shares @ np.cosh(scale * np.minimum(middles, _farthest(known))))
+    return mean if math.isfinite(mean) else None
+
+
+def _farthest(known: PrivateDistribution) -> float:
+    """Return the largest size of errors that stands out from the noise, in scales; 0 if none is."""
+    stands_out = known.cdf(ERROR_EDGES) < 1.0 - QUANTILE * known.cdf_error(ERROR_EDGES)
+    return float(ERROR_EDGES[:-1][stands_out[:-1]].max(initial=0.0))
+
+
 def share_beyond(errors: NoisyForest, rows: NoisyCount, size: float) -> float:
     """Return an upper bound on the share of errors above `size` scales of the target."""
     known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
@@ -90,9 +109,7 @@ def cut_errors(
         return None
     known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
     counts = np.diff(np.maximum.accumulate(known.counts), prepend=0.0)
-    stands_out = known.cdf(ERROR_EDGES) < 1.0 - QUANTILE * known.cdf_error(ERROR_EDGES)
-    farthest = 2.0 * ERROR_EDGES[:-1][stands_out[:-1]].max(initial=whole)
-    largest = np.minimum(ERROR_EDGES, farthest)
+    largest = np.minimum(ERROR_EDGES, 2.0 * max(_farthest(known), whole))
     total = float(counts @ np.where(largest > whole, largest**2, 0.0))
     low, high = (float((each / rows.value).clip(0.0, 1.0)) for each in (below, above))
     return CutErrors(

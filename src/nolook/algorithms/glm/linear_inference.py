@@ -20,6 +20,7 @@ from nolook.algorithms.glm.error_inference import (
     cut_errors,
     error_quantile,
     share_beyond,
+    smearing,
 )
 from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
@@ -75,6 +76,7 @@ class LinearModel:
     rmse: float | None  # in units of the target; only where hardly an error was cut
     rmse_interval: Vector | None
     cut: CutErrors | None  # None unless errors were cut mostly on one side
+    smearing: float | None  # mean of the errors' exponential; None if they are mostly on one side
 
 
 def linear_model(release: NoisyRegression) -> LinearModel:
@@ -88,6 +90,12 @@ def linear_model(release: NoisyRegression) -> LinearModel:
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
     r2, r2_interval = explained(release.fit, release.fit_sigma, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
+    cut = cut_errors(
+        (release.sides, release.sides_sigma),
+        release.errors,
+        release.scaling,
+        float(release.clips.bounds[-1]) / release.norm,
+    )
     whole = share_beyond(release.errors, rows, LARGEST_ERROR) <= _MOST_CUT
     rmse, rmse_interval = (None, None) if r2 is None or not whole else _rmse(release)
     return LinearModel(
@@ -97,12 +105,8 @@ def linear_model(release: NoisyRegression) -> LinearModel:
         errors=tuple(error_quantile(release.errors, rows, scale, each) for each in ERROR_SHARES),
         rmse=rmse,
         rmse_interval=rmse_interval,
-        cut=cut_errors(
-            (release.sides, release.sides_sigma),
-            release.errors,
-            release.scaling,
-            float(release.clips.bounds[-1]) / release.norm,
-        ),
+        cut=cut,
+        smearing=None if cut else smearing(release.errors, rows, scale),
     )
 
 
