@@ -2,33 +2,65 @@
 
 Everything is of `nolook.survival` itself, next to SciPy's curve and test without privacy on the
 same rows. Times are days from exponential laws, rounded up; in the test's table groups are censored
-at different rates. The error is of the table flchain of scikit-survival (7,874 rows, 2,169 deaths):
-the root mean square over whole days up to the 99th percentile, against its exact curve.
+at different rates. The table flchain (7,874 rows, 2,169 deaths) is that of scikit-survival, which
+and lifelines run in an environment of their own. The error of its curve is the root mean square
+over whole days up to the 99th percentile, against the exact curve.
 
-    python -m benchmarks.survival [--wheel FILE] [--runs 200] [--quick]
+    python -m benchmarks.survival [--output benchmarks/results/survival.md] [--runs 1000]
+        [--peer PYTHON] [--kept FILE] [--processes 1] [--quick]
 
-The wheel is what `pip download --no-deps scikit-survival` stores; without it flchain is left out.
+With `--kept`, what an interrupted run found is not computed again. Without `--peer` a temporary
+environment is made for the other software.
 """
 
 from __future__ import annotations
 
-import zipfile
-from pathlib import Path
+import json
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 import nolook
-from benchmarks.harness import main
+from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main
 
 EPSILONS = (0.1, 0.3, 1.0)
-SIZES = (500, 2_000, 20_000)
+SIZES = (500, 2_000, 20_000, 50_000)
 LEVEL = 0.05
-FLCHAIN = "sksurv/datasets/data/flchain.arff"
 #: Deviations from 0 that are found in 90 % of runs.
 NINETY = 3.24
 PLACES = np.array([100.0, 300.0, 600.0])
+FLCHAIN = np.array([1_000.0, 2_500.0, 4_000.0])
+COVERED = (
+    ("exponential", 2_000, 1.0),
+    ("exponential", 20_000, 0.3),
+    ("exponential", 20_000, 1.0),
+    ("flchain", 7_874, 0.3),
+    ("flchain", 7_874, 1.0),
+)
+NEEDS = ("lifelines==0.30.3", "scikit-survival==0.28.0")
+PROGRAM = """
+import numpy as np
+from lifelines import KaplanMeierFitter
+from lifelines.statistics import logrank_test
+from sksurv.datasets import load_flchain
+from sksurv.nonparametric import kaplan_meier_estimator
+about, ends = load_flchain()
+days, died, women = ends["futime"], ends["death"], (about["sex"] == "F").to_numpy()
+places = np.array(json.loads(sys.argv[1]))
+fitted = KaplanMeierFitter().fit(days, died)
+band = fitted.confidence_interval_survival_function_
+held = np.array([band.loc[:place].iloc[-1] for place in places]).T
+at, share = kaplan_meier_estimator(died, days)
+other = share[np.searchsorted(at, places, "right") - 1]
+parts = [part for group in (women, ~women) for part in (days[group], died[group])]
+test = logrank_test(parts[0], parts[2], parts[1], parts[3])
+print(json.dumps({
+    "days": days.tolist(), "died": died.tolist(), "women": women.tolist(),
+    "lifelines": [fitted.survival_function_at_times(places).tolist(), *held.tolist()],
+    "scikit-survival": other.tolist(), "p": float(test.p_value),
+}))
+"""
 
 
 def drawn(generator, rows, mean, censoring):
@@ -38,10 +70,13 @@ def drawn(generator, rows, mean, censoring):
     return np.ceil(np.minimum(ends, seen)), ends <= seen
 
 
-def read(days, happened, **columns):
-    """Return a table of whole days."""
-    frame = pd.DataFrame({"days": days.astype(int), "died": happened, **columns})
-    return nolook.read_table(frame)
+def released(days, happened, groups=None, **options):
+    """Return the survival curves of whole days."""
+    frame = pd.DataFrame({"days": days.astype(int), "died": happened})
+    if groups is not None:
+        frame["arm"] = groups
+    table = nolook.read_table(frame)
+    return nolook.survival(table, "days", "died", None if groups is None else "arm", **options)
 
 
 def censored(days, happened):
@@ -49,122 +84,168 @@ def censored(days, happened):
     return stats.CensoredData(uncensored=days[happened], right=days[~happened])
 
 
+def tested(rows, epsilon, ratio, runs):
+    """Return the runs done, those with a p-value, those below .05, and those of SciPy's.
+
+    They end when so many runs have a p-value.
+    """
+    generator = np.random.default_rng(0)
+    shown = found = peers = 0
+    for run in range(10 * runs):
+        sides = [
+            drawn(generator, rows // 2, 300.0 / hazard, limit)
+            for hazard, limit in ((1.0, 1_500.0), (ratio, 500.0))
+        ]
+        peers += bool(stats.logrank(*(censored(*each) for each in sides)).pvalue < LEVEL)
+        days, died = (np.concatenate(each) for each in zip(*sides, strict=True))
+        second = np.arange(days.size) >= rows // 2
+        p_value = released(days, died, second, epsilon=epsilon, random_state=run).p_value
+        shown += p_value is not None
+        found += p_value is not None and p_value < LEVEL
+        if shown == runs or (run == runs // 10 and not shown):
+            break  # all that were asked for, or hardly any has one
+    return run + 1, shown, found, peers
+
+
+def covered(rows, epsilon, population, runs):
+    """Return the share of intervals of S(t), of the median and of SciPy's that hold the truth.
+
+    And the share of curves that reach the last time.
+    """
+    generator, held, shown = np.random.default_rng(1), np.zeros(5), np.full(5, runs)
+    at = FLCHAIN if population else PLACES
+    # The population's median of days rounded up.
+    truth, middle = np.exp(-at / 300.0), 208.0
+    if population:
+        days, died = (np.array(each) for each in population)
+        truth, middle = stats.ecdf(censored(days, died)).sf.evaluate(at), np.inf
+    for run in range(runs):
+        if population:
+            chosen = generator.integers(len(days), size=rows)
+            own = days[chosen], died[chosen]
+        else:
+            own = drawn(generator, rows, 300.0, 900.0)
+        curve = released(*own, epsilon=epsilon, random_state=run).curves[0]
+        _, low, high = curve.at(at)
+        held[:3] += (low <= truth) & (truth <= high)
+        shown[:3] -= np.isnan(low)
+        _, low, high = curve.median()
+        held[3] += (low or np.inf) <= middle <= (high or np.inf)
+        plain = stats.ecdf(censored(*own)).sf.confidence_interval()
+        ends = (each.evaluate(at[1:2])[0] for each in (plain.low, plain.high))
+        held[4] += next(ends) <= truth[1] <= next(ends)
+    return (held / shown).tolist(), (shown[:3].min() / runs).item()
+
+
+def wrong(epsilon, days, died, runs):
+    """Return of each curve its mean squared error, and the part of the days that is shown."""
+    days, died = np.array(days), np.array(died)
+    at = np.arange(1.0, np.quantile(days, 0.99))
+    exact = stats.ecdf(censored(days, died)).sf.evaluate(at)
+    found = []
+    for run in range(runs):
+        curve = released(days, died, epsilon=epsilon, random_state=run).curves[0]
+        off = curve.at(at)[0] - exact
+        found.append((float(np.nanmean(off**2)), float(np.mean(~np.isnan(off)))))
+    return found
+
+
 def row(*cells):
     """Return a row of a table."""
     return f"| {' | '.join(cells)} |"
 
 
-def tests(runs):
+def head(*cells):
+    """Return the first rows of a table, after an empty line."""
+    return ["", row(*cells), row(*["---"] * len(cells))]
+
+
+def tests(found):
     """Yield how often the log-rank test rejects equal hazards, and different ones."""
-    yield row("rows", "epsilon", "hazards", "with a p-value", "p < .05", "SciPy: p < .05")
-    yield row(*["---"] * 6)
-    for rows in SIZES:
-        for epsilon in EPSILONS:
-            # About two in three have the event.
-            other = np.exp(NINETY * 2.0 / np.sqrt(rows * 0.66))
-            for ratio in (1.0, other) if rows > SIZES[0] else (1.0,):
-                generator = np.random.default_rng(0)
-                shown = found = peers = 0
-                for run in range(runs):
-                    sides = [
-                        drawn(generator, rows // 2, 300.0 / hazard, limit)
-                        for hazard, limit in ((1.0, 1_500.0), (ratio, 500.0))
-                    ]
-                    peers += stats.logrank(*(censored(*each) for each in sides)).pvalue < LEVEL
-                    days, died = (np.concatenate(each) for each in zip(*sides, strict=True))
-                    table = read(days, died, arm=np.arange(days.size) >= rows // 2)
-                    tested = nolook.survival(
-                        table, "days", "died", "arm", epsilon=epsilon, random_state=run
-                    ).p_value
-                    shown += tested is not None
-                    found += tested is not None and tested < LEVEL
-                    if run == runs // 5 and not shown:
-                        break  # hardly any has one
-                rates = f"{shown / runs:.2f}", f"{found / shown:.3f}" if shown else "-"
-                done = run + 1
-                yield row(
-                    f"{rows:,}",
-                    f"{epsilon:g}",
-                    "equal" if ratio == 1.0 else f"{ratio:.2f} times",
-                    *rates,
-                    f"{peers / done:.3f}",
-                )
-
-
-def coverage(runs):
-    """Yield how often intervals hold the truth."""
-    yield row("rows", "epsilon", *(f"S({place:g})" for place in PLACES), "median", "SciPy: S(300)")
-    yield row(*["---"] * 7)
-    for rows, epsilon in ((2_000, 1.0), (20_000, 0.3), (20_000, 1.0)):
-        generator, held = np.random.default_rng(1), np.zeros(5)
-        for run in range(runs):
-            days, died = drawn(generator, rows, 300.0, 900.0)
-            curve = nolook.survival(
-                read(days, died), "days", "died", epsilon=epsilon, random_state=run
-            ).curves[0]
-            _, low, high = curve.at(PLACES)
-            truth = np.exp(-PLACES / 300.0)
-            held[:3] += (low <= truth) & (truth <= high)
-            # The population's median of days rounded up.
-            _, low, high = curve.median()
-            held[3] += (low or 0.0) <= 208.0 and (high is None or high >= 207.0)
-            plain = stats.ecdf(censored(days, died)).sf.confidence_interval()
-            ends = (each.evaluate(PLACES[1:2])[0] for each in (plain.low, plain.high))
-            held[4] += next(ends) <= truth[1] <= next(ends)
-        yield row(f"{rows:,}", f"{epsilon:g}", *(f"{each:.3f}" for each in held / runs))
-
-
-def flchain(wheel):
-    """Return the days and deaths of flchain."""
-    with zipfile.ZipFile(wheel) as kept:
-        lines = kept.read(FLCHAIN).decode().splitlines()
-    names = [line.split()[1].strip("'\"") for line in lines if line.lower().startswith("@attr")]
-    first = next(place for place, line in enumerate(lines) if line.lower().startswith("@data"))
-    cells = [line.split(",") for line in lines[first + 1 :] if line]
-    days = np.array([float(each[names.index("futime")]) for each in cells])
-    return days, np.array([each[names.index("death")] in {"1", "dead"} for each in cells])
-
-
-def errors(wheel, runs):
-    """Yield the error of the curve of flchain."""
-    days, died = flchain(wheel)
-    at = np.arange(1.0, np.quantile(days, 0.99))
-    exact = stats.ecdf(censored(days, died)).sf.evaluate(at)
-    yield row("epsilon", "RMSE", "largest of the runs", "part of the days that is shown")
-    yield row(*["---"] * 4)
-    for epsilon in EPSILONS:
-        found, shown = [], []
-        for run in range(runs):
-            curve = nolook.survival(
-                read(days, died), "days", "died", epsilon=epsilon, random_state=run
-            ).curves[0]
-            wrong = curve.at(at)[0] - exact
-            shown.append(np.mean(~np.isnan(wrong)))
-            found.append(np.nanmean(wrong**2))
-        size = np.sqrt(np.mean(found))
+    yield from head("rows", "epsilon", "hazards", "runs", "with a p-value", "p < .05", "SciPy's")
+    for (rows, epsilon, ratio, _), (runs, shown, below, peers) in found.items():
         yield row(
-            f"{epsilon:g}", f"{size:.4f}", f"{np.sqrt(max(found)):.4f}", f"{np.mean(shown):.3f}"
+            f"{rows:,}",
+            f"{epsilon:g}",
+            "equal" if ratio == 1.0 else f"{ratio:.2f} times",
+            f"{runs:,}",
+            f"{shown / runs:.2f}",
+            f"{below / shown:.3f}" if shown / runs > 0.05 else "-",
+            f"{peers / runs:.3f}",
         )
 
 
-def report(runs, wheel):
+def others(peer):
+    """Yield S(t) of flchain as other software has it, without privacy, and as released."""
+    days, died, women = (np.array(peer[each]) for each in ("days", "died", "women"))
+    yield from head(*(f"S({place:g})" for place in FLCHAIN), "log-rank, men and women", "by")
+    cells = [
+        f"{one:.3f} ({low:.3f} to {high:.3f})"
+        for one, low, high in zip(*peer["lifelines"], strict=True)
+    ]
+    yield row(*cells, f"{peer['p']:.1g}", NEEDS[0].replace("==", " "))
+    yield row(*(f"{one:.3f}" for one in peer["scikit-survival"]), "", NEEDS[1].replace("==", " "))
+    for epsilon in EPSILONS[::-1]:
+        curve = released(days, died, epsilon=epsilon, random_state=0).curves[0]
+        test = released(days, died, women, epsilon=epsilon, random_state=0).p_value
+        cells = [f"{one:.3f} ({low:.3f} to {high:.3f})" for one, low, high in curve.at(FLCHAIN).T]
+        yield row(*cells, "-" if test is None else f"{test:.3f}", f"nolook, epsilon {epsilon:g}")
+
+
+def report(runs, peer, processes, kept):
     """Yield the lines of the page."""
+    with interpreter_with(NEEDS, peer) as python:
+        other = in_own_process(PROGRAM, json.dumps(FLCHAIN.tolist()), python=python)
+    flchain = other["days"], other["died"]
+
+    def measured(work, tasks, name):
+        return in_parallel(work, tasks, processes, kept and f"{kept}.{name}")
+
+    tasks = [(rows, epsilon, 1.0, runs) for rows in SIZES for epsilon in EPSILONS]
+    for rows in (2_000, 20_000):
+        # About two in three have the event.
+        ratio = float(np.exp(NINETY * 2.0 / np.sqrt(rows * 0.66)))
+        tasks += [(rows, epsilon, ratio, runs) for epsilon in EPSILONS[1:]]
     yield "# Survival curves"
     yield ""
-    yield f"The log-rank test in {runs:,} runs of two groups, one censored three times as fast."
+    yield "Printed by `python -m benchmarks.survival`. The log-rank test of two groups, one"
+    yield "censored three times as fast; SciPy's without privacy on the same rows."
+    yield from tests(measured(tested, tasks, "tests"))
     yield ""
-    yield from tests(runs)
+    few = max(2, 2 * runs // 5)
+    yield f"Share of 95 % intervals with the population's value in them, of {few} releases:"
+    yield "S(t) at 100, 300 and 600 days of an exponential law, at 1,000, 2,500 and 4,000 days of"
+    yield "flchain, drawn with replacement; its median is not reached. SciPy's of the second time."
+    columns = (
+        "times",
+        "rows",
+        "epsilon",
+        "S(t)",
+        "",
+        "",
+        "median",
+        "SciPy's S(t)",
+        "known to the end",
+    )
+    yield from head(*columns)
+    tasks = [(rows, epsilon, None, few) for name, rows, epsilon in COVERED if name != "flchain"]
+    found = list(measured(covered, tasks, "covered").values())
+    found += [covered(rows, epsilon, flchain, few) for _, rows, epsilon in COVERED[len(found) :]]
+    for (name, rows, epsilon), (shares, known) in zip(COVERED, found, strict=True):
+        cells = (f"{each:.3f}" for each in (*shares, known))
+        yield row(name, f"{rows:,}", f"{epsilon:g}", *cells)
     yield ""
-    yield f"Share of 95 % intervals with the population's value in them, of {runs:,} releases."
+    few = max(2, runs // 10)
+    yield f"Error of the curve of flchain, root mean square of {few} releases."
+    yield from head("epsilon", "RMSE", "largest of the runs", "part of the days that is shown")
+    for epsilon in EPSILONS:
+        squares, shown = zip(*wrong(epsilon, *flchain, few), strict=True)
+        sizes = [f"{np.sqrt(each):.4f}" for each in (np.mean(squares), max(squares))]
+        yield row(f"{epsilon:g}", *sizes, f"{np.mean(shown):.3f}")
     yield ""
-    yield from coverage(runs)
-    if wheel:
-        few = max(2, runs // 5)
-        yield ""
-        yield f"Error of the curve of flchain, root mean square of {few} releases."
-        yield ""
-        yield from errors(Path(wheel), few)
+    yield "The same table by other software, without privacy, and one release each."
+    yield from others(other)
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=200, wheel="", quick={"runs": 3})
+    main(report, __doc__, runs=1000, peer="", processes=1, kept="", quick={"runs": 5})

@@ -87,6 +87,18 @@ COMMITTED = [
     ("evaluation", r"^- share 0.35: (\S+) \(", "most", 1.25),
     ("evaluation", r"^200 runs each; at most (\S+)$", "most", 0.1),
     ("federated", r"counts of both classes.*\| (\S+) ±", "most", 1.42),
+    # Of groups that do not differ 5 % have a p-value below .05, by ranks and by distance.
+    *(
+        ("groups", rf"^\| \S+ \| 2 \|(?: \S+ \|){{{place}}} (\d\S+) \|{rest}$", side, share)
+        for place, rest in ((3, r"(?: \S+ \|){3}"), (5, r" \S+ \|"))
+        for side, share in (("least", 0.03), ("most", 0.07))
+    ),
+    # Power over that without privacy, at epsilon = 1.
+    *(
+        ("groups", rf"^\| {rows} \| 2 \| 1 \|(?: \S+ \|){{6}}{place} \|", "least", share)
+        for rows, share in (("2,000", 0.85), ("20,000", 0.97))
+        for place in (r" (\S+)", r" \S+ \| (\S+)")
+    ),
     ("federated_load", r"^\| \S+ \| 0 \| \S+ \| \S+ \| (\S+) \|", "least", 350),
     ("federated_load", r"what is left of one core takes in (\S+) times", "least", 0.6),
     ("federated_load", r"memory with 10 times as many owners: (\S+) times", "most", 1.1),

@@ -57,8 +57,8 @@ class Forests:
 
     def enough(self, place: int) -> bool:
         """Return True if a group's number of values stands out from its noise."""
-        own = self.groups[place]
-        return own.rows > ENOUGH * math.sqrt(own.rows_variance)
+        rows, error = self.groups[place].counted
+        return rows > ENOUGH * error
 
     def distribution(self, place: int) -> PrivateDistribution:
         """Return the distribution of a group's values."""
@@ -74,8 +74,9 @@ class Forests:
 
     def distance(self, place: int, other: int) -> float:
         """Return the largest difference of the distribution functions of two groups."""
-        own, others = (self.distribution(each) for each in (place, other))
-        return float(np.abs(own.counts / own.rows - others.counts / others.rows).max())
+        return float(
+            _distance(np.array([self.distribution(each).counts for each in (place, other)]))
+        )
 
     def differ(self, places: Sequence[int]) -> PValues | None:
         """Test whether some groups have one distribution; None where noise hides it."""

@@ -39,6 +39,11 @@ class Curve:
     at_risk: Array
     whole: bool = False
 
+    @property
+    def known(self) -> bool:
+        """Return True if the curve goes on after time 0."""
+        return self.times.item(-1) > 0.0
+
     def at(self, times: Array) -> Array:
         """Return survival and its interval at times, shape (3, times); NaN beyond the curve."""
         times = np.floor(times) if self.whole else times
@@ -80,10 +85,12 @@ class Times:
         again = []
         for group, each in zip(self.forests.groups, exact, strict=True):
             counts = np.cumsum(each, axis=-1) + forest_noise(group, _REPEATS, generator)
-            rows = np.maximum(counts[:, -1], 1.0)
-            kept = [rising(own, most) for own, most in zip(counts, rows, strict=True)]
-            again.append(np.diff(kept, axis=-1, prepend=0.0))
-        return again[0], again[1]
+            # Releases end to end, each lifted above the one before, rise by themselves.
+            lift = np.ptp(counts) * np.arange(_REPEATS)[:, None]
+            kept = rising((counts + lift).ravel()).reshape(counts.shape) - lift
+            again.append(kept.clip(0.0, np.maximum(counts[:, -1:], 1.0)))
+        events, censored = np.diff(again, axis=-1, prepend=0.0)
+        return events, censored
 
     def curve(self, *, independent: bool = True) -> Curve:
         """Return the curve with intervals of noise and sampling, or else of the noise only."""
@@ -131,8 +138,7 @@ def log_rank(groups: tuple[Times, ...]) -> float | None:
 
     Under the null hypothesis every group has the pooled hazard and its own censoring.
     """
-    curves, single = [each.curve() for each in groups], groups[0].single
-    end = min(each.times.size for each in curves) - 1
+    single, end = groups[0].single, min(each.curve().times.size for each in groups) - 1
     if end < 1:
         return None
     exact = [each.cells() for each in groups]

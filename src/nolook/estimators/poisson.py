@@ -140,17 +140,15 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         return table
 
     def _store(self, released: NoisyCounts) -> None:
-        model = counts_model(released)
+        known, self.deviance_explained_, self.deviance_explained_interval_ = counts_model(released)
         self._store_scaling(released.scaling)
         self.detected_ = released.detected
-        self._keep_coefficients(model.known, released)
+        self._keep_coefficients(known, released)
         most = LARGEST_MEAN * float(released.scaling.scale[-1])
         self.target_range_ = (0.0, 1.0 if released.scaling.binary[-1] else most)
         self.influence_bound_ = released.clip
         if self.exposure is not None:
             self.exposure_range_ = released.exposures[1:]
-        self.deviance_explained_ = model.deviance_explained
-        self.deviance_explained_interval_ = model.deviance_explained_interval
 
     def _hide(self) -> None:
         """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""

@@ -13,12 +13,10 @@ from nolook.report.distribution_findings import noise_and_sampling, what_was_fou
 from nolook.report.findings import Findings, Name, Provenance, Table, Text
 from nolook.report.picture import DASHES, Axis, Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
-from nolook.report.tabulation_findings import MISSING
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
-    from nolook.algorithms.roc_noise import Measure
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
     from nolook.estimators.survival import SurvivalCurve
@@ -28,13 +26,13 @@ __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
+_MISSING = "rows with any are left out"
 
 
 def comparison_findings(found: GroupComparison) -> Findings:
     """Report a comparison of groups."""
     unit, first = found.privacy.unit, found.groups[0]
-    tested = len(found.groups) > 2 and found.p_value is not None
-    overall = (phrase("groups.overall", p=_p_value(found.p_value, unit)),) * tested
+    overall = _tested("overall", found)
     few = [pair.p_values is None for pair in found.pairs]
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
@@ -58,7 +56,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         kind=found.kind,
         what=f"comparison of groups by {found.by}:",
         of=found.value,
-        provenance=evolve(Provenance.of(found), missing=MISSING),
+        provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(
             ("Difference", card[1], f"{found.groups[1]} less {first}"),
             ("p-value", card[3], "rank test, small if groups differ"),
@@ -70,6 +68,14 @@ def comparison_findings(found: GroupComparison) -> Findings:
         conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
         certainty=(_certainty(unit),),
     )
+
+
+def _tested(test: str, found: GroupComparison | SurvivalCurve) -> tuple[str, ...]:
+    """Say the p-value of the test of all groups, if there is one."""
+    if found.p_value is None:
+        return ()
+    p_value = _p_value(found.p_value, found.privacy.unit)
+    return (phrase(f"groups.{test}", groups=len(found.groups), p=p_value),)
 
 
 def _p_value(p_value: float | None, unit: Unit) -> str:
@@ -88,8 +94,8 @@ def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> 
 
 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
-    group = found.forests.groups[place]
-    rows, _ = rows_in_words(group.rows, math.sqrt(group.rows_variance), found.privacy.unit.counted)
+    counted = found.forests.groups[place].counted
+    rows, _ = rows_in_words(*counted, found.privacy.unit.counted)
     mean, low, high, *noise = (float(each[place]) for each in found.means)
     if math.isnan(mean):
         return found.groups[place], rows, NOT_KNOWN
@@ -116,10 +122,10 @@ def _said(found: GroupComparison, pair: Pair) -> Text:
     first, each = found.groups[0], pair.difference
     if each is None:
         return sentence("groups.hidden", group=pair.group, first=first)
-    group, other = pair.group, first
-    if each.value < 0.0:
-        group, other, each = other, group, _reversed(each)
-    amount, interval = _amount(found, each.value, (each.low, each.high))
+    group, other, value, low, high = pair.group, first, each.value, each.low, each.high
+    if high < 0.0:
+        group, other, value, low, high = other, group, -value, -high, -low
+    amount, interval = _amount(found, value, (low, high))
     return sentence(
         "groups.difference",
         value=found.value,
@@ -128,7 +134,7 @@ def _said(found: GroupComparison, pair: Pair) -> Text:
         amount=amount,
         interval=f"{_interval(found.privacy.unit)} {interval}",
         boolean=found.boolean,
-        clear=each.low > 0.0,
+        clear=low > 0.0,
     )
 
 
@@ -141,10 +147,6 @@ def _certainty(unit: Unit) -> str:
     if unit.max_rows > 1:
         return phrase("groups.of_noise", one=unit.protected)
     return noise_and_sampling(f"{CONFIDENCE} intervals", unit)
-
-
-def _reversed(each: Measure) -> Measure:
-    return evolve(each, value=-each.value, low=-each.high, high=-each.low)
 
 
 def legend(groups: Sequence[str]) -> str:
@@ -181,13 +183,12 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
     places = np.array([place for place, _ in across.ticks])
     tested = len(names) > 1
-    p_value = phrase("groups.log_rank", p=_p_value(found.p_value, unit))
-    shown = tested and found.p_value is not None
+    p_value = _tested("log_rank", found)
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (
-        *((p_value,) * shown),
+        *p_value,
         phrase("groups.about_curves"),
-        *((phrase(not_tested),) * (tested and not shown)),
+        *((phrase(not_tested),) * (tested and not p_value)),
     )
     table = Table(
         f"Survival, with {_interval(unit, 's')}",
@@ -196,13 +197,13 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             _curve_row(name, each, places) for name, each in zip(names, found.curves, strict=True)
         ),
     )
-    median = _median(found.curves[0])
+    median = _median_cell(found.curves[0])
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
     return Findings(
         kind=found.kind,
         what=f"survival curve of {found.event}:",
         of=found.time,
-        provenance=evolve(Provenance.of(found), missing=MISSING),
+        provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(("Median", median, f"of {names[0]}"), *((card,) * tested)),
         sections=(what_was_found(table, notes, _curves_picture(found, across)),),
         settings=(
@@ -212,50 +213,34 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         ),
         rows=(found.n_rows, found.n_rows_error),
         question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
-        conclusion=(
-            *(_median_said(found, place) for place in range(len(names))),
-            *((p_value,) * shown),
-        ),
+        conclusion=(*(_median_said(found, place) for place in range(len(names))), *p_value),
         certainty=(_certainty(unit),),
     )
 
 
-def _median(curve: Curve) -> str:
+def _median(curve: Curve) -> tuple[str, str]:
+    """Return a median that is reached, and its interval; of whole times both are whole."""
     middle, low, high = curve.median()
-    if middle is None:
-        return "not reached"
-    if low is None or high is None:
-        return f"{number(middle)} (from {number(low)})"
-    shown, between = _time(curve, middle, (low, high))
-    return f"{shown} ({between})"
-
-
-def _time(curve: Curve, value: float, ends: tuple[float, float]) -> tuple[str, str]:
-    """Return a time and its interval; whole times have no digits after the point."""
+    if high is None:
+        return number(middle), f"{number(low)} or more"
     if curve.whole:
-        return number(value), f"{number(ends[0])} to {number(ends[1])}"
-    return estimated(value, ends)
+        return number(middle), f"{number(low)} to {number(high)}"
+    return estimated(middle, (low or 0.0, high))
+
+
+def _median_cell(curve: Curve) -> str:
+    if curve.median()[0] is None:
+        return "not reached" if curve.known else NOT_KNOWN
+    return "{} ({})".format(*_median(curve))
 
 
 def _median_said(found: SurvivalCurve, place: int) -> Text:
-    group, (middle, low, high) = found.groups[place], found.curves[place].median()
-    if found.curves[place].times.size < 2:
-        return sentence("groups.unknown", group=group)
-    if middle is None:
-        return sentence("groups.no_median", group=group)
-    ends = (middle if low is None else low, math.inf if high is None else high)
-    shown = (
-        _time(found.curves[place], middle, ends)
-        if high is not None
-        else (number(middle), f"{number(low)} or more")
-    )
-    return sentence(
-        "groups.median",
-        group=group,
-        time=found.time,
-        value=shown[0],
-        interval=f"{_interval(found.privacy.unit)} {shown[1]}",
-    )
+    group, curve = found.groups[place], found.curves[place]
+    if curve.median()[0] is None:
+        return sentence("groups.no_median" if curve.known else "groups.unknown", group=group)
+    value, ends = _median(curve)
+    interval = f"{_interval(found.privacy.unit)} {ends}"
+    return sentence("groups.median", group=group, time=found.time, value=value, interval=interval)
 
 
 def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
@@ -263,7 +248,7 @@ def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
     for value, low, high in curve.at(places).T.tolist():
         shown = percent(value, (low, high))
         cells.append(NOT_KNOWN if math.isnan(value) else f"{shown[0]} ({shown[1]})")
-    return name, _median(curve), *cells
+    return name, _median_cell(curve), *cells
 
 
 def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
@@ -274,25 +259,16 @@ def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
         for place, (_, _, each) in enumerate(kept)
     )
     lines = tuple(Line(each.times, each.survival, name, dash=dash) for name, dash, each in kept)
-    below = tuple(
-        (
-            name,
-            tuple(
-                f"{max(0.0, risk):,.0f}" if place <= each.times[-1] else ""
-                for (place, _), risk in zip(
-                    across.ticks,
-                    np.interp([place for place, _ in across.ticks], each.times, each.at_risk),
-                    strict=True,
-                )
-            ),
-        )
-        for name, _, each in kept
-    )
+    at = [place for place, _ in across.ticks]
+    below = [("at risk", ("",) * len(at))]
+    for name, _, each in kept:
+        risks = np.interp(at, each.times, each.at_risk, right=np.nan)
+        below.append((name, tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)))
     return Picture(
         f"Survival by {found.time}",
         f"{legend(found.groups)}; bands are {interval}, numbers below those at risk",
         across,
         axis("share without the event", 0.0, 1.0),
         (*bands, *lines),
-        below=below,
+        below=tuple(below),
     )
