@@ -33,6 +33,9 @@ PLACE_MEGABYTES = 800
 HIVE_ROWS = "4,000,000"
 HIVE = rf"{HIVE_ROWS} rows(?:.*\n)*?\| hive folder, 32 files \|"
 
+#: Where it stands how often intervals hold a value of the weighted population, by kind.
+COVERED = r"^\| {}.* \| \d+ \| \S+ \| (\S+) \| \S+ \| \S+ \|$"
+
 #: Where it stands how moments choose five columns before the default regression.
 BEFORE_LINEAR = r"at k = 5\n(?:(?!#).*\n)*?- Best before `linear`(?:.*\n)*?  Moments .*"
 
@@ -209,6 +212,14 @@ COMMITTED = [
     ("units", r"epsilon 1.0: weights are (\S+) below", "most", 0.02),
     ("units", r"of 1,000,000 rows, off by (\S+) scales", "most", 1e-3),
     ("units", r"least coverage of a setting: (\S+)", "least", 0.93),
+    # One kind, of the fewest rows, is covered as often as without privacy: .928.
+    ("weights", COVERED.format("(?:mean|share of all|share up|num|quant|slope)"), "least", 0.93),
+    ("weights", COVERED.format("share of a region"), "least", 0.92),
+    ("weights", COVERED.format("(?:mean|share|number|quantile|slope, linear)"), "most", 0.98),
+    ("weights", r"^\| (?:diamonds|wages) \| \d+ \| (\S+) \|", "most", 1e-12),
+    ("weights", r"^\| (?:diamonds|wages) .* \| (\S+) \|$", "most", 0.01),
+    ("weights", r"median predicted: \S+ \(off by (\S+)", "most", 0.02),
+    ("weights", r"mean wage: \S+ \(off by (\S+)", "most", 0.03),
     ("federated_errors", r"^- as they are, at most (\S+) times one curator's", "most", 1.42),
     ("federated_errors", r"^- made to rise, at most (\S+) times one curator's", "most", 1.42),
     (

@@ -337,4 +337,4 @@ def description_findings(found: Description) -> Findings:
 
 def _columns_in_words(rows: str, counted: str, numbers: int, categories: int) -> str:
     columns = f"{count(numbers, 'numeric column')} and {count(categories, 'categorical column')}"
-    return f"Based on about {rows} {counted}: {columns}."
+    return f"Based on about {rows} {counted}s: {columns}."
