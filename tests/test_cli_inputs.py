@@ -7,6 +7,8 @@ explains nothing.
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -156,6 +158,47 @@ def test_a_word_that_no_row_has_is_asked_about(tmp_path, cli, command):
         assert f"About 0 rows have out = {unseen}: check the word." in said(done)
     done = cli(command, path, "-t", "out", "-p", "yes", "-n", "no", "-e", "20", *words, "--force")
     assert "check the word" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "left_out"),
+    [
+        ("compare-groups", ("--value", "x", "--by", "grp"), 0.1 + 0.9 * 0.5),
+        ("survival", ("--time", "x", "--event", "out", "--by", "grp"), 0.1 + 0.9 * 0.75),
+    ],
+)
+def test_rows_without_a_value_or_a_declared_level_are_counted(
+    tmp_path, cli, command, words, left_out
+):
+    """A tenth have no value, half no level of `grp`, and half no declared event."""
+    places = np.arange(2_000)
+    x = ["" if i % 10 == 0 else f"{i % 97}.5" for i in places]
+    groups, out = np.array(["a", "b", "z", ""])[places // 10 % 4], np.array(["0", "1", "9", ""])
+    path = written(tmp_path / "t.csv", ["x", "grp", "out"], x, groups, out[places // 40 % 4])
+    levels = ("--categories", "grp=a,b", "--categories", "out=0,1")
+    done = cli(command, path, *words, *levels[: 2 * (len(words) // 2 - 1)], "-e", "20")
+    assert done.status == 0
+    counts = [
+        int(number.replace(",", ""))
+        for number in re.findall(r"About ([\d,]+) rows (?:used|were left out)", said(done))
+    ]
+    assert counts == [pytest.approx(2_000 * share, abs=25) for share in (1 - left_out, left_out)]
+    assert "Missing or undeclared values of these columns can cause that: x, " in said(done)
+    assert "check the word" not in said(done)
+
+
+@pytest.mark.parametrize("unseen", ["grp=a,B7", "out=0,7"])
+def test_a_level_that_no_row_has_is_asked_about(tmp_path, cli, unseen):
+    words = RNG.choice(["a", "b"], ROWS)
+    path = written(tmp_path / "t.csv", ["x", "grp", "out"], X, words, RNG.integers(0, 2, ROWS))
+    column, level = unseen.split("=")[0], unseen.split(",")[1]
+    command = {
+        "grp": ("compare-groups", path, "--value", "x", "--by", "grp"),
+        "out": ("survival", path, "--time", "x", "--event", "out"),
+    }[column]
+    done = cli(*command, "--categories", unseen, "-e", "20")
+    assert done.status == 0
+    assert f"About 0 rows have {column} = {level}: check the word." in said(done)
 
 
 def test_letter_case_makes_no_other_level(tmp_path, cli):

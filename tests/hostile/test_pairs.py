@@ -151,6 +151,7 @@ def place(kind: str, folder: Path, name: str | None, cell: object) -> str:
 
 
 OUT = ("-t", "out", "-p", "yes", "-n", "no")
+LEVELS = ("--categories", "grp=north,south")
 COMMANDS = {
     "linear": ("fit", "T", "-t", "y", "-f", "x,z,grp", "--categories", "grp=north,south"),
     "logistic": ("fit", "T", *OUT, "-f", "x,z"),
@@ -171,6 +172,22 @@ COMMANDS = {
     "quantiles": ("quantiles", "T", "-c", "x,z", "--at", "0.1,0.9", "--grid", "x=0:99:1"),
     "roc": ("roc", "T", "--score", "p", *OUT),
     "calibration": ("calibration", "T", "--probability", "p", *OUT),
+    "describe": ("describe", "T", "-f", "x,z,grp", *LEVELS),
+    "tabulate": ("tabulate", "T", "--by", "grp", "--mean", "x", "--median", "z", *LEVELS),
+    "compare-groups": ("compare-groups", "T", "--value", "x", "--by", "grp", *LEVELS),
+    "survival": (
+        "survival",
+        "T",
+        "--time",
+        "x",
+        "--event",
+        "out",
+        "--by",
+        "grp",
+        *LEVELS,
+        "--categories",
+        "out=no,yes",
+    ),
     "evaluate": ("evaluate", "T", "-m", "kept.json"),
     "predict": ("predict", "kept.json", "T"),
 }
@@ -189,7 +206,8 @@ OPTIONS = {
     "declared units": (*DECLARED, "--unit", "who", "--missing", "zero"),
 }
 _NOT_OF_PREDICTIONS = {"units", "rows of units", "declared units", "zero"}
-_NOT_BY_ROWS = {"rows of units"}
+#: Missing values are groups of their own.
+_WITHOUT_POLICY = {"describe", "tabulate", "compare-groups", "survival"}
 
 
 def answer(folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> object:
@@ -227,6 +245,8 @@ def pair(number: int) -> tuple[str, str, str, str, object]:
     options = [*OPTIONS]
     if command == "predict":
         options = [each for each in options if each not in _NOT_OF_PREDICTIONS]
+    elif command in _WITHOUT_POLICY:
+        options = [each for each in options if "--missing" not in OPTIONS[each]]
     if kind not in TYPED:
         cells: list[object] = [*RAW]
     elif name in WORDS:
@@ -245,7 +265,7 @@ def _is_text(raw: bytes) -> bool:
 
 @pytest.mark.parametrize(
     "number",
-    [n if n < 19 else pytest.param(n, marks=pytest.mark.slow) for n in range(209)],
+    [n if n < 25 else pytest.param(n, marks=pytest.mark.slow) for n in range(209)],
 )
 def test_one_persons_cell_does_not_change_how_a_command_ends(folder, monkeypatch, kept, number):
     kind, command, options, name, cell = pair(number)

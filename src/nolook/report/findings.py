@@ -14,6 +14,7 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nolook._unit import Unit
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.result import Result
@@ -32,6 +33,7 @@ __all__ = [
     "listed",
     "plain",
     "rows_of",
+    "unseen_levels",
     "unseen_words",
 ]
 
@@ -118,11 +120,17 @@ def unseen_words(
     if interval is None:
         return ()
     options, (low, high) = release.read_options_, interval
-    unit = release.privacy_.unit.counted
     sides = ((options.get("positive"), low, high), (options.get("negative"), 1 - high, 1 - low))
+    return unseen_levels(target, release.privacy_.unit, sides)
+
+
+def unseen_levels(
+    column: str, unit: Unit, shares: Iterable[tuple[str | None, float, float]]
+) -> tuple[str, ...]:
+    """Ask to check words that hardly a row has, by the ends of each one's share."""
     return tuple(
-        f"About 0 {unit}s have {one_line(target)} = {one_line(word)}: check the word."
-        for word, least, most in sides
+        f"About 0 {unit.counted}s have {one_line(column)} = {one_line(word)}: check the word."
+        for word, least, most in shares
         if word not in {None, "..."} and 10 * least <= most < _HARDLY_ANY
     )
 

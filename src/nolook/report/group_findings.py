@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Table, Text
+from nolook.report.findings import Findings, Lost, Name, Provenance, Table, Text, unseen_levels
 from nolook.report.picture import DASHES, Axis, Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
+    from nolook.algorithms.node_counts import NoisyForest
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
     from nolook.estimators.survival import SurvivalCurve
@@ -52,6 +53,8 @@ def comparison_findings(found: GroupComparison) -> Findings:
     means = Table(f"Groups, with {intervals}", heads, groups)
     section = evolve(section, tables=(means, *section.tables), printed=(means, *section.printed))
     card = _pair(found, found.pairs[0])
+    rows, lost = _counted(found, found.value, found.by)
+    seen = zip(found.groups, found.forests.groups, strict=True)
     return Findings(
         kind=found.kind,
         what=f"comparison of groups by {found.by}:",
@@ -63,7 +66,9 @@ def comparison_findings(found: GroupComparison) -> Findings:
         ),
         sections=(section,),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
-        rows=(found.n_rows, found.n_rows_error),
+        rows=rows,
+        lost=lost,
+        cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
         conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
         certainty=(_certainty(unit),),
@@ -76,6 +81,38 @@ def _tested(test: str, found: GroupComparison | SurvivalCurve) -> tuple[str, ...
         return ()
     p_value = _p_value(found.p_value, found.privacy.unit)
     return (phrase(f"groups.{test}", groups=len(found.groups), p=p_value),)
+
+
+def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
+    """Return the number of rows of groups, and its standard error."""
+    rows, variances = zip(*((each.rows, each.rows_variance) for each in groups), strict=True)
+    return max(math.fsum(rows), 0.0), math.sqrt(math.fsum(variances))
+
+
+def _counted(
+    found: GroupComparison | SurvivalCurve, *needed: str
+) -> tuple[tuple[float, float], Lost]:
+    """Return the rows of all groups, and those that lack a needed value or declared level."""
+    rows, error = _sum_of(found.forests.groups)
+    lost_error = math.hypot(error, found.n_rows_error)
+    return (rows, error), Lost(found.n_rows - rows, None, lost_error, needed)
+
+
+def _unseen(
+    found: GroupComparison | SurvivalCurve,
+    column: str,
+    levels: Mapping[str | None, Sequence[NoisyForest]],
+) -> tuple[str, ...]:
+    """Ask to check declared levels that hardly a row has."""
+    if column not in found.read_options["categories"]:
+        return ()
+    shares = []
+    for level, groups in levels.items():
+        rows, error = _sum_of(groups)
+        ends = (rows + sign * 2.0 * error for sign in (-1.0, 1.0))
+        low, high = (end / max(found.n_rows, 1.0) for end in ends)
+        shares.append((level, low, high))
+    return unseen_levels(column, found.privacy.unit, shares)
 
 
 def _p_value(p_value: float | None, unit: Unit) -> str:
@@ -199,6 +236,10 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     )
     median = _median_cell(found.curves[0])
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
+    rows, lost = _counted(found, found.time, found.event, *filter(None, (found.by,)))
+    events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
+    for level in found.read_options["categories"].get(found.event, ()):
+        events.setdefault(level, found.forests.groups[1::2])
     return Findings(
         kind=found.kind,
         what=f"survival curve of {found.event}:",
@@ -211,7 +252,9 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             ("Event", f"{found.event} = {found.level}"),
             ("Groups", found.by or "none"),
         ),
-        rows=(found.n_rows, found.n_rows_error),
+        rows=rows,
+        lost=lost,
+        cautions=_unseen(found, found.event, events),
         question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
         conclusion=(*(_median_said(found, place) for place in range(len(names))), *p_value),
         certainty=(_certainty(unit),),

@@ -160,7 +160,7 @@ def rows_described(found: Findings) -> tuple[str, ...]:
     one = unit.counted if unit.weighting is None else unit.protected
     weighted = unit.row_weight * lost.error
     said = (
-        (lost.left_out, lost.error, one, "left out because of missing values"),
+        (lost.left_out, lost.error, one, "left out because of missing or undeclared values"),
         (lost.undeclared, weighted, unit.counted, "used with a value that has no declared level"),
     )
     about = ((rows_in_words(n, error, noun)[0], why) for n, error, noun, why in said if n)
@@ -185,8 +185,8 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     share = f"{left_out / (left_out + found.rows[0]):.0%}"
     words = (
-        f"About {share} of the {unit.counted}s were left out. Missing "
-        f"values of these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
+        f"About {share} of the {unit.counted}s were left out. Missing or undeclared values of "
+        f"these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
         "data owner finds them with nolook schema --check TABLE."
     )
     return (words,)
