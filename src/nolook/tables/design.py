@@ -67,9 +67,7 @@ class Feature:
     levels: Levels | None = None  # one number each but the first; None for a number itself
     indicated: bool = False  # another number tells where this one is missing
     coded: bool = False  # one number for all levels: the place of the cell's among those declared
-    vocabulary: Vocabulary | None = (
-        None  # or its place among all that occur, where none are declared
-    )
+    vocabulary: Vocabulary | None = None  # or its place among all that occur, none declared
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -272,13 +270,11 @@ def plan(
                 f"{parameter_name('categories')} names {name!r}, which {reason}; expected a "
                 "feature (leave it out)"
             )
-    chosen = tuple(
-        evolve(
-            _feature(schema.find(name, "features"), schema, categories.get(name)),
-            indicated=name in indicated,
-        )
-        for name in names
-    )
+    for name in names:
+        column = schema.find(name, "features")
+        if name not in categories:
+            _check_number(column, schema, "features")
+    chosen = tuple(Feature(name, categories.get(name), name in indicated) for name in names)
     if not chosen:
         raise TableError(
             f"{source.name} has no numeric or boolean column besides the target (declare "
@@ -358,13 +354,6 @@ class Columns:
         if len(found) > 1:
             raise TableError(f"{self.name} has {len(found)} columns {name!r} (rename them)")
         return found[0]
-
-
-def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
-    if levels is None:
-        _check_number(column, schema, "features")
-        return Feature(column.name)
-    return Feature(column.name, levels)
 
 
 def _check_types(source: Source, used: Collection[str | None]) -> None:

@@ -46,14 +46,10 @@ TRUTHS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 
 _MOST_LISTED = 8
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
-_IDENTIFIERS = (
-    "code", "iban", "id", "ids", "key", "mobile", "mrn", "nr", "phone", "plz", "postcode", "ssn",
-    "tel", "telephone", "uuid", "zip",
-)  # fmt: skip
-#: Words that end in such a one.
-_OF_WHOM = re.compile(
-    r"[a-z]*id(?:num|no|nr)|(?:p|pat|pers|subj|case|hh|user|cust|emp|stud|resp|member|fam|firm|visit|rec|row|obs|u"
-    r"|patient|person|subject|household|customer|employee|student|respondent|family|record)ids?"
+_IDENTIFIER = re.compile(
+    r"code|iban|ids?|key|mobile|mrn|nr|phone|plz|postcode|ssn|tel|telephone|uuid|zip|[a-z]*id(?:num|no|nr)"
+    r"|(?:p|pat|pers|subj|case|hh|user|cust|emp|stud|resp|member|fam|firm|visit|rec|row|obs|u|patient|person"
+    r"|subject|household|customer|employee|student|respondent|family|record)ids?"
 )
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
@@ -176,8 +172,7 @@ def signed(cells: Any) -> Any:  # noqa: ANN401
 
 def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
-    last = "".join(_WORD.findall(name)[-1:]).lower()
-    return last in _IDENTIFIERS or _OF_WHOM.fullmatch(last) is not None
+    return _IDENTIFIER.fullmatch("".join(_WORD.findall(name)[-1:]).lower()) is not None
 
 
 def listed(names: Sequence[str]) -> str:
