@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook.algorithms.clip_choice import HALVES, chosen_clip
 from nolook.algorithms.group_estimates import Groups, count_of, moments_of, quantiles_of, share_of
 from nolook.algorithms.histogram_noise import BinNoise
@@ -66,6 +67,12 @@ def test_noise_is_that_which_is_less():
 def test_too_small_a_budget_is_refused():
     with pytest.raises(ParameterError, match="epsilon"):
         _plan(Budget(1e-6))
+    many = [(0,)] * 3000
+    with pytest.raises(ParameterError, match="epsilon"):
+        tabulation(Budget(2e-6), "add-remove", many, [], [], [])
+    codes = nolook.read_table(pd.DataFrame({"g": ["a"]}), categories={"g": ["a"]}).as_codes()
+    least = tabulation(Budget(1e-4), "add-remove", many, [], [], [])
+    least.for_rows_per_unit(MOST_ROWS_PER_UNIT).run(codes, SeededSource(0), print)
 
 
 def _estimates(released):

@@ -94,7 +94,7 @@ _SHARES = {
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SQUARED = {COUNTS, SUMS, BLOCKS}
-_SMALLEST_SHARE = 2.0**-20
+_SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
 # Cells that adapt to the rows: how many, and the share of them that is laid by width only.
 _FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
 
@@ -158,7 +158,7 @@ class TabulationRelease:
     ----------
     relation : {"add-remove", "replace"}
     costs : tuple of PureEvent or GaussianEvent
-        Those of :data:`_NAMES` that are released, in this order.
+        Those of what is released, in order.
     counted : tuple of tuple of int
         The tables of counts: the columns of each.
     grouped : tuple of tuple of int
@@ -553,18 +553,18 @@ def tabulation(  # noqa: PLR0913 -- what is released
         RANGES: numbers, DISTANCES: len(summed), BLOCKS: len(spread) * groupings,
         SUMS: len(summed) * groupings,
     }  # fmt: skip
-    parts = {name: (number, each[name]) for name, number in rows.items() if number}
-    shares = np.array([times * share for times, share in parts.values()])
+    parts = {name: n for name, n in rows.items() if n}
+    shares = np.array([n * each[name] for name, n in parts.items()])
     shares /= shares.sum()
     kind: type[CountEvent] = PureEvent
     costs = with_room(budget.epsilon) * shares
     if budget.delta:
         mus = with_room(gaussian_mu(budget)) * np.sqrt(shares)
-        times = [levels * n if name == BLOCKS else n for name, (n, _) in parts.items()]
+        times = [levels * n if name == BLOCKS else n for name, n in parts.items()]
         # The logarithm of how much larger Laplace noise is, over all that is released.
         if searched or np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs).sum() > 0.0:
             kind, costs = GaussianEvent, mus
-    if costs.min() < _SMALLEST_SHARE:
+    if min(costs / [*parts.values()]) < _SMALLEST_SHARE:
         raise too_small(budget.epsilon, budget.delta or None)
     events = [kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True)]
     search = None
