@@ -40,7 +40,7 @@ ORDINARY = list(KINDS).index("ordinary")
 # Tables of each kind, by the rows up to which there are so many.
 TABLES = ((3_000, 3), (30_000, 2), (100_000, 1))
 
-DISTRIBUTIONS = ("ecdf", "roc", "calibration", "compare-groups", "survival")
+DISTRIBUTIONS = ("ecdf", "roc", "calibration", "compare-groups", "survival", "describe")
 PRODUCTS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 MOST_ROWS = 100_000
 RUNS = 7
@@ -114,6 +114,8 @@ def of_distribution(method, product):
                         outcomes.quantile_error(X[:, 1], epsilon, run),
                     ]
                 )
+            elif method == "describe":
+                own.append(outcomes.description_errors(X[:, 1], epsilon, run))
             elif method in {"roc", "compare-groups"}:
                 scores = y + generator.normal(size=rows)
                 error = outcomes.area_error if method == "roc" else outcomes.comparison_error
@@ -146,7 +148,7 @@ def curve(method, known):
     """Return a method's part of the file; `known` computes a point or remembers it."""
     if method in DISTRIBUTIONS:
         points = np.array([known(method, product) for product in PRODUCTS])
-        names = {"ecdf": ("error", "quantile")}.get(method, ("error",))
+        names = dict.fromkeys(("ecdf", "describe"), ("error", "quantile")).get(method, ("error",))
         curves = {name: rounded(points[:, place]) for place, name in enumerate(names)}
         return {"epsilon times rows": PRODUCTS, **curves}
     points = np.array(

@@ -135,6 +135,12 @@ def test_under_replacement_the_number_of_units_is_exact():
     np.testing.assert_allclose(found.to_frame()["count"].iloc[1:].sum(), found.n_rows)
 
 
+def test_rows_are_counted_without_a_column():
+    found = nolook.tabulate(opened(), epsilon=1e6)
+    assert round(found.n_rows) == len(visits())
+    assert [event.name for event in found.privacy.mechanisms] == ["counts by group"]
+
+
 def test_laplace_noise_needs_no_delta():
     assert nolook.tabulate(opened(), "ward", delta=1e-6).privacy.delta == 0.0
     assert nolook.describe(opened(), delta=1e-6).privacy.delta == 1e-6
@@ -156,7 +162,6 @@ def test_laplace_noise_needs_no_delta():
         ({"by": "ward", "epsilon": 0.0}, "epsilon"),
         ({"by": "ward", "delta": 1.0}, "delta"),
         ({"by": "ward", "relation": "swap"}, "relation"),
-        ({}, "there is nothing to tabulate"),
         ({"all_pairs": ["ward", "sex", "dead"], "by": "ward"}, "leave those out"),
         ({"all_pairs": ["ward", "sex", "dead"], "find_levels": True}, "leave those out"),
         ({"all_pairs": ["ward", "sex"]}, "all_pairs has 2 columns; expected at least 3"),

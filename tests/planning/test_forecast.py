@@ -21,6 +21,8 @@ KNOWN = (
     "calibration",
     "compare-groups",
     "survival",
+    "describe",
+    "tabulate",
 )
 
 
@@ -29,6 +31,7 @@ WITHOUT = {"additive", "additive-logistic"}
 
 def test_most_models_and_all_distributions_are_planned():
     others = {*DISTRIBUTIONS, "quantiles", "compare-groups", "survival"}
+    others |= {"describe", "tabulate"}
     assert set(PLANNED) == {*METHODS, *CLASSIFIERS, *others} - WITHOUT
 
 
@@ -46,7 +49,7 @@ def first(found):
 
 @pytest.mark.parametrize("method", KNOWN)
 def test_more_epsilon_and_more_rows_tell_more(method):
-    columns = 6 if method in {*METHODS, *CLASSIFIERS, "quantiles"} else 1
+    columns = 6 if method in {*METHODS, *CLASSIFIERS, "quantiles", "describe"} else 1
     few = nolook.plan(2_000, columns, method=method)
     name = first(few)
     expected = [getattr(line, name).expected for line in few.lines]

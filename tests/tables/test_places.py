@@ -31,6 +31,7 @@ SCHEMA = nolook.Schema.from_dict(
             "log n": {"log1p_of": "n"},
             "n in Bern": {"product_of": ["n", "city=Bern"]},
             "band": {"bins_of": "log n", "borders": [1, 2]},
+            "half": {"bins_of": "x", "borders": [0]},
         }
     }
 )
@@ -188,6 +189,13 @@ def groups(source: object, **options: object) -> np.ndarray:
     return found.to_frame().fillna(0.0).to_numpy()
 
 
+def pairs(source: object, **options: object) -> np.ndarray:
+    names = ["city", "band", "half"]
+    read = nolook.read_table(source, features=names, schema=SCHEMA, **options)
+    found = nolook.tabulate(read, all_pairs=names, random_state=0)
+    return found.to_frame().fillna(0.0).to_numpy()
+
+
 def group_tests_of(source: object, **options: object) -> np.ndarray:
     read = nolook.read_table(source, "y", **USED, **options)
     compared = nolook.compare_groups(read, "x", "city", random_state=0)
@@ -199,6 +207,7 @@ RELEASES = [
     (regression, "person"),
     (distribution, None),
     (groups, "person"),
+    (pairs, None),
     (group_tests_of, "person"),
     (survey, "person"),
     (surveyed_groups, "person"),

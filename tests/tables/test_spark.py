@@ -200,8 +200,15 @@ def curves(source, **more):
     return np.concatenate([each.cells for each in found.forests.groups])
 
 
+def all_pairs(source, **more):
+    levels = {"c": ["u", "v"], "id": [1, 2], "score": [0, 1]}
+    table = read_table(source, features=[*levels, "yes"], categories=levels, **more)
+    names = ["c", "id", "score", "yes"]
+    return nolook.tabulate(table, all_pairs=names, random_state=3).to_frame().to_numpy()
+
+
 WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, quantiles]
-WORK += [evaluation, pipeline, comparison, curves]
+WORK += [all_pairs, evaluation, pipeline, comparison, curves]
 
 
 @pytest.mark.parametrize("work", WORK)

@@ -76,7 +76,8 @@ def plan(
         str,
         typer.Option(
             metavar="NAME",
-            help="A method of fit, ecdf, quantiles, roc, calibration, compare-groups, survival.",
+            help="A method of fit, ecdf, quantiles, roc, calibration, compare-groups, survival, "
+            "describe, tabulate (rows of one group).",
         ),
     ] = "linear",
     epsilon: Annotated[

@@ -120,13 +120,13 @@ class _Asked:
         ):
             for name in columns:
                 check_column(parameter, name, names)
-        coded = table.as_codes(self.names, self.searched)
+        coded = table.as_codes(self.names or names[:1], self.searched)  # rows have some column
         if self.searched and coded.engine is not None:
             raise ParameterError(
                 f"{parameter_name('find_levels')} is not available where {coded.engine} "
                 "reads the rows (declare the levels, or leave out the engine)"
             )
-        for name, labels in zip(self.names, coded.code_labels, strict=True):
+        for name, labels in zip(self.names, coded.code_labels, strict=False):
             self._check_type(name, labels)
         self._check_size([len(labels or ()) for labels in coded.code_labels])
         return coded
@@ -247,7 +247,8 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     quantiles.
 
     All groups of a table together cost what one costs. Groups are those of declared levels: an
-    empty one has a noisy count like any other. No range is needed, and all margins agree.
+    empty one has a noisy count like any other. No range is needed, and all margins agree. Where
+    nothing is asked for, rows are counted.
 
     Guarantee
     ---------
@@ -410,10 +411,6 @@ def _released(
     progress: Progress | None,
     random_state: int | None,
 ) -> _Kind:
-    if not asked.names:
-        raise ParameterError(
-            "there is nothing to tabulate; give columns (for example by=['ward'], mean=['cost'])"
-        )
     release = asked.release(budget, relation)
     if all(isinstance(each, PureEvent) for each in release.costs):
         budget = Budget(budget.epsilon)  # Laplace noise needs no delta

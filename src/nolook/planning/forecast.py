@@ -40,11 +40,13 @@ PLANNED = {
     "calibration": ("error",),
     "compare-groups": ("error",),
     "survival": ("error",),
+    "describe": ("error", "quantile"),
+    "tabulate": ("error", "quantile"),
 }
 # Quantiles are read off distributions, which share the budget.
-_CURVES = {"quantiles": "ecdf"}
+_CURVES = {"quantiles": "ecdf", "tabulate": "describe"}
 _PURE = frozenset({*PLANNED}) - MODELS.keys()
-_SHARED = frozenset({"ecdf", "quantiles"})
+_SHARED = frozenset({"ecdf", "quantiles", "describe", "tabulate"})
 
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
 # Where the smallest epsilon is looked for, so many steps a decade.
@@ -71,7 +73,8 @@ class Expected:
     error : Range or None
         Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), the
         share of positive rows in a group (``calibration``), the probability of a higher value
-        (``compare-groups``, two groups), or the curve (``survival``, one group): root mean square.
+        (``compare-groups``, two groups), the curve (``survival``, one group), or a mean in standard
+        deviations of the column (``describe``, ``tabulate``): root mean square.
     quantile : Range or None
         The error of quartiles, in standard deviations of the column.
     rows_needed : int or None
@@ -141,12 +144,14 @@ def plan(
     ----------
     rows : int
         How many rows there are; of units, where the rows of each have weights and it counts once;
-        of rows that are kept, where at most C of each unit count.
+        of rows that are kept, where at most C of each unit count; for ``tabulate``, of one group.
     columns : int, default=1
-        How many features or, for quantiles, how many columns share the budget.
+        How many features or, for quantiles, descriptions and tabulations, how many columns of
+        numbers share the budget (times the number of tables).
     method : str, default="linear"
         ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``,
-        ``quantiles``, ``roc``, ``calibration``, ``compare-groups`` or ``survival``.
+        ``quantiles``, ``roc``, ``calibration``, ``compare-groups``, ``survival``, ``describe`` or
+        ``tabulate``.
     epsilon : float or sequence of float, optional
         Budgets to compare; by default from 0.1 to 10.
     delta : float, default=1e-6
@@ -176,7 +181,7 @@ def plan(
     >>> found.wanted.epsilon < 10
     True
     """
-    if method in {"tabulate", "describe"} or (method in MODELS and method not in PLANNED):
+    if method in MODELS and method not in PLANNED:
         raise ParameterError(
             f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
         )

@@ -22,6 +22,7 @@ from nolook.estimators.comparison import compare_groups
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.survival import survival
+from nolook.estimators.tabulation import describe
 from nolook.planning.curves import WIDEST
 from nolook.tables import read_table
 
@@ -30,6 +31,7 @@ __all__ = [
     "area_error",
     "comparison_error",
     "curve_error",
+    "description_errors",
     "group_error",
     "of_classifier",
     "of_regression",
@@ -159,6 +161,19 @@ def curve_error(ends: Vector, seen: Vector, epsilon: float, seed: int) -> float:
     true = np.cumprod(1.0 - happened[order] / at_risk)
     tenths = np.arange(1, 10) * times.size // 10
     return _size(np.interp(times[order][tenths], found.times, found.survival) - true[tenths])
+
+
+def description_errors(values: Vector, epsilon: float, seed: int) -> tuple[float, float]:
+    """Return errors of a column's mean and quartiles in its deviations, each at most `WIDEST`."""
+    table = read_table(pa.table({"value": values}))
+    found = describe(table, epsilon=epsilon, delta=0.0, random_state=seed).measured
+    asked = {"mean": [float(values.mean())], "quantile": np.quantile(values, _QUARTILES)}
+    errors = []
+    for name, true in asked.items():
+        own = np.array([each.estimates.value[0] for each in found if each.name == name])
+        wrong = np.nan_to_num((own - true) / values.std(), nan=WIDEST)
+        errors.append(min(_size(wrong), WIDEST))
+    return errors[0], errors[1]
 
 
 def _size(errors: Vector) -> float:

@@ -27,6 +27,8 @@ _OWN_HEADS = {
     ("calibration", "error"): "Error of a group's share",
     ("compare-groups", "error"): "Error of the probability of a higher value",
     ("survival", "error"): "Error of the curve",
+    ("describe", "error"): "Error of a mean",
+    ("tabulate", "error"): "Error of a mean",
 }
 _MEANING = {
     "interval": (
@@ -37,7 +39,7 @@ _MEANING = {
     ),
     "loss": "Loss: what {fit} lacks against the same model without privacy, on the same rows.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
-    "quantile": "A quartile's error is in standard deviations of the column.",
+    "quantile": "Errors of {quantities} are in standard deviations of the column.",
 }
 _RANGE = (
     "Each number is for an ordinary table, and in brackets from the easiest to the hardest of the "
@@ -47,6 +49,7 @@ _RANGE = (
 )
 _UNITS = {"logistic": "log-odds"}
 _FITS = {"logistic": "the area under the ROC curve"}
+_QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
 _NOT_KNOWN = "not known"
 _POINTS = 33  # of a curve
 _VIEW = 0.1, 10.0  # epsilons
@@ -68,6 +71,7 @@ def plan_section(found: Forecast) -> Section:
         _MEANING[name].format(
             unit=_UNITS.get(found.method, "standard deviations of the target"),
             fit=_FITS.get(found.method, "R2"),
+            quantities=_QUANTITIES.get(found.method, "quartiles"),
         )
         for name in shown
         if name in _MEANING
