@@ -1,4 +1,4 @@
-"""``nolook schema``: draft a schema of a table, for its holder alone."""
+"""``nolook schema``: draft a schema of a table, for the data owner only."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def schema(
     tell(*(() if quiet else draft.found))
     if not (levels or quiet):
         tell(
-            f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
-            "for its holder alone. Read and correct every line, then delete the line draft = true; "
-            "until then every command refuses it. --levels shows the texts that were found.",
+            f"{one_line(place)} is a draft, made by looking at rows of the table: it is not "
+            "private and must stay with the data owner. Review every line, then delete the line "
+            "draft = true; until then every command refuses it. --levels shows the values found.",
         )
 
 

@@ -34,6 +34,12 @@ __all__ = ["SurvivalCurve", "survival"]
 class SurvivalCurve(Result):
     """Survival curves of groups (Kaplan and Meier 1958), as far as the noise leaves them known.
 
+    ``S(t) = prod over t_i <= t of (1 - d_i / n_i)``
+
+    with d_i the noisy number of events at time t_i, and n_i that of rows at risk just before it. A
+    cell of several times contributes ``(1 - g_i / n_i) ** (d_i / g_i)`` instead, where g_i counts
+    its events and censored times.
+
     Parameters
     ----------
     time, event : str
@@ -55,6 +61,18 @@ class SurvivalCurve(Result):
         Of the whole result.
     read_options : dict
         How the columns were read.
+
+    See Also
+    --------
+    survival : Releases the curves.
+    GroupComparison : Compares a value between groups.
+
+    Notes
+    -----
+    The 95 % interval is ``S ± 1.96 sqrt(v + S**2 sum(d_i / (n_i (n_i - d_i))))``: v is the variance
+    of the noise, from simulated releases, and the rest Greenwood's variance of sampling. Where a
+    unit's rows count in full, the interval covers only the noise. A curve ends where the noise in
+    the number at risk is too large.
     """
 
     time: str

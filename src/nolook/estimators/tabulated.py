@@ -103,6 +103,13 @@ class _Table(Result):
 class Tabulation(_Table):
     """Counts and measures of groups, all margins of which agree.
 
+    The counts n of all groups solve, before those below 0 become 0,
+
+        ``min over n of sum_t |M_t n - y_t|**2 / v_t``,
+
+    with y_t the noisy counts of table t, v_t the variance of their noise, and M_t n the margin of n
+    that this table shows.
+
     Parameters
     ----------
     by : tuple of tuple of str

@@ -1,4 +1,4 @@
-"""A draft of a schema, for the table's holder alone: guessed by looking at the first rows.
+"""A draft of a schema, for the data owner only: guessed by looking at the first rows.
 
 No release depends on it: a schema that still is a draft is refused. A draft has the columns' names
 and words from the public lists below, and nothing else that was found in the table.
@@ -113,7 +113,7 @@ def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = N
     Draft
         TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, the texts
         found in columns of few different ones, and sentences about the first rows. All are for
-        the table's holder alone.
+        the data owner only.
 
     Raises
     ------
