@@ -40,7 +40,7 @@ def words_of(text):
 def test_a_model_of_counts_is_told_in_rate_ratios(people, fit, cli, tmp_path):
     done = fit(people, "--target", "visits", "-x", "cost", "--exposure", "days", "-o", "m.json")
     assert done.status == 0, done.err
-    assert "Private count model of visits" in done.out
+    assert "Count model of visits" in done.out
     shown = cli("show", "m.json")
     assert shown.status == 0, shown.err
     for text in map(words_of, (done.out, shown.out)):

@@ -47,7 +47,7 @@ def test_two_declared_values_get_a_logistic_model(words, method, people, fit, tm
     done = fit(people, *words)
     assert done.status == 0, done.err
     assert method_in(tmp_path) == method
-    assert f"Private {method} model of" in done.out
+    assert f"{method.capitalize()} model of" in done.out
     assert ("Odds ratio" in done.out) == (method == "logistic")
 
 

@@ -42,6 +42,16 @@ def charged(path=LEDGER):
         return ledger.history()[-1].details
 
 
+def test_a_file_that_exists_and_an_overdraft_are_one_refusal(here, cli):
+    (here / "m.json").touch()
+    done = cli(*FIT, "--epsilon", "60", "--output", "m.json", "--ledger", LEDGER)
+    assert done.status == 2
+    assert "m.json, which exists" in done.err
+    assert "has epsilon 50 and" in done.err
+    assert done.err.strip().count("\n") == 0
+    assert spent() == 0.0
+
+
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=30, unique=True))
 def test_a_default_name_is_short_and_safe_whatever_columns_are_called(names):
     made = default_name(Path("/data/people.csv"), names, "model.json")

@@ -89,13 +89,13 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert (guarantee.epsilon, guarantee.delta, guarantee.private) == (20.0, delta, True)
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
-    for text in ("Private selection of columns for income", "epsilon = 20", selector, "2 of 5"):
+    for text in ("Selection of columns for income", "epsilon = 20", selector, "2 of 5"):
         assert text in page.text
     details = cli("show", "people.income.selection.json", "--details").out
     for event in guarantee.mechanisms:
         assert event.name in details
         assert event.name in page.text
-    for text in ("Private selection of columns for income", f"selector: {selector}", "2 of 5"):
+    for text in ("Selection of columns for income", f"selector: {selector}", "2 of 5"):
         assert text in done.out
     assert f"epsilon = 20, delta = {delta:g}" in " ".join(details.split())
     assert "selection: people.income.selection.json" in done.out
@@ -130,6 +130,16 @@ def test_a_selector_that_needs_a_delta_takes_it(here, cli):
     assert (document["privacy"]["epsilon"], document["privacy"]["delta"]) == (20.0, 1e-7)
     with nolook.Ledger(here / "a.ledger") as ledger:
         assert ledger.spent.delta == 1e-7
+
+
+@pytest.mark.parametrize(("words", "chooses"), [((), "kendall"), (("--delta", "1e-6"), "moments")])
+def test_what_chooses_by_default_depends_on_a_delta_and_is_said(here, cli, words, chooses):
+    done = cli(*select("-k", "2", *words))
+    assert f"selector: {chooses}" in done.out
+    assert ("Stands out by" in done.out) == (chooses == "moments")
+    assert ("at least 95 % where" in " ".join(done.out.split())) == (chooses == "kendall")
+    cli(*fit("--select", "2", "--output", "m.json"))
+    assert json.loads((here / "m.json").read_text())["selection"]["method"] == "moments"
 
 
 def test_columns_categories_and_the_policy_reach_a_selection(here, cli):

@@ -251,6 +251,19 @@ def test_what_is_left_out_and_what_looks_like_an_identifier_is_said_before_the_f
     assert cli("fit", "wide.parquet", "-t", "income", "-q", *SEED).out == ""
 
 
+def test_columns_named_as_all_levels_of_one_category_are_recognised(cli, tables):
+    table = pq.read_table(tables / "words.parquet")
+    for place, name in enumerate(
+        ("cut_Fair", "cut_Good", "cut_Ideal", "item_1", "item_2", "item_3")
+    ):
+        table = table.append_column(name, pa.array((np.arange(3000) % 3 == place) * 1))
+    pq.write_table(table, "wide.parquet")
+    out = " ".join(cli("fit", "wide.parquet", "-t", "income", *SEED, "-o", "m.json").out.split())
+    assert "cut_Fair, cut_Good, cut_Ideal look like all levels of cut:" in out
+    assert "leave it out (--exclude cut_Fair)" in out
+    assert "item" not in out.partition("Linear model")[0]
+
+
 def test_a_date_left_out_is_not_listed_by_its_parts(cli):
     Path("dates.csv").write_text("born,age,y\n2020-01-01,1,2\n")
     Path("dates.toml").write_text(

@@ -63,7 +63,7 @@ def test_the_selection_example_runs(run, tmp_path):
 @pytest.mark.slow
 def test_the_patients_example_runs(run, tmp_path):
     printed = run("patients")
-    assert "each release protects a unit named by 'patient_id', with all its rows" in printed
+    assert "each release protects a patient named by 'patient_id', with all its rows" in printed
     assert "left for later releases: epsilon 0.5," in printed
     assert "readmitted: " in printed
     ((counted, slope),) = re.findall(r"about ([\d,]+) patients.*nights +(\S+)", printed, re.DOTALL)

@@ -116,6 +116,20 @@ def test_a_delta_is_judged_by_what_was_counted_and_only_then():
     assert delta_too_large(0.02, 4000.0) == ()
 
 
+@pytest.mark.parametrize(
+    ("column", "word"),
+    [
+        *(("patient_id", "patient"), ("PatientID", "patient"), ("HOUSEHOLD-NR", "household")),
+        *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "unit"), ("id", "unit")),
+    ],
+)
+def test_a_unit_has_the_word_of_its_column(column, word):
+    assert Unit(column).protected == word
+    said = guarantee_in_words(1.0, 0.0, "replace", Unit(column))
+    assert f"which of two versions of a {word}'s rows was in the table" in said
+    assert f"are one {word}" in said
+
+
 def fit(**settings):
     numbers = np.random.default_rng(0).normal(size=(500, 2))
     return nolook.LinearRegression(**settings).fit(numbers[:, :1], numbers[:, 1])

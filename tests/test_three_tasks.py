@@ -119,5 +119,5 @@ print(len(axes.lines), "table" in shown, len(model.to_frame()), model.summary(),
         sys.executable, "-W", "error", "-c", f"import matplotlib as m; m.use('Agg')\n{cells}"
     )
     assert (here / "plot.png").read_bytes()[:4] == b"\x89PNG"
-    assert "Private linear model of log_price" in told
+    assert "Linear model of log_price" in told
     assert "Unknown section" not in told

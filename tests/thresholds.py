@@ -157,6 +157,9 @@ COMMITTED = [
             (r"(?:\|[^|]+){4}\| (\S+) \|", "least", 0.8),
         )
     ),
+    ("unseen", r"tukey, worse than a constant: (\d+) of", "most", 0),
+    ("unseen", r"mu n from 150 to inf: (\d+) of 156", "most", 8),
+    ("unseen", r"AUC of an evaluation, [13]000 rows.* in (\d+)$", "most", 0),
     ("kendall", r"faster than SciPy's: (\S+) times", "least", 25),
     ("kendall", r"time for ten times the rows: (\S+) times", "most", 14),
     ("kendall", r"peak of the whole process (\S+) MiB", "most", 1024),

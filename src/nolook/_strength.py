@@ -23,6 +23,12 @@ PROTECTION: Mapping[Strength, str] = {
     "next to none": "Next to no protection",
 }
 
+#: What a release without a unit assumes.
+INDEPENDENT = (
+    "Rows are treated as independent: a person with several rows is protected less, and errors are "
+    "larger than stated."
+)
+
 _UP_TO: tuple[tuple[float, Strength], ...] = ((1.0, "strong"), (3.0, "moderate"), (8.0, "weak"))
 _LARGEST_EPSILON = 8.0
 # From here on delta alone exposes somebody in any table of a hundred rows.
@@ -87,12 +93,14 @@ def guarantee_in_words(epsilon: float, delta: float, relation: str, unit: Unit =
 
 def attack_in_words(epsilon: float, delta: float, relation: str, one: str, source: str = "") -> str:
     """Return a sentence on the success of an attacker, who may know every other row or unit."""
-    versions = "whether one" if relation == "add-remove" else "which of two versions of a"
+    what = f"whether one {one}"
+    if relation == "replace":
+        what = "which of two versions of a " + (one if one == "row" else f"{one}'s rows")
     knows = f"knows every other {one} and guesses from {source}" if source else "guesses"
     sure = percent_of_guessing(epsilon, delta)
     most = "at most " * (sure[0] != "p")  # practically 100 %
     return (
-        f"{PROTECTION[strength(epsilon, delta)]}: an attacker who {knows} {versions} {one} was in "
+        f"{PROTECTION[strength(epsilon, delta)]}: an attacker who {knows} {what} was in "
         f"the table is right {most}{sure} of the time (coin toss: 50 %)."
     )
 
@@ -100,20 +108,16 @@ def attack_in_words(epsilon: float, delta: float, relation: str, one: str, sourc
 def _protects(unit: Unit) -> str:
     """Return sentences on what is protected, and on who is protected less."""
     if unit.column is None:
-        return (
-            "This protects a row and treats rows as independent: if a person has several rows, "
-            "their protection is weaker and errors are larger than stated."
-        )
+        return f"This protects a row. {INDEPENDENT}"
     name = one_line(unit.column)
     counted = (
-        "Each unit counts once, and its rows share it equally."
+        f"Each {unit.protected} counts once, and its rows share it equally."
         if unit.rows == "weights"
         else f"At most {unit.rows} of its rows, drawn at random, are used."
     )
     return (
-        f"A unit is all rows with the same {name}, however many: the person or thing it names is "
-        f"protected with all of them. {counted} If a person has several values of {name}, their "
-        "protection is weaker."
+        f"All rows with the same {name}, however many, are one {unit.protected} and are protected "
+        f"together. {counted} If a person has several values of {name}, their protection is weaker."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Self, TypeAlias
 
 from attrs import asdict, field, fields_dict, frozen
@@ -15,6 +16,12 @@ RowsPerUnit: TypeAlias = Literal["weights"] | int
 
 #: What the rows of a unit weigh together in exact sums, at most; a power of two.
 WHOLE = 2**30
+
+# A column called patient_id names patients; only words whose plural ends in "s" alone.
+_NAMED = re.compile(
+    r"([A-Za-z]{3,20})(?<![shxyz])(?<!en)(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))",
+    re.IGNORECASE,
+)
 
 # What files call a unit that is a row.
 _RECORD = "record"
@@ -87,19 +94,22 @@ class Unit:
         """The thing that numbers count: units, each once, where their rows have weights."""
         if self.weighting is not None:
             return f"weighted {self.protected}"
-        return "row" if self.weight_scale == 1 else "unit"
+        return "row" if self.weight_scale == 1 else self.protected
 
     @property
     def protected(self) -> str:
-        """The thing that a result protects, in a word."""
-        return "row" if self.column is None else "unit"
+        """The thing that a result protects, in a word: that of the column's name, if it has one."""
+        if self.column is None:
+            return "row"
+        named = _NAMED.fullmatch(self.column)
+        return named[1].lower() if named else "unit"
 
     def in_words(self) -> str:
         """Say on one line what is protected, however many of its rows are used."""
         if self.column is None:
             return "row"
         # As Python writes a text: no two names look alike, and none breaks the line.
-        return f"unit named by {self.column!r}, with all its rows"
+        return f"{self.protected} named by {self.column!r}, with all its rows"
 
     def to_plain(self) -> Any:  # noqa: ANN401 -- a text or a mapping
         """Return the unit as plain data, fit for JSON."""

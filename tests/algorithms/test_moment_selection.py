@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.moment_selection import NoisyProducts, largest_of, select_features, strengths
 
 ROWS = 4000
 
@@ -160,3 +160,17 @@ def test_any_matrix_gets_an_ordinary_answer(kind, sigma, k):
         found = select_features(given, k, np.ones(5, dtype=bool))
     assert len(set(found)) == len(found) == (k or len(found))
     assert 1 <= len(found) <= 4
+
+
+def test_what_adds_nothing_stands_out_as_far_as_is_said():
+    largest, found = [], []
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        x = generator.normal(size=(ROWS, 6))
+        y = x[:, 0] + generator.normal(size=ROWS)
+        given = moments(x, y, sigma=20.0, seed=seed)
+        of_all = strengths(given, (0, 1)), [strengths(given, (0, j))[1] for j in range(1, 6)]
+        found.append(of_all[0][0])
+        largest.append(max(of_all[1]))
+    assert min(found) > 10.0
+    assert 20 <= sum(one > largest_of(5) for one in largest) <= 40  # a median

@@ -48,6 +48,11 @@ ROLES = {
         lambda t, name: nolook.ROCCurve(1.0).fit(nolook.read_table(t, "y", features=[name])),
         lambda name: ("roc", "--score", name, "-t", "y"),
     ),
+    "outcome": (
+        {"whole", "number", "flag"},
+        lambda t, name: nolook.ROCCurve(1.0).fit(nolook.read_table(t, name, features=["y"])),
+        lambda name: ("roc", "--score", "y", "-t", name),
+    ),
     "probability": (
         {"number"},
         lambda t, name: nolook.HosmerLemeshow(1.0).fit(nolook.read_table(t, "y", features=[name])),
@@ -61,8 +66,14 @@ ROLES = {
         lambda name: ("ecdf", "-c", "y", "--unit", name),
     ),
 }  # fmt: skip
-# The roles that owners of reports have too: the kind of their batch.
-KINDS = {"distribution": "ecdf", "score": "roc", "probability": "hosmer-lemeshow"}
+# The roles that owners of reports have too: the kind of their batch, column, target and unit.
+OWNERS = {
+    "distribution": lambda name: ("ecdf", name, None, None),
+    "score": lambda name: ("roc", name, "y", None),
+    "outcome": lambda name: ("roc", "y", name, None),
+    "probability": lambda name: ("hosmer-lemeshow", name, "y", None),
+    "unit": lambda name: ("ecdf", "y", None, name),
+}
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "y"])
@@ -92,16 +103,16 @@ def test_a_role_takes_the_types_that_make_sense(role, name, tmp_path, cli, open_
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "y"])
-@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("role", OWNERS)
 def test_owners_are_refused_what_one_table_is(role, name, tmp_path):
     pq.write_table(pa.table(COLUMNS), tmp_path / "t.parquet")
-    target = None if role == "distribution" else "y"
-    owner = _Wanted(None, tmp_path / "t.parquet", [], name, target, (None, None), None, None)
+    kind, column, target, unit = OWNERS[role](name)
+    owner = _Wanted(None, tmp_path / "t.parquet", [], column, target, (None, None), None, unit)
     if name in ROLES[role][0]:
-        assert len(owner._rows(KINDS[role])[0]) == ROWS
+        assert len(owner._rows(kind)[0]) == (ROWS if unit is None else len({*COLUMNS[name]}))
         return
     with pytest.raises(nolook.NolookError, match=name):
-        owner._rows(KINDS[role])
+        owner._rows(kind)
 
 
 def test_an_evaluation_of_a_length_of_stay_is_refused():

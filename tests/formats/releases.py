@@ -40,6 +40,13 @@ def read(target, others=(None,), **options):
     return nolook.read_table(TABLE, target, features=columns, categories=levels, **options)
 
 
+def three_groups():
+    """Open numbers and three groups, which differ in them."""
+    names = np.array(["low", "middle", "high"])
+    rows = pa.table({"a": SCORES, "g": names[np.digitize((SCORES + _OTHER) / 2, [0.4, 0.6])]})
+    return nolook.read_table(rows, False, features=["a", "g"], categories={"g": [*names]})
+
+
 def of_pairs():
     """Open counts of which both rows of every unit count in full."""
     who = np.arange(ROWS) // 2
@@ -178,6 +185,7 @@ _MAKERS = {
     "group comparison": [
         lambda: nolook.compare_groups(read(False, ()), "a", "c", epsilon=8.0, **SEED),
         lambda: nolook.compare_groups(read(False), "b", "c", epsilon=0.1, **SEED),
+        lambda: nolook.compare_groups(three_groups(), "a", "g", epsilon=8.0, **SEED),
     ],
     "survival curve": [
         lambda: nolook.survival(read(False, ()), "a", "c", epsilon=8.0, **SEED),

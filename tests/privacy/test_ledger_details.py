@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import sqlite3
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from sklearn.base import clone
 
 import nolook
@@ -18,8 +20,13 @@ from tests.privacy.ledger_processes import quick_folder
 from tests.report.command import columns, write_table
 
 ADD_REMOVE = {"relation": "add-remove", "description": "test"}
-NOTHING = ReleaseDetails()
-WHOLE = ReleaseDetails("people.csv", "ab12", "income", "m.json", "row")
+NOTHING = ReleaseDetails(who="ada")
+WHOLE = ReleaseDetails("people.csv", "ab12", "income", "m.json", "grace", "row")
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch):
+    monkeypatch.setattr(getpass, "getuser", lambda: "ada")
 
 
 @pytest.fixture
@@ -40,8 +47,8 @@ def test_details_are_kept_and_the_file_is_named_by_the_ledger_if_not_by_them(pat
     with Ledger(path) as ledger:
         ledger.charge_once(Budget(0.1), **ADD_REMOVE | {"description": "other"})
         found = [entry.details for entry in ledger.history()]
-    here = ReleaseDetails(output="here.json")
-    assert found == [WHOLE, ReleaseDetails("t", output="here.json"), here, NOTHING]
+    here = ReleaseDetails(output="here.json", who="ada")
+    assert found == [WHOLE, evolve(here, table="t"), here, NOTHING]
 
 
 @pytest.mark.parametrize("text", ["a\nb\x1b[31m", "x" * 10_000, "\udcff", "\u202eright", ""])
@@ -67,9 +74,9 @@ def test_a_fit_says_what_it_is_of(path):
         )
         found = [entry.details for entry in ledger.history()]
     assert found == [
-        ReleaseDetails("people.parquet", None, "income", None, "row"),
-        ReleaseDetails("people.parquet", None, "age", None, "row"),
-        ReleaseDetails(None, None, "y", None, "row"),
+        ReleaseDetails("people.parquet", None, "income", None, "ada", "row"),
+        ReleaseDetails("people.parquet", None, "age", None, "ada", "row"),
+        ReleaseDetails(None, None, "y", None, "ada", "row"),
     ]
 
 

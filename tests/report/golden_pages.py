@@ -113,6 +113,14 @@ def five():
     return counted(current(fitted(("age", "height", NASTY[0], "weight", "rooms", "income"))))
 
 
+def full_levels():
+    """All levels of a category as columns."""
+    sets = ("cut_Fair", "cut_Good", "cut_Ideal")
+    model = counted(current(fitted((*sets, "income"))))
+    model.level_sets_ = (sets,)
+    return model
+
+
 def clipped():
     """Clipped columns, one of them so much that its interval is withheld, and a clipped target."""
     return withheld(current(five(), [0.0, 0.031, 0.002, 0.1399, 0.03, 0.0501]), 3)
@@ -376,7 +384,7 @@ class HandMadeLedger:
 
 
 def details(about, output, schema=None, table="people.csv", unit="row"):
-    return ReleaseDetails(table, schema, about, output, unit)
+    return ReleaseDetails(table, schema, about, output, "ada", unit)
 
 
 def of_every_state():
@@ -437,6 +445,7 @@ PAGES = {
     "many-features": lambda: model_findings(many_features()),
     "names": lambda: model_findings(fitted(NASTY)),
     "levels": lambda: model_findings(levels()),
+    "full-levels": lambda: model_findings(full_levels()),
     "dropped": lambda: model_findings(counted(dropping(fitted(NASTY), 0, 2))),
     "dropped-many": lambda: model_findings(dropping(many_features(), *range(1, 25, 2))),
     "dropped-all": lambda: model_findings(dropping(fitted(), 0, 1)),
@@ -489,6 +498,7 @@ PAGES = {
     "tabulation of all pairs": lambda: release("tabulation", 3).content(),
     "description": lambda: release("description").content(),
     "group comparison": lambda: release("group comparison").content(),
+    "three groups": lambda: release("group comparison", 2).content(),
     "group comparison of few rows": lambda: release("group comparison", 1).content(),
     "survival curve": lambda: release("survival curve").content(),
     "survival curves of groups": lambda: release("survival curve", 1).content(),

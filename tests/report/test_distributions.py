@@ -50,7 +50,7 @@ def test_the_page_says_what_the_release_says():
     ecdf = ECDF(0.5, LinearGrid(0, 100, 1), smoothing=None).fit(values())
     page = Page(render_page(of_table(of_column(ecdf, "age").content(), "people.csv")))
     for text in (
-        "Private distribution of age in people.csv",
+        "Distribution of age in people.csv",
         "Table people.csv: how the values of age are distributed.",
         "epsilon 0.5",
         f"{ecdf.n_rows_:,.0f}",
@@ -73,7 +73,7 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
     page = Page(render_page(curve.content()))
     for text in (
         curve.caution,
-        "Private ROC curve of s",
+        "ROC curve of s",
         f"{curve.auc_:.2f}",
         "Target ill",
         "Positive class yes",

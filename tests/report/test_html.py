@@ -46,7 +46,7 @@ def page(model, table="people.parquet"):
 def test_the_page_shows_what_was_released():
     model = fitted()
     text = page(model).text
-    assert "Private linear model of income" in text
+    assert "Linear model of income" in text
     assert "people.parquet" in text
     assert model.privacy_.in_words() in text
     assert "R² 0.812" in text
@@ -67,7 +67,7 @@ def test_the_page_says_loudly_when_a_result_is_not_private():
     shown = page(fitted(private=False))
     assert "NOT PRIVATE" in shown.text
     assert "Privacy none" in " ".join(shown.text.split())
-    assert "Private linear model" not in shown.text
+    assert "(differentially private)" not in shown.text
     assert "The guarantee" not in shown.text
     assert [at for at in shown.all("div") if at.get("role") == "alert"]
 

@@ -32,7 +32,7 @@ def test_names_are_text():
     ("ledger", "epsilon 1.25", "one row was in the table is right at most 85.2 % of the time"),
     ("ledger-names", "epsilon 2.7", "which of two versions of a row was"),
     ("ledger-new", "epsilon 3", "Nothing was charged yet."),
-    ("ledger-units", "epsilon 2.25", "one unit was in the table is right at most 68.0 %"),
+    ("ledger-units", "epsilon 2.25", "one patient was in the table is right at most 68.0 %"),
 ])  # fmt: skip
 def test_a_page_says_what_is_left_and_what_that_means(name, left, said):
     text = " ".join(Page(whole_page(name)).text.split())
@@ -43,7 +43,7 @@ def test_a_page_says_what_is_left_and_what_that_means(name, left, said):
 
 def test_a_page_for_units_names_them_and_speaks_of_no_protected_row():
     text = " ".join(Page(whole_page("ledger-units")).text.split())
-    assert "protects a unit named by 'patient_id', with all its rows" in text
+    assert "protects a patient named by 'patient_id', with all its rows" in text
     # Rows are only what a unit has.
     assert re.findall(r"\brows?\b", text.replace("with all its rows", "")) == []
 

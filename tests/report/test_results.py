@@ -167,10 +167,12 @@ def test_names_cannot_break_out():
 def test_coefficients_come_with_their_intervals():
     model = withheld(current(fitted()), 1)
     frame = model.to_frame()
-    np.testing.assert_array_equal(frame["coefficient"], [*model.coef_, model.intercept_])
+    known = [model.coef_[0], np.nan, model.intercept_]  # nothing is known without an interval
+    np.testing.assert_array_equal(frame["coefficient"], known)
     ends = np.vstack([model.coef_interval_, model.intercept_interval_])
     np.testing.assert_array_equal(frame[["low", "high"]], ends)
-    np.testing.assert_allclose(frame["times_scale"][:-1], model.coef_ * model.scaling_.scale[:-1])
+    effect = model.coef_[0] * model.scaling_.scale[0]
+    np.testing.assert_allclose(frame["times_scale"], [effect, np.nan, np.nan])
     assert list(frame.index) == ["age", "height", "intercept"]
     assert frame.loc["height", ["low", "high"]].isna().all()
 

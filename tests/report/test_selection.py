@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.privacy.mechanisms.exponential import permute_and_flip
+from nolook.privacy.noise import SeededSource
 from nolook.report.model_findings import model_findings
+from nolook.report.selection_findings import _lead
+from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
 from tests.report.pages import Page, render
 
 NAMES = [f"x{place}" for place in range(5)]
@@ -55,3 +59,29 @@ def test_the_page_blames_the_seed_that_took_the_guarantee():
     page = Page(render(pipeline, table="t"))
     assert "NOT PRIVATE" in page.text
     assert f"Not private because of {expected}" in page.text
+
+
+def test_the_lead_that_is_said_decides_nineteen_choices_in_twenty():
+    x, y = rows()
+    selector = nolook.KendallSelector(k=1, epsilon=2.0).fit(x, y)
+    ahead = int(_lead(selector) * len(y) / 2 * KENDALL_UNIT)
+    (features,) = (one for one in selector.privacy_.mechanisms if one.name == "features")
+    source = SeededSource(0)
+    scores = np.array([0, ahead])
+    drawn = [
+        permute_and_flip(scores, kendall_sensitivity(0), features.epsilon, source)
+        for _ in range(2000)
+    ]
+    assert 0.95 < np.mean(drawn) < 0.99
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        (nolook.KendallSelector(k=2, epsilon=1e-6), "close to chance"),
+        (nolook.SISSelector(k=2), "is not known"),
+        (nolook.MomentSelector(k=2), "of 4 columns that add nothing"),
+    ],
+)
+def test_a_page_says_how_strong_the_choices_are(selector, said):
+    assert said in " ".join(str(selector.fit(*rows()).summary()).split())

@@ -20,10 +20,11 @@ from tests.report.pages import Page
 # What is true of rows, whatever is protected.
 TRUE = (
     "all rows with the same",
+    "All rows with the same",
     "the rows of any one unit say",
     "its rows share it equally",
     "its rows, drawn at random, are used",
-    "Rows of a unit",
+    "Rows of a patient",
     "long rows with less weight",
     "long rows get less weight",
     "on these rows: such a model depends on every row",
@@ -91,9 +92,9 @@ def test_a_page_of_units_counts_and_protects_no_rows(releases, name):
     of_rows = page_of(release.content())
     assert SAYS.search(of_rows)
     said = page_of(made.of_units(release).content())
-    assert "any one unit added or removed" in said
-    assert "A unit is all rows with the same patient_id" in said
-    assert "Everything here describes units" in said
+    assert "any one patient added or removed" in said
+    assert "All rows with the same patient_id are one patient." in said
+    assert "Everything here describes patients" in said
     for words in TRUE:
         said = said.replace(words, "")
     assert [said[max(0, at.start() - 60) : at.end() + 60] for at in SAYS.finditer(said)] == []
@@ -104,21 +105,21 @@ def test_a_page_of_some_rows_of_each_unit_describes_rows_and_protects_units(rele
     release = releases[name]
     release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
     said = page_of(made.of_units(release, 5).content())
-    assert "any one unit added or removed" in said
-    assert "describes rows: of each unit 5 were used at most" in said
-    assert "The number of units is protected too" in said
+    assert "any one patient added or removed" in said
+    assert "describes rows: of each patient 5 were used at most" in said
+    assert "The number of patients is protected too" in said
     assert "protects the rows" not in said
-    assert "whether one unit was in the table" in said
-    assert "How well each unit is protected" in said
+    assert "whether one patient was in the table" in said
+    assert "How well each patient is protected" in said
 
 
 def test_a_count_says_what_it_counted():
     model = made.five()
     assert rows_used(model_findings(model)).startswith("About 101,700 rows used (")
     said = rows_used(model_findings(made.of_units(model)))
-    assert said.startswith("About 101,700 units (patient_id) used (")
+    assert said.startswith("About 101,700 patients (patient_id) used (")
     said = rows_used(model_findings(made.of_units(model, 5)))
-    assert said.startswith("About 101,700 rows, at most 5 of each unit (patient_id), used (")
+    assert said.startswith("About 101,700 rows, at most 5 of each patient (patient_id), used (")
 
 
 def test_intervals_that_are_not_given_for_units_say_why():

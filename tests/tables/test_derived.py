@@ -160,7 +160,7 @@ REFUSED = [
     ({"bins_of": "x", "borders": [1, 1]}, "ascending numbers"),
     ({"bins_of": "x", "borders": [0, math.inf]}, "ascending numbers"),
     ({"bins_of": "x", "borders": [0], "use": "target"}, "'target' for categories"),
-    ({"log_of": "made"}, "'made' are derived from themselves"),
+    ({"log_of": "made"}, "'made' are derived from each other"),
 ]
 
 

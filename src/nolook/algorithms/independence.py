@@ -22,8 +22,12 @@ _LEAST = 0.5  # rows: a floor of expected counts where there is hardly any noise
 Vector = NDArray[np.float64]
 
 
-def independence_test(counts: Vector, deviation: float, *, normal: bool) -> tuple[float, float]:
-    """Return the chi-square statistic of a table and the chance of one as large.
+def independence_test(
+    counts: Vector, deviation: float, *, normal: bool
+) -> tuple[float, float, float]:
+    """Return the chi-square statistic of a table, the chance of one as large, and Cramér's V.
+
+    V is computed from what the statistic exceeds the mean of independent tables by.
 
     Parameters
     ----------
@@ -45,7 +49,10 @@ def independence_test(counts: Vector, deviation: float, *, normal: bool) -> tupl
     )
     tables = np.concatenate([counts[np.newaxis], drawn.reshape(size) + noise])
     own, *others = _statistics(tables, max(deviation, _LEAST))
-    return float(own), (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + _TABLES)
+    chance = (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + _TABLES)
+    above = max(float(own - np.mean(others)), 0.0)
+    strength = math.sqrt(above / (total * max(min(counts.shape) - 1, 1)))
+    return float(own), chance, min(strength, 1.0)
 
 
 def _shares(margin: Vector, total: float) -> Vector:

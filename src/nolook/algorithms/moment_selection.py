@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from nolook.algorithms.moment_estimates import nearest_moments
 
-__all__ = ["NoisyProducts", "select_features"]
+__all__ = ["NoisyProducts", "largest_of", "select_features", "strengths"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -85,6 +85,22 @@ def select_features(moments: NoisyProducts, k: int | None, detected: Flags) -> t
         chosen.append(_best(shrunk, moments.products, chosen, pool))
         _exchange(shrunk, moments.products, chosen, wanted)
     return _in_order(shrunk, moments.products, chosen, wanted)
+
+
+def strengths(moments: NoisyProducts, chosen: tuple[int, ...]) -> Vector:
+    """Return the strength of each chosen feature when those before it are fitted.
+
+    The size of its product with the residuals, in standard deviations of noise and sampling.
+    """
+    gram, columns = nearest_moments(moments.gram), [column + 1 for column in chosen]
+    return np.array(
+        [_standing_out(moments, gram, columns[:i])[column] for i, column in enumerate(columns)]
+    )
+
+
+def largest_of(columns: int) -> float:
+    """Return the median of the largest size of as many standard normal numbers."""
+    return float(-ndtri((1.0 - 0.5 ** (1.0 / columns)) / 2))
 
 
 def _others(wanted: Flags, chosen: list[int]) -> Flags:
@@ -147,21 +163,27 @@ def _in_order(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) 
 
 
 def _any_stands_out(moments: NoisyProducts, gram: Matrix, chosen: list[int], pool: Flags) -> bool:
-    """Tell whether a product left is larger than noise and sampling alone would typically leave.
+    """Tell whether a product left is larger than noise and sampling alone would typically leave."""
+    others = int(pool.sum())
+    if others == 0:
+        return False
+    return bool((_standing_out(moments, gram, chosen)[pool] > largest_of(others)).any())
+
+
+def _standing_out(moments: NoisyProducts, gram: Matrix, chosen: list[int]) -> Vector:
+    """Return the size of each product left, in standard deviations of noise and sampling.
 
     The least ridge is used that keeps a fit stable: more would leave something of what the chosen
     columns explain to every column correlated with them.
     """
-    others = int(pool.sum())
-    if others == 0:
-        return False
     ridge = max(moments.gram_noise, _ROUNDING * float(np.trace(gram)))
     left = _fit(gram + ridge * np.eye(len(gram)), moments.products, chosen)
     fitted = [0, *chosen]
-    products = (moments.products - moments.gram[:, fitted] @ left.theta)[pool]
+    products = moments.products - moments.gram[:, fitted] @ left.theta
     explained = float(left.theta @ moments.products[fitted])
     spread = max(moments.squares - explained, 0.0) / moments.rows
     noise = moments.products_noise**2 + moments.gram_noise**2 / 2 * float(left.theta @ left.theta)
-    deviations = np.sqrt(noise + spread * left.squares[pool])
-    bound = -ndtri((1.0 - 0.5 ** (1.0 / others)) / 2)  # median of the largest of as many
-    return bool((np.abs(products) > bound * deviations).any())
+    # What is left of a square is at least the ridge, up to rounding.
+    deviations = np.sqrt(noise + spread * np.maximum(left.squares, 0.0))
+    sizes: Vector = np.abs(products) / np.maximum(deviations, np.finfo(float).tiny)
+    return sizes

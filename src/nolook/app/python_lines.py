@@ -8,12 +8,13 @@ from typing import Any
 from nolook.app.questions import QUESTIONS, Field
 from nolook.app.session import Session
 from nolook.estimators.catalogue import (
-    DEFAULT_SELECTOR,
     DISTRIBUTIONS,
     MODELS,
     SELECTORS,
     method_for,
+    selector_for,
 )
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.tables.filter import read_condition
 
 __all__ = ["python_lines"]
@@ -36,21 +37,22 @@ def python_lines(command: str, fields: Sequence[Field], session: Session, output
         read["features"] = [*dict.fromkeys(named)]
     columns = session.schema.columns if session.schema else {}
     classes = target in columns and columns[target].type == "boolean"
+    number = len(read.get("features") or columns)
     file = session.folder / output
     table = f"{session.source}, {target!r}, {_keywords(read)}schema={str(session.schema_file)!r}"
     return (
         f"table = nolook.read_table({table})\n"
         f"with nolook.Ledger({str(session.ledger)!r}, output={f'{output}.json'!r}) as ledger:\n"
-        f"    found = {_call(command, given, classes=classes)}\n"
+        f"    found = {_call(command, given, classes=classes, columns=number)}\n"
         f"nolook.save(found, {f'{file}.json'!r})\n"
         f"found.report({f'{file}.html'!r})\n"
     )
 
 
-def _call(command: str, given: dict[str, Any], *, classes: bool) -> str:
+def _call(command: str, given: dict[str, Any], **about: Any) -> str:  # noqa: ANN401
     """Return the expression that makes a release of `table`."""
     if command == "fit":
-        return f"{_model(given, classes=classes)}.fit(table, ledger=ledger)"
+        return f"{_model(given, **about)}.fit(table, ledger=ledger)"
     by = given.pop("by", None) if command == "tabulate" else None
     tables = f", {[by] if by else []!r}" if command == "tabulate" else ""
     for name in ("column", "score", "probability", "columns"):
@@ -63,7 +65,7 @@ def _call(command: str, given: dict[str, Any], *, classes: bool) -> str:
     return f"nolook.{command.replace('-', '_')}(table{tables}, {_keywords(given)}ledger=ledger)"
 
 
-def _model(given: dict[str, Any], *, classes: bool) -> str:
+def _model(given: dict[str, Any], *, classes: bool, columns: int) -> str:
     """Return the expression for a model, perhaps of columns that are chosen first."""
     method = method_for(given.pop("method", "auto"), has_classes=lambda: classes)
     select = given.pop("select", None)
@@ -71,7 +73,8 @@ def _model(given: dict[str, Any], *, classes: bool) -> str:
     model = f"nolook.{MODELS[method].kind}({budget})"
     if select is None:
         return model
-    selector = f"nolook.{SELECTORS[DEFAULT_SELECTOR].kind}(k={select!r})"
+    kind = SELECTORS[selector_for(columns, given.get("delta", DEFAULT_DELTA))].kind
+    selector = f"nolook.{kind}(k={select!r})"
     return f"nolook.make_private_pipeline({selector}, {model}, {budget})"
 
 

@@ -54,7 +54,9 @@ def count_rows(
     if dry_run:
         return None
     if counter.n_rows_ is None or counter.n_rows_error_ is None:
-        raise ParameterError(f"--count-epsilon is {epsilon!r}, too small to count with")
+        raise ParameterError(
+            f"--count-epsilon is {epsilon!r}, too small to count with (use 0.01 or more)"
+        )
     if not quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
         table = counter.privacy_.of_table

@@ -23,14 +23,15 @@ from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
     COUNTS,
-    DEFAULT_SELECTOR,
     METHODS,
     MODELS,
+    MOST_BY_MOMENTS,
     SELECTORS,
     Option,
     check_method,
     method_for,
     method_parameters,
+    selector_for,
 )
 from nolook.formats.files import one_line
 
@@ -83,7 +84,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="|".join(SELECTORS),
-            help=f"Method of the choice; default: {DEFAULT_SELECTOR}.",
+            help=f"Method of the choice; by default moments, and kendall above {MOST_BY_MOMENTS} "
+            "columns.",
         ),
     ] = None,
     split: Annotated[
@@ -104,7 +106,7 @@ def fit(
     check_method(method, "--method")
     first = _selection(select, selector, split, release.random_state)
     columns = Columns(target, features, categories, exclude, positive, negative)
-    chosen = method_for(method, has_classes=lambda: release.has_classes(columns))
+    chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
 
     from nolook.estimators.pipeline import make_private_pipeline
@@ -114,6 +116,7 @@ def fit(
     model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
         name, arguments, share = first
+        name = name or selector_for(len(release.opened(columns).feature_names), delta)
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
     # Of a pipeline only the selection's k may be one that the table's columns do not allow.
     with option_names({} if first is None else {"k": "--select"}):
@@ -131,7 +134,7 @@ def fit(
 
 def _selection(
     select: str | None, selector: str | None, split: float | None, random_state: int | None
-) -> tuple[str, dict[str, Any], dict[str, float]] | None:
+) -> tuple[str | None, dict[str, Any], dict[str, float]] | None:
     """Translate the options about choosing columns: a selector, its parameters and its share."""
     if select is None:
         for option, value in (("--selector", selector), ("--split", split)):
@@ -141,8 +144,9 @@ def _selection(
                     f"leave {option} out)"
                 )
         return None
-    name = check_choice("--selector", DEFAULT_SELECTOR if selector is None else selector, SELECTORS)
+    if selector is not None:
+        check_choice("--selector", selector, SELECTORS)
     seed = None if random_state is None else random_state + _OTHER_SEED
     arguments = {"k": count_or_auto(select, "--select"), "random_state": seed}
     share = {} if split is None else {"split": check_fraction(split, "--split")}
-    return name, arguments, share
+    return selector, arguments, share

@@ -48,7 +48,7 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._progress import progress_bar
-from nolook.errors import ParameterError
+from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import check_outputs, default_name, one_line
 
 if TYPE_CHECKING:
@@ -129,7 +129,24 @@ class Release:
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
         check_apart(self.place, [("--output", self.output), ("--report", self.report)])
         inputs = (*files_of(self.place), *ledger_files)
-        check_files(self.output, self.report, inputs, force=self.force)
+        try:
+            check_files(self.output, self.report, inputs, force=self.force)
+        except ParameterError as error:
+            raise ParameterError(f"{error}{self._overdraft()}") from None
+
+    def _overdraft(self) -> str:
+        """Return the ledger's refusal too, so that one message has both reasons."""
+        if self.ledger is None:
+            return ""
+        from nolook.privacy.guarantee import Budget
+        from nolook.privacy.ledger import Ledger
+
+        try:
+            with Ledger(self.ledger) as ledger:
+                ledger.require(Budget(self.epsilon, 0.0), relation=ledger.relation)
+        except NolookError as error:
+            return f"; {error}"
+        return ""
 
     @cached_property
     def place(self) -> Path | str | Database:
@@ -248,10 +265,10 @@ class Release:
             self._tell(table, by_default=columns.features is None)
             estimator.fit(table, **ledger_and_progress)
 
-    def has_classes(self, columns: Columns) -> bool:
-        """Tell whether the target is declared to have two values; reads no row."""
+    def opened(self, columns: Columns) -> Table:
+        """Open the table for a model's columns; reads no row."""
         schema = self._without(columns.excluded)
-        return bool(self._read(columns.target, schema=schema, **columns.options).binary[-1])
+        return self._read(columns.target, schema=schema, **columns.options)
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""

@@ -17,7 +17,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
+from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
 
 
 @release_command("selection.json", "The selection file")
@@ -27,8 +27,13 @@ def select(
     k: Annotated[str, typer.Option("-k", metavar="K|auto", help="Number of columns to choose.")],
     target: TargetOption = "",
     selector: Annotated[
-        str, typer.Option(metavar="|".join(SELECTORS), help="Method of the choice.")
-    ] = DEFAULT_SELECTOR,
+        str | None,
+        typer.Option(
+            metavar="|".join(SELECTORS),
+            help="Method of the choice; by default moments with a delta and at most "
+            f"{MOST_BY_MOMENTS} columns, otherwise kendall.",
+        ),
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -43,16 +48,21 @@ def select(
     negative: NegativeOption = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
+    if delta is not None:
+        check_delta(delta, "--delta")
+    columns = Columns(target, features, categories, exclude, positive, negative)
+    if selector is None:
+        selector = selector_for(len(release.opened(columns).feature_names), delta or 0.0)
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
     fitted = make(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
     )
     if delta is not None:
         if "delta" in fitted.get_params():
-            fitted.set_params(delta=check_delta(delta, "--delta"))
+            fitted.set_params(delta=delta)
         if not fitted.plan().guarantee.delta:
             raise ParameterError(
                 f"--delta is {delta!r}, but --selector {selector} needs none (leave it out)"
             )
-    release.fit(fitted, Columns(target, features, categories, exclude, positive, negative))
+    release.fit(fitted, columns)
     release.keep(fitted)

@@ -102,7 +102,7 @@ class GeneralisedLinearModel(PrivateModel):
         self.intercept_ = known.intercept
         unknown = bool(np.isnan(known.intercept_interval).any())
         self.intercept_interval_ = None if unknown else known.intercept_interval
-        self.clipped_share_ = known.clipped_share
+        self.clipped_share_, self.level_sets_ = known.clipped_share, known.level_sets
         self.weight_norm_ = frame.norm
         if not any(frame.curves):
             self.spread_ = frame.spread.among(frame.kept)

@@ -48,6 +48,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     kind = "selection"
     target_name_: str
+    strengths_: NDArray[np.float64] | None = None
     #: What share of the rows a selector that needs them together keeps.
     sample: float | str | None = None
 
@@ -106,8 +107,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _columns(self) -> dict[str, Any]:
         names, ordered = chosen_columns(self)
-        places = range(1, len(names) + 1) if ordered else [np.nan] * len(names)
-        return {"column": list(names), "place": places}
+        unknown = [np.nan] * len(names)
+        places = range(1, len(names) + 1) if ordered else unknown
+        strengths = unknown if self.strengths_ is None else self.strengths_
+        return {"column": list(names), "place": places, "strength": strengths}
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Return scikit-learn's tags: the target is required."""

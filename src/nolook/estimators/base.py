@@ -337,6 +337,7 @@ class PrivateModel(PrivateEstimator):
     clipped_share_: NDArray[np.float64] | None = None
     chosen_: NDArray[np.intp] | None = None
     curves_: tuple[Any, ...] = ()
+    level_sets_: tuple[tuple[str, ...], ...] = ()
     row_norm_: float = math.inf
     weight_norm_: float = math.inf
     failed_: bool = False
@@ -440,14 +441,15 @@ class PrivateModel(PrivateEstimator):
     def _columns(self) -> dict[str, Any]:
         found = self.coefficients
         low, high = np.array([one.ends or (np.nan, np.nan) for one in found]).T
-        values = np.array([one.value for one in found])
+        # Without an interval nothing is known of a coefficient.
+        values = np.array([one.value if one.ends else np.nan for one in found])
         names = [one.name for one in found]
         columns = {"column": names, "coefficient": values, "low": low, "high": high}
         return columns | self.regression._in_other_units(values, low, high)
 
     def _in_other_units(self, *_numbers: NDArray[np.float64]) -> dict[str, Any]:
         """Return coefficients, low and high ends in units that make columns comparable."""
-        return {"times_scale": [one.effect for one in self.coefficients]}
+        return {"times_scale": [one.effect if one.ends else np.nan for one in self.coefficients]}
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]

@@ -25,10 +25,10 @@ __all__ = [
     "COUNTS",
     "DEFAULT_CLASSIFIER",
     "DEFAULT_METHOD",
-    "DEFAULT_SELECTOR",
     "DISTRIBUTIONS",
     "METHODS",
     "MODELS",
+    "MOST_BY_MOMENTS",
     "SELECTORS",
     "Entry",
     "Option",
@@ -39,6 +39,7 @@ __all__ = [
     "method_parameters",
     "name_of",
     "own_parameters",
+    "selector_for",
 ]
 
 
@@ -282,8 +283,20 @@ SELECTORS = {
         "random, is ranked.",
     ),
 }
-#: Used if the user names none.
-DEFAULT_SELECTOR = "kendall"
+#: Up to so many columns their cross-products, at most 2 MB, are the better choice with a delta.
+MOST_BY_MOMENTS = 500
+
+
+def selector_for(columns: int, delta: float) -> str:
+    """Return the selector if none is named: moments with a delta, for not too many columns.
+
+    Examples
+    --------
+    >>> selector_for(20, 1e-6), selector_for(20, 0.0), selector_for(20_000, 1e-6)
+    ('moments', 'kendall', 'kendall')
+    """
+    return "moments" if delta and columns <= MOST_BY_MOMENTS else "kendall"
+
 
 #: Distributions and what is made of them, by command.
 DISTRIBUTIONS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
-from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.moment_selection import NoisyProducts, select_features, strengths
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators.base import check_budget, whole_mu
@@ -100,3 +100,4 @@ class MomentSelector(PrivateSelector):
         chosen = select_features(moments, self._known_k(), released.scaling.detected[:-1])
         super()._store(Selected(chosen, rows=released.scaling.rows))
         self.order_ = np.array(chosen)
+        self.strengths_ = strengths(moments, chosen)

@@ -140,8 +140,8 @@ class Tabulation(_Table):
         most = 1 if self.privacy.unit.column is None else MOST_OF_A_UNIT
         return LevelSearch((), cast(GaussianEvent, event), events[0], most)
 
-    def independence(self) -> tuple[float, float] | None:
-        """Return the chi-square statistic of two columns, and its p-value.
+    def independence(self) -> tuple[float, float, float] | None:
+        """Return the chi-square statistic of two columns, its p-value and Cramér's V.
 
         Undeclared and missing values are left out. The null distribution is simulated with the
         noise, at no further cost. With weights of rows the test is conservative.

@@ -460,7 +460,9 @@ def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -
     found = tuple(name for name in groups if labels.get(name) == (OTHERS, GAP))
     what = parameter_name("find_levels")
     if not found:
-        raise ParameterError(f"{what} is set, but all columns of groups have declared levels")
+        raise ParameterError(
+            f"{what} is set, but all columns of groups have declared levels (leave it out)"
+        )
     if budget.delta == 0.0:
         raise ParameterError(f"{what} needs a delta above 0 (for example 1e-6)")
     if relation == "replace":

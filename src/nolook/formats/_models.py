@@ -62,6 +62,7 @@ class _Model(Fitted, frozen=True):
     weight_norm: Annotated[float, Meta(gt=0)] | None
     spread: Spread | None
     clipped_share: list[_Share] | None
+    level_sets: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
@@ -86,6 +87,8 @@ class _Model(Fitted, frozen=True):
         for key, shape in shapes.items():
             found = attrgetter(key)(self)
             expect(found is None or np.shape(found) == shape, f"{key} to have {shape[0]} entries")
+        names = {*self.features}
+        expect(all(names.issuperset(each) for each in self.level_sets), "level_sets of features")
         expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
         detected = bool(getattr(self, "detected", self.scaling.detected[-1]))
         if (curves := getattr(self, "curves", None)) is not None:
@@ -260,6 +263,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
 
     chosen: Names
     in_order_of_choice: bool
+    strengths: Vector | None
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
@@ -271,6 +275,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
             target=estimator.target_name_,
             chosen=list(chosen),
             in_order_of_choice=ordered,
+            strengths=estimator.strengths_,
             **others,
         )
 
@@ -281,6 +286,8 @@ class Selection(Fitted, frozen=True, tag="selection"):
         expect(some, "chosen to name some of features and not all, each column once")
         fitting = self.parameters["k"] in {"auto", len(chosen)}
         expect(fitting, "chosen to name as many columns as parameters.k says")
+        told = self.strengths is None or len(self.strengths) == len(self.chosen)
+        expect(told, "strengths to have a number for each column chosen")
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted selector."""
@@ -288,6 +295,8 @@ class Selection(Fitted, frozen=True, tag="selection"):
         order = np.array([self.features.index(name) for name in self.chosen])
         if self.in_order_of_choice:
             selector.order_ = order
+        if self.strengths is not None:
+            selector.strengths_ = self.strengths
         selector.k_, selector.target_name_ = len(order), self.target
         selector.support_ = np.isin(np.arange(len(self.features)), order)
         return selector

@@ -50,7 +50,9 @@ def look(
 ) -> Iterator[str]:
     """Yield sentences about the first rows, for their holder; draft what follows from them."""
     if target is not None and target not in columns:
-        raise ParameterError(f"the target is {target!r}, but the table has no such column")
+        raise ParameterError(
+            f"the target is {target!r}, but the table has no such column (check it)"
+        )
     for name, values in numbers.items():
         if columns[name]["type"] != "boolean" and _counts(values):
             columns[name] = {"type": "identifier" if words.get(name) else "integer"}

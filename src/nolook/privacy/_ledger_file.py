@@ -38,6 +38,7 @@ _SCHEMA = (
     schema TEXT,
     about TEXT,
     output TEXT,
+    who TEXT,
     unit TEXT
 ) STRICT""",
     """CREATE TABLE ledger (
@@ -63,11 +64,11 @@ _SCHEMA = (
 )
 _TERMS = "SELECT name, epsilon, delta, relation, created, changes, seal FROM ledger"
 _RELEASES = """SELECT id, time, description, epsilon, delta, relation, state, reason,
-    data, schema, about, output, unit FROM release LEFT JOIN details USING (id) ORDER BY id"""
+    data, schema, about, output, who, unit FROM release LEFT JOIN details USING (id) ORDER BY id"""
 
 
 class Contents(NamedTuple):
-    """The entries that one transaction saw, as sealed; a release's details are its last five."""
+    """The entries that one transaction saw, as sealed; a release's details are its last six."""
 
     terms: tuple[Any, ...]
     releases: list[tuple[Any, ...]]

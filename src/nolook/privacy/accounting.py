@@ -100,7 +100,8 @@ def gaussian_mu(budget: Budget) -> float:
             high = middle
     if low == 0.0:
         raise ParameterError(
-            f"delta is {budget.delta!r} and epsilon {budget.epsilon!r}, too small for any noise"
+            f"delta is {budget.delta!r} and epsilon {budget.epsilon!r}, too small for any noise "
+            "(use a larger budget)"
         )
     return low
 

@@ -345,7 +345,7 @@ class Ledger:
         execute = self._file.database.execute
         execute("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*row, state))
         texts = detail_texts(details, self._output)
-        execute("INSERT INTO details VALUES (?, ?, ?, ?, ?, ?)", (entry, *texts))
+        execute("INSERT INTO details VALUES (?, ?, ?, ?, ?, ?, ?)", (entry, *texts))
         return entry
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:

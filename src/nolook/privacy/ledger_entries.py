@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import math
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -53,14 +55,15 @@ class ReleaseDetails:
     """The details of a release that a ledger keeps in addition to its cost; None is unknown.
 
     Names of the `table` and of the `output` file, without folders; a digest of the declared
-    `schema`; the columns the release is `about`; the `unit` that the guarantee protects. Whatever
-    they hold, the file gets one line of each.
+    `schema`; the columns the release is `about`; `who` charged it, by the name of the account; the
+    `unit` that the guarantee protects. Whatever they hold, the file gets one line of each.
     """
 
     table: str | None = None
     schema: str | None = None
     about: str | None = None
     output: str | None = None
+    who: str | None = None
     unit: str | None = None
 
 
@@ -176,7 +179,11 @@ def left(contents: Contents, budget: Budget) -> Amount:
 def detail_texts(details: ReleaseDetails | None, output: str | None) -> tuple[str | None, ...]:
     """Return details as the file keeps them; `output` is what they have if they name none."""
     known = ReleaseDetails() if details is None else details
-    return tuple(map(as_line, astuple(evolve(known, output=known.output or output))))
+    who = None
+    with suppress(OSError, KeyError):  # an account without a name
+        who = getpass.getuser()
+    own = evolve(known, output=known.output or output, who=known.who or who)
+    return tuple(map(as_line, astuple(own)))
 
 
 def under_replacement(cost: Budget) -> Budget | None:

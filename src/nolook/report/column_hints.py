@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nolook._language import usage_hint
+from nolook.algorithms.glm.level_sets import named_alike
 from nolook.tables.csv import CsvFile
 from nolook.tables.table import Table
 from nolook.tables.words import is_identifier, listed
@@ -26,6 +27,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         for feature in table._design.features
         if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
     ]
+    plain = [each.name for each in table._design.features if each.levels is None]
     units = [name for name, column in declared.items() if column.type == "identifier"]
     units += [column.name for column in unused if is_identifier(column.name)]
     text = getattr(table._source.original, "kind", None) == CsvFile.kind
@@ -33,6 +35,12 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     if unused and by_default:
         shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
         hints.append(f"Not used: {listed(shown)}.")
+    hints += [
+        f"{listed(names)} look like all levels of {of}: their effects are differences from the "
+        f"levels' mean where they add up to 1. To compare with one of them, leave it out "
+        f"({usage_hint('exclude', names[:1], 'features=[...]')})."
+        for of, names in named_alike(plain).items()
+    ]
     alone = table.unit.column is None
     if numbers:
         leave_out = usage_hint("exclude", numbers[:8], "features=[...]")

@@ -176,7 +176,7 @@ def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
         if values[0] != values[1]:
             raise ParameterError(
                 f"the models have different {what}, {values[0]!r} and {values[1]!r}, so their "
-                "coefficients cannot be compared"
+                "coefficients cannot be compared (fit both to the same)"
             )
     if units[0] != units[1]:
         raise ParameterError(

@@ -251,6 +251,6 @@ class Findings:
         """The subject of a release, its table and rows, and whether it is private."""
         table = self.provenance.guarantee.of_table
         place = (" in ", Name(table)) if table else ()
-        if self.provenance.guarantee.private:
-            return f"Private {self.what} ", Name(self.of), *place
-        return f"{self.what[:1].upper()}{self.what[1:]} ", Name(self.of), *place, " (not private)"
+        private = "differentially" if self.provenance.guarantee.private else "not"
+        what = f"{self.what[:1].upper()}{self.what[1:]} "
+        return what, Name(self.of), *place, f" ({private} private)"

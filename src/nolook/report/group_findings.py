@@ -27,13 +27,14 @@ __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
+_CLEAR = 0.05  # p-values below are called clear
 _MISSING = "rows with any are left out"
 
 
 def comparison_findings(found: GroupComparison) -> Findings:
     """Report a comparison of groups."""
     unit, first = found.privacy.unit, found.groups[0]
-    overall = _tested("overall", found)
+    overall = _tested("overall", found, _furthest(found))
     few = [pair.p_values is None for pair in found.pairs]
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
@@ -75,12 +76,39 @@ def comparison_findings(found: GroupComparison) -> Findings:
     )
 
 
-def _tested(test: str, found: GroupComparison | SurvivalCurve) -> tuple[str, ...]:
-    """Say the p-value of the test of all groups, if there is one."""
+def _tested(
+    test: str, found: GroupComparison | SurvivalCurve, size: Mapping[str, object]
+) -> tuple[str, ...]:
+    """State the verdict on all groups, if they were tested, with its size."""
     if found.p_value is None:
         return ()
-    p_value = _p_value(found.p_value, found.privacy.unit)
-    return (phrase(f"groups.{test}", groups=len(found.groups), p=p_value),)
+    p_value, clear = _p_value(found.p_value, found.privacy.unit), found.p_value < _CLEAR
+    first, number_of = found.groups[0], len(found.groups)
+    return (
+        phrase(f"groups.{test}", groups=number_of, p=p_value, clear=clear, first=first, **size),
+    )
+
+
+def _furthest(found: GroupComparison) -> dict[str, object]:
+    """Return the group whose values are higher, or lower, than the first one's most often."""
+    known = [(pair.exceeds, pair.group) for pair in found.pairs if pair.exceeds is not None]
+    if not known:
+        return {"group": None, "higher": None}
+    far, group = max(known, key=lambda each: abs(each[0].value - 0.5))
+    return {"group": group, "higher": percent(far.value, (far.low, far.high))[0]}
+
+
+def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
+    """Return the largest gap between a curve and the first one, at some times."""
+    curves = np.array([each.at(places)[0] for each in found.curves])
+    gaps = np.nan_to_num(np.abs(curves - curves[0]))
+    group, place = np.unravel_index(gaps.argmax(), gaps.shape)
+    return {
+        "group": found.groups[group],
+        "time": found.time,
+        "value": number(float(places[place])),
+        "shares": [percent(float(each[place]), None)[0] for each in (curves[0], curves[group])],
+    }
 
 
 def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
@@ -220,7 +248,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
     places = np.array([place for place, _ in across.ticks])
     tested = len(names) > 1
-    p_value = _tested("log_rank", found)
+    p_value = _tested("log_rank", found, _largest_gap(found, places))
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (
         *p_value,

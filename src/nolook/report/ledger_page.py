@@ -39,7 +39,7 @@ def render_ledger_page(ledger: Ledger) -> str:
     """Render the page of a ledger: names and costs, no figure about the data."""
     entries = ledger.history()
     unit = ledger.unit
-    one = _ROW if unit in {None, _ROW} else "unit"
+    one = _ROW if unit is None else unit.split(" named by ")[0]
     amounts = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = []
     for head, amount in amounts:
@@ -84,7 +84,8 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
     elif details.unit:
         subject += f", protecting a {details.unit}"
     output = () if details.output is None else (f"in {details.output}",)
-    time = f"{entry.time.removesuffix('+00:00').replace('T', ' ')} UTC"
+    by = f", by {details.who}" if details.who else ""
+    time = f"{entry.time.removesuffix('+00:00').replace('T', ' ')} UTC{by}"
     return tuple(map(one_line, (*[subject] * bool(subject), *output, time)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from nolook.algorithms.glm.level_sets import named_alike
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
@@ -42,6 +43,10 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
             for name, level in numbers.items()
             if name in used
         }
+    for each in model.level_sets_:
+        (of,) = named_alike(each, 2)
+        mean = phrase("model.levels_mean", of=Name(of), levels=len(each))
+        found |= {name: (name, mean) for name in each}
     columns = set(model.read_options_["features"])
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
         if name in used and name not in found:

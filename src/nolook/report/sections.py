@@ -8,6 +8,7 @@ from math import fsum
 from attrs import fields
 
 from nolook._strength import (
+    INDEPENDENT,
     Strength,
     attack_in_words,
     delta_too_large,
@@ -100,12 +101,12 @@ def _protected(provenance: Provenance) -> tuple[Text, ...]:
     guarantee = provenance.guarantee
     if not guarantee.private:
         return ("Not at all.",)
-    column = guarantee.unit.column
-    unit = () if column is None else (("A unit is all rows with the same ", Name(column), "."),)
-    words = attack_in_words(
-        guarantee.epsilon, guarantee.delta, guarantee.relation, guarantee.unit.protected
-    )
-    return (f"{words} The limits of this protection are listed below.", *unit)
+    column, one = guarantee.unit.column, guarantee.unit.protected
+    unit: Text = INDEPENDENT
+    if column is not None:
+        unit = "All rows with the same ", Name(column), f" are one {one}."
+    words = attack_in_words(guarantee.epsilon, guarantee.delta, guarantee.relation, one)
+    return (f"{words} The limits of this protection are listed below.", unit)
 
 
 def verdict(provenance: Provenance) -> Strength | None:
@@ -147,7 +148,7 @@ def rows_used(found: Findings) -> str | None:
     elif unit.weight_scale > 1:
         about += f" ({one_line(unit.column)})"
     elif unit.column is not None:
-        about += f", at most {unit.max_rows} of each unit ({one_line(unit.column)}),"
+        about += f", at most {unit.max_rows} of each {unit.protected} ({one_line(unit.column)}),"
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 
@@ -333,4 +334,5 @@ def _unit_settings(unit: Unit) -> tuple[tuple[str, str], ...]:
         if unit.weight_scale > 1
         else f"at most {unit.max_rows}, in full"
     )
-    return ("A unit is all rows with the same", unit.column), ("Rows of a unit", rows)
+    one = unit.protected
+    return (f"A {one} is all rows with the same", unit.column), (f"Rows of a {one}", rows)

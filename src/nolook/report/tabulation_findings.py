@@ -41,10 +41,10 @@ _FOUND = (
     "Levels that are not declared are shown where enough {}s have them: one of {} is shown with "
     "probability {}, one of {} with {}."
 )
-_LEAST_P = 0.0005
+_LEAST_P, _CLEAR = 0.0005, 0.05
 _TESTED = (
-    "Independence of {} and {}: chi-square {}, p-value {} (declared levels; the noise is allowed "
-    "for by simulation)."
+    "{} and {} {} (Cramér's V {}: 0 without an association, at most 1; chi-square {}, p-value {}; "
+    "declared levels; the noise is allowed for by simulation)."
 )
 _SURE = (
     f"Intervals hold {CONFIDENCE}: they cover the noise, and that the {{}}s may be a sample (for "
@@ -246,9 +246,10 @@ def _independence(found: Tabulation) -> tuple[str, ...]:
     tested = found.independence()
     if tested is None:
         return ()
-    statistic, chance = tested
+    statistic, chance, strength = tested
     p = f"below {_LEAST_P:g}" if chance <= _LEAST_P else f"{chance:.2g}"
-    return (_TESTED.format(*found.names, number(statistic, 3), p),)
+    said = "are associated" if chance < _CLEAR else "have no clear association"
+    return (_TESTED.format(*found.names, said, number(strength, 2), number(statistic, 3), p),)
 
 
 def _levels_found(found: Tabulation) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.text import Text
 
+from nolook._strength import INDEPENDENT
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
 from nolook.report.findings import Findings, Table, in_percent, plain
@@ -33,8 +34,10 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
             f"NOT PRIVATE: {provenance.why_not_private()[1]} For experiments with public data only."
         )
         last = (why, STYLES[None])
+    independent = provenance.guarantee.private and provenance.guarantee.unit.column is None
     return (
         (found.headline, "bold"),
+        *([(INDEPENDENT, "")] if independent else []),
         *((caution, "bold yellow") for caution in cautions(found)),
         *((text, "") for text in found.conclusion),
         *([(rows, "")] if rows else []),

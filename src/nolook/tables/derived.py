@@ -121,7 +121,7 @@ def in_order(derived: Mapping[str, Derivation]) -> list[str]:
         ]
         if not ready:
             circle = " and ".join(repr(name) for name in derived if name not in order)
-            raise ParameterError(f"{circle} are derived from themselves or each other")
+            raise ParameterError(f"{circle} are derived from each other (name other columns)")
         order |= dict.fromkeys(ready)
     return list(order)
 

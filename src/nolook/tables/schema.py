@@ -355,7 +355,7 @@ class Schema:
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
                 one, other, *_ = several
-                raise ParameterError(f"columns {one!r} and {other!r} are both the {use}")
+                raise ParameterError(f"columns {one!r} and {other!r} are both the {use} (keep one)")
         if not form.header and not read:
             raise ParameterError("header is False; expected the schema to declare all columns")
 

@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients
 from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.level_sets import level_sets, turned
 from nolook.algorithms.moment_estimates import LEVEL
 from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
@@ -54,11 +55,12 @@ class Coefficients:
     NaN stands for what the noise hides.
     """
 
-    coef: Vector  # 0 for columns left out
+    coef: Vector  # 0 for columns left out; of level sets the differences from their mean
     intercept: float
     coef_interval: Matrix  # (p, 2)
     intercept_interval: Vector
     clipped_share: Vector  # (p + 1,): at most this share of the rows was clipped, target last
+    level_sets: tuple[tuple[str, ...], ...] = ()
 
 
 @frozen(eq=False)
@@ -110,6 +112,7 @@ class Knowledge:
         contrasts = np.eye(lines, len(frame.gram))
         center, scale = frame.scaling.center[:-1], frame.scaling.scale[:-1]
         contrasts[0, 1:lines] = -(center / scale)[frame.kept]
+        contrasts[:, :lines] = contrasts[:, :lines] @ turned(frame)
         lengths = (contrasts**2).sum(axis=1)
         margin = self.half_widths(contrasts, most_hidden, extra, residuals)
         origin = QUANTILE**2 * self._far_origin(contrasts[0, 1:lines])
@@ -181,7 +184,9 @@ def coefficients(
     """
     columns = np.append(True, frame.kept)
     model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
-    model[columns], half[columns] = theta[: margin.size], margin
+    sets = level_sets(frame) if np.isfinite(margin).any() else ()
+    theta = turned(frame) @ theta[: margin.size] if sets else theta[: margin.size]
+    model[columns], half[columns] = theta, margin
     clipped, errors = clipped_shares(scaling)
     half[1:][_about_another(scaling, clipped - errors)] = np.nan
     coef, intercept = scaling.original_units(model)
@@ -190,7 +195,9 @@ def coefficients(
         widths = half[1:] * (scaling.scale[-1] / scaling.scale[:-1])
         slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
         constant = (intercept + half[0] * scaling.scale[-1] * sides).clip(-largest, largest)
-    return Coefficients(coef, intercept, slopes, constant, clipped)
+    names = [scaling.names[place] for place in np.flatnonzero(frame.kept)]
+    told = tuple(tuple(names[place] for place in each) for each in sets)
+    return Coefficients(coef, intercept, slopes, constant, clipped, told)
 
 
 def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
