@@ -102,6 +102,17 @@ COMMITTED = [
         for rows, share in (("2,000", 0.85), ("20,000", 0.97))
         for place in (r" (\S+)", r" \S+ \| (\S+)")
     ),
+    # The log-rank test of equal hazards, and of different ones; the error of flchain's curve.
+    *(
+        ("survival", r"^\| \d+,000 \| \S+ \| equal \| \S+ \| \S+ \| (\d\S+) \|", side, share)
+        for side, share in (("least", 0.03), ("most", 0.07))
+    ),
+    ("survival", r"^\| 2,000 \| 1 \| \S+ times \| \S+ \| \S+ \| (\S+)", "least", 0.85 * 0.906),
+    ("survival", r"^\| 20,000 \| 1 \| \S+ times \| \S+ \| \S+ \| (\S+)", "least", 0.97 * 0.9),
+    *(
+        ("survival", rf"^\| {epsilon} \| (0\.\d+) \| 0", "most", error)
+        for epsilon, error in (("0.1", 0.018), ("0.3", 0.009), ("1", 0.0027))
+    ),
     ("federated_load", r"^\| \S+ \| 0 \| \S+ \| \S+ \| (\S+) \|", "least", 350),
     ("federated_load", r"what is left of one core takes in (\S+) times", "least", 0.6),
     ("federated_load", r"memory with 10 times as many owners: (\S+) times", "most", 1.1),
