@@ -15,7 +15,6 @@ from papers.barczewski2024.experiments import (
     CURVES,
     EXPERIMENTS,
     LEVEL,
-    LINEAR_TRIALS,
     RATES,
     RELATIONS,
     TABLES,
@@ -124,9 +123,9 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield (
         f"X(rate) has a Poisson number of values at each of 2^{LEVEL} thresholds. Figure 2: rate = "
         "3; figure 3: epsilon = 1. Errors of smoothed over those of unsmoothed shares of the same "
-        f"release, summed over {TRIALS} trials. Linear programs are solved in {LINEAR_TRIALS} of "
-        "them, and only where a row is replaced; they have many best solutions: *p = 1* is "
-        "cvxopt's, from inside, *corner* that of the simplex method."
+        f"release, summed over {TRIALS} trials. Linear programs are solved only where a row is "
+        "replaced; they have many best solutions: *p = 1* is cvxopt's, from inside, *corner* that "
+        "of the simplex method."
     )
     yield ""
     for relation in RELATIONS:
