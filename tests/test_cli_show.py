@@ -148,4 +148,4 @@ def test_a_page_has_the_title_given(cli, tmp_path):
         page = (tmp_path / name).read_text()
         assert "<h1>A &lt;ward&gt;</h1>" in page
         assert "<title>A &lt;ward&gt;" in page
-        assert "distribution of" in page
+        assert "Distribution of" in page

@@ -286,7 +286,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
         expect(some, "chosen to name some of features and not all, each column once")
         fitting = self.parameters["k"] in {"auto", len(chosen)}
         expect(fitting, "chosen to name as many columns as parameters.k says")
-        told = self.strengths is None or len(self.strengths) == len(self.chosen)
+        told = self.strengths is None or self.strengths.shape == (len(chosen),)
         expect(told, "strengths to have a number for each column chosen")
 
     def estimator(self) -> Any:  # noqa: ANN401
