@@ -294,6 +294,27 @@ def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
         (tmp_path / "f.json").unlink()
 
 
+@pytest.mark.parametrize("n", [1_500, 20_000])
+def test_the_bound_of_few_rows_is_not_far_below_their_weights(n):
+    # No octave of weights stands out by itself at this budget; several together do.
+    data = survey(n)
+    distribution = nolook.ECDF(1.0).fit(read_table(data, features=["b"], weights="w"))
+    assert 16 <= distribution.privacy_.unit.weighting.bound <= 64
+    half = float(distribution.quantile(0.5))
+    assert half == pytest.approx(1 + math.log(0.51) / math.log(50), abs=0.12)  # .5 without weights
+
+
+def test_weights_beyond_the_bound_are_in_the_share_cut():
+    g = np.random.default_rng(0)
+    w = g.pareto(2.0, size=20_000) + 1
+    data = pa.table({"a": g.normal(size=20_000), "w": w})
+    weighting = (
+        nolook.ECDF(1.0).fit(read_table(data, features=["a"], weights="w")).privacy_.unit.weighting
+    )
+    cut = np.maximum(w - weighting.bound, 0.0).sum() / w.sum()
+    assert weighting.cut == pytest.approx(cut, abs=0.02)
+
+
 def test_weights_that_are_alike_change_next_to_nothing():
     data = survey(5_000)
     plain = fit("linear", 1e3, read_table(data, "y", features=["a"]))

@@ -37,6 +37,9 @@ _GAUSSIAN, _PURE = (0.15, 0.977), (0.04, 0.9199)
 _CALLED = ("histogram of the weights by magnitude", "histogram of the weights over the range found")
 _BINS = 32
 _SHOWS = 5.0  # deviations of its noise by which a bin surely has rows
+_NEAR = 3.0  # by which the bin next to those does
+_LONGEST = 6  # octaves that are looked at together
+_USUAL = (2.0**-20, 2.0**30)  # where weights are looked for that do not stand out
 _CUT = 0.01  # share of the weight that the bound may cut, one deviation of its noise up
 
 Vector = NDArray[np.float64]
@@ -115,32 +118,51 @@ def _histogram(
 
 
 def _largest(counts: Vector, noise: BinNoise) -> float:
-    """Return the power of two below which are all weights that stand out from the noise; or 1."""
+    """Return a power of two below which are all weights that stand out from the noise.
+
+    Several octaves together may stand out where none of them does; next to these fewer weights are
+    enough. Where nothing does, it is the end of the usual octaves that hold most.
+    """
     _, high = magnitude_edges()
-    surely = noise.surely(np.array([1]), _SHOWS)[0]
-    shown = high[(counts > surely) & (high > 0.0)]
-    return float(shown.max(initial=0.0)) or 1.0
+    counts, high = counts[high > 0.0], high[high > 0.0]
+    surely = noise.surely(np.arange(_LONGEST) + 1, _SHOWS)
+    below, found = np.append(0.0, np.cumsum(counts)), []
+    for bins in range(1, _LONGEST + 1):
+        sums = below[bins:] - below[:-bins]
+        found += [(int(first), bins) for first in np.flatnonzero(sums > surely[bins - 1])[-1:]]
+    if found:
+        first, bins = max(found, key=lambda run: (run[0], -run[1]))
+    else:
+        usual = (high[_LONGEST - 1 :] >= _USUAL[0]) & (high[_LONGEST - 1 :] <= _USUAL[1])
+        first, bins = int(np.argmax(np.where(usual, sums, -np.inf))), _LONGEST
+    last = first + bins - 1
+    while last + 1 < counts.size and counts[last + 1] > _NEAR * noise.deviation:
+        last += 1
+    return float(high[last])
 
 
 def _bound(column: str, counts: Vector, largest: float, sigma: float) -> Weighting:
     """Return the smallest bound that cuts next to no weight, and what follows from the counts.
 
-    `counts` are of equal bins up to `largest`, with one bin at either end.
+    `counts` are of equal bins up to `largest`, with one bin at either end. Weights beyond it, where
+    they stand out, count as in the next octave.
     """
-    inner = np.maximum(0.0, counts[1:-1])
+    beyond = float(counts[-1]) if counts[-1] > _NEAR * sigma else 0.0
+    inner, far = np.maximum(0.0, counts[1:-1]), 1.5 * largest
     middle = (np.arange(_BINS) + 0.5) * (largest / _BINS)
-    total = max(float(counts[1:-1] @ middle), sigma * largest)
+    total = max(float(counts[1:-1] @ middle), sigma * largest) + beyond * far
     ends = (np.arange(_BINS) + 1.0) * (largest / _BINS)
     over = np.maximum(middle - ends[:, None], 0.0)
     cut = over @ counts[1:-1]
     enough = cut + sigma * np.sqrt((over**2).sum(axis=1)) <= _CUT * total
-    place = int(np.argmax(enough))  # the last end cuts nothing of these bins
+    # The last end cuts nothing of these bins.
+    place = _BINS - 1 if beyond else int(np.argmax(enough))
     bound = float(ends[place])
     shares = np.minimum(middle / bound, 1.0)
-    squares = float(inner @ shares**2) / max(float(inner @ shares), sigma)
+    squares = float(inner @ shares**2) + beyond
     return Weighting(
         column,
         bound,
-        cut=min(max(float(cut[place]) / total, 0.0), 1.0),
-        squares=min(max(squares, 1.0 / _BINS), 1.0),
+        cut=min(max((float(cut[place]) + beyond * (far - bound)) / total, 0.0), 1.0),
+        squares=min(max(squares / max(float(inner @ shares) + beyond, sigma), 1.0 / _BINS), 1.0),
     )
