@@ -116,7 +116,7 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path, cli):
     assert model.privacy_.private
     assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 1e-6)
     for text in (
-        "linear model of income",
+        "Linear model of income",
         "Coefficients",
         "age",
         "height",

@@ -109,7 +109,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     fitted = nolook.load(here / "people.age.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
     median = f"{fitted.quantile(0.5):.6g}"
-    for text in ("distribution of age", "Number of rows", "50 % lie at or below", median):
+    for text in ("Distribution of age", "Number of rows", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
     assert f"{fitted.n_rows_:,.0f}" in done.out

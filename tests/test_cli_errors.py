@@ -159,7 +159,7 @@ REFUSED = {
         ("", "-k"),
         ("-k 2 --selector magic", "--selector is 'magic'", "'kendall', 'lasso'"),
         ("-k 2 --epsilon 1e-300", "epsilon is 1e-300", "use a larger budget"),
-        ("-k 2 --delta 1e-6", "--delta is 1e-06", "kendall needs none"),
+        ("-k 2 --selector kendall --delta 1e-6", "--delta is 1e-06", "kendall needs none"),
         ("-k 2 --selector sis --delta 1e-6", "sis needs none"),
         ("-k 2 --selector moments --delta 0", "--delta is 0"),
         ("-k 2 --selector moments --delta much", "--delta"),

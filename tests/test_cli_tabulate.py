@@ -87,7 +87,7 @@ def test_a_description_names_what_it_leaves_out(cli):
         ("tabulate", "people.parquet", *BY, "--quantiles", "0.1"),
         ("tabulate", "people.parquet", *BY, "--missing", "zero"),
         ("describe", "people.parquet", "--epsilon", "0"),
-        ("plan", "--rows", "1000", "--columns", "3", "--method", "tabulate"),
+        ("plan", "--rows", "1000", "--method", "tabulate", "--want", "loss 0.1"),
     ],
 )
 def test_a_refusal_is_one_line(cli, words):

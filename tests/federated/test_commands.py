@@ -109,7 +109,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert "open; freeze it" in refused(cli("query", *analyst))
         assert not (here / "one.distribution.json").exists()
         out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
-        assert "distribution of one" in out
+        assert "Distribution of one" in out
         said = " ".join(out.split())
         found = nolook.load(here / "one.distribution.json")
         assert found.distribution_.rows == ROWS + 1

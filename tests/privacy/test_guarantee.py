@@ -159,7 +159,7 @@ def test_a_unit_comes_back_and_is_named_in_words(unit, relation):
     change = {"add-remove": "added or removed", "replace": "replaced by another"}[relation]
     assert f"any one {unit.protected} {change}" in words
     if unit.column is not None:
-        assert f"all rows with the same {one_line(unit.column)}" in words
+        assert f"All rows with the same {one_line(unit.column)}" in words
         assert ("counts once" in words) == (unit.rows == "weights")
         assert (f"At most {unit.rows} of its rows" in words) == (unit.rows != "weights")
 

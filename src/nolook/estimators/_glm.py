@@ -31,6 +31,9 @@ class GeneralisedLinearModel(PrivateModel):
     clipped_share_ : ndarray of shape (n_features_in_ + 1,)
         At most this share of the rows was clipped in each column, the target last: a noisy share,
         one standard deviation up. Classes are never clipped.
+    level_sets_ : tuple of tuple of str
+        Columns that are all levels of one category, told by their names and the noisy moments:
+        their coefficients are differences from the mean of the set's.
     weight_norm_ : float
         Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
         detected.

@@ -49,6 +49,9 @@ class MomentSelector(PrivateSelector):
     ----------
     order_ : ndarray of int, shape (k_,)
         The features, each followed by the one that adds most to those before it.
+    strengths_ : ndarray of shape (k_,)
+        How far each stands out when those before it are fitted, in standard deviations of noise
+        and sampling.
 
     See Also
     --------

@@ -75,7 +75,8 @@ def smearing(errors: NoisyForest, rows: NoisyCount, scale: float) -> float | Non
     known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
     shares = np.diff(np.maximum.accumulate(known.cdf(ERROR_EDGES)), prepend=0.0)
     middles = np.append(0.5 * (np.append(0.0, ERROR_EDGES[:-2]) + ERROR_EDGES[:-1]), np.inf)
-    mean = float(shares @ np.cosh(scale * np.minimum(middles, _farthest(known))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(shares @ np.cosh(scale * np.minimum(middles, _farthest(known))))
     return mean if math.isfinite(mean) else None
 
 
