@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -94,7 +95,7 @@ def use(path):
         names = getattr(model, "feature_names_in_", None)
         with np.errstate(all="ignore"):
             if names is None:
-                assert not np.isnan(model.predict(rows)).all()
+                assert not pd.isna(model.predict(rows)).all()
             else:
                 attempt(lambda: model.predict(pa.table(dict(zip(names, rows.T, strict=True)))))
     return True

@@ -294,7 +294,8 @@ def area_error(auc: float, positive: float, negative: float) -> float:
 
 def _drawn_again(counts: Vector, repeats: int, generator: Generator) -> Vector:
     """Return by how much the counts up to each threshold of rows drawn again differ."""
-    cells = np.diff(np.maximum.accumulate(counts.clip(0.0)), prepend=0.0)
+    # A file may claim more rows than can be drawn.
+    cells = np.diff(np.maximum.accumulate(counts.clip(0.0, 2.0**53)), prepend=0.0)
     drawn = generator.poisson(cells, (repeats, len(cells))) - cells
     return np.asarray(drawn.cumsum(axis=1))
 

@@ -6,6 +6,8 @@ import math
 from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
@@ -87,6 +89,7 @@ def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
     return (phrase("model.failed", one=words_of(model).one),)
 
 
+@np.errstate(all="ignore")  # numbers of a damaged file
 def _following(model: PrivateModel) -> tuple[str, ...]:
     """Name the columns that follow from others, as far as the released moments tell."""
     spread, scaling = getattr(model, "spread_", None), model.scaling_
