@@ -77,7 +77,7 @@ def test_the_patients_example_runs(run, tmp_path):
     model = nolook.load(tmp_path / "visits.model.json")
     assert (model.privacy_.private, model.privacy_.unit.column) == (True, "patient_id")
     for page in ("visits.html", "nights.html"):
-        assert "units" in (tmp_path / page).read_text(encoding="utf-8")
+        assert "patients" in (tmp_path / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
