@@ -55,6 +55,28 @@ def test_whatever_users_call_has_an_example(name):
     assert ">>> " in inspect.getdoc(getattr(nolook, name))
 
 
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {kind.__name__ for kind in KINDS}
+        | {"compare_groups", "cross_validate", "describe", "evaluate", "quantiles", "survival"}
+        | {"tabulate"}
+    ),
+)
+def test_whatever_releases_names_what_is_like_it(name):
+    text = inspect.getdoc(getattr(nolook, name))
+    (entries,) = re.findall(SECTION.format("See Also"), text, re.MULTILINE)
+    assert all(hasattr(nolook, other) for other in re.findall(r"^(\w+) : ", entries, re.MULTILINE))
+
+
+def test_a_method_keeps_what_its_base_documents():
+    text = inspect.getdoc(nolook.LinearRegression.fit)
+    (entries,) = re.findall(SECTION.format("Parameters"), text, re.MULTILINE)
+    listed = re.findall(r"^(\w+) : ", entries, re.MULTILINE)
+    assert listed == list(inspect.signature(nolook.LinearRegression.fit).parameters)[1:]
+    assert "BudgetExceededError" in text
+
+
 def table():
     X = np.random.default_rng(0).normal(size=(300, 3))
     return X, X[:, 0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger, LedgerEntry
 
 
-class Interrupted(Exception):  # noqa: N818 -- somebody's wish, no error
+class Interrupted(Exception):  # noqa: N818 -- requested, not an error
     """A command was stopped; the message says what that means."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
+from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.releasing import Progress
 from nolook.kernels.row_products import row_products
@@ -59,33 +60,12 @@ class GeneralisedLinearModel(PrivateModel):
 
         Parameters
         ----------
-        X : Table, array or frame of shape (n_samples, n_features)
-            A `Table` from :func:`nolook.read_table` is read in bounded memory, as often as needed.
-        y : array of shape (n_samples,), optional
-            The target; left out if X is a `Table`.
         sample_weight : array of shape (n_samples,), optional
             Survey weights, as private as the rows: numbers of at least 0. They are clipped at a
             bound that is found privately; a row without one is left out.
         categories : mapping, optional
             From a frame's columns to their levels, as for :func:`nolook.read_table`; `predict`
             takes frames with these columns.
-        ledger : Ledger, optional
-            Charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the number of steps done and how many there are at most.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is charged.
-        TableError
-            If X, y and `sample_weight` are not a table of numbers. Nothing is charged.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
         """
         if sample_weight is not None or categories is not None:
             if isinstance(X, Table):
@@ -95,6 +75,8 @@ class GeneralisedLinearModel(PrivateModel):
                 )
             X = Rows(X, sample_weight, categories)  # type: ignore[assignment]
         return self._fit(X, y, ledger, progress)
+
+    fit.__doc__ = complete_docstring(fit, PrivateModel.fit)
 
     @property
     def _imputes_centres(self) -> bool:

@@ -19,6 +19,9 @@ __all__ = ["AdaSSPRegressor"]
 class AdaSSPRegressor(PrivateRegressor):
     """AdaSSP (Wang, UAI 2018): linear regression from three noisy sufficient statistics.
 
+    The coefficients are ``(A + ridge I)^-1 c``, for noisy cross-products A of the features, and c
+    of features and target.
+
     The smallest eigenvalue of X'X, X'X itself and X'y are released with Gaussian noise. The model
     is a ridge regression whose penalty has the noise's size, less what the eigenvalue allows. By
     default the columns are standardised privately first. Proof: ``algorithms/adassp.md``.
@@ -36,6 +39,11 @@ class AdaSSPRegressor(PrivateRegressor):
         from the table.
     bound_y : float or None, default=None
         A public bound on the target's absolute value, to which the target is clipped.
+
+    See Also
+    --------
+    LinearRegression : Usually more accurate, and returns intervals.
+    BoostedAdaSSPRegressor : The same matrix, and many rounds of gradients.
 
     Examples
     --------

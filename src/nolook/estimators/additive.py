@@ -92,10 +92,10 @@ class _Curved(GeneralisedLinearModel):
 class AdditiveRegression(_Curved, LinearRegression):
     """Additive regression under differential privacy, without bounds, knots or tuning.
 
-    The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line or, where noise lets one see
-    that it is bent, a smooth curve; fitted like :class:`nolook.LinearRegression`.
+    The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line, or a smooth curve for a
+    column that is detected to be bent; fitted like :class:`nolook.LinearRegression`.
 
-    The prediction is a level plus one curve for each column. Columns are counted, scaled and
+    Columns are counted, scaled and
     clipped as for :class:`nolook.LinearRegression`. Noisy histograms give each column knots, and a
     noisy gradient shows which columns are bent; these get smooth deviations from their lines, as
     many as rows and budget allow. The fit is then that of a linear regression. A curve that is
@@ -180,9 +180,9 @@ class AdditiveRegression(_Curved, LinearRegression):
 class AdditiveClassifier(_Curved, LogisticRegression):
     """Additive logistic regression under differential privacy, without bounds, knots or tuning.
 
-    The log-odds of the positive class are a level plus one curve for each column: columns have
-    curves as for :class:`nolook.AdditiveRegression`, and the fit is that of a
-    :class:`nolook.LogisticRegression`. Proof: ``algorithms/glm/additive.md``.
+    The log-odds of the positive class are ``b_0 + sum_j g_j(x_j)``, with curves g_j as for
+    :class:`nolook.AdditiveRegression`, fitted like :class:`nolook.LogisticRegression`. Proof:
+    ``algorithms/glm/additive.md``.
 
     Guarantee
     ---------
@@ -206,6 +206,11 @@ class AdditiveClassifier(_Curved, LogisticRegression):
         Slope of the line nearest to each curve, by the distribution of its column.
     intercept_ : float
         The log-odds where every curve is at its mean.
+
+    See Also
+    --------
+    LogisticRegression : A line for each column.
+    evaluate : ROC curve and calibration of a fitted model, on other rows.
 
     Examples
     --------
@@ -246,9 +251,9 @@ class AdditiveClassifier(_Curved, LogisticRegression):
 class AdditivePoissonRegression(_Curved, PoissonRegression):
     """Additive regression of counts under differential privacy, without bounds, knots or tuning.
 
-    The logarithm of the mean is a level plus one curve for each column: columns have curves as for
-    :class:`nolook.AdditiveRegression`, and the fit is that of a :class:`nolook.PoissonRegression`.
-    Proof: ``algorithms/glm/additive.md``.
+    The mean is ``exp(b_0 + sum_j g_j(x_j))``, times the exposure if there is one, with curves g_j
+    as for :class:`nolook.AdditiveRegression`, fitted like :class:`nolook.PoissonRegression`. Proof:
+    ``algorithms/glm/additive.md``.
 
     Guarantee
     ---------
@@ -272,6 +277,10 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
         Slope of the line nearest to each curve, by the distribution of its column.
     intercept_ : float
         The logarithm of the mean, per unit of exposure, where every curve is at its mean.
+
+    See Also
+    --------
+    PoissonRegression : A line for each column.
 
     Examples
     --------

@@ -126,7 +126,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
         if cls.__doc__:
-            cls.__doc__ = complete_docstring(cls)
+            cls.__doc__ = complete_docstring(cls, *cls.__bases__)
 
     def __init__(
         self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
@@ -182,7 +182,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If a parameter is out of range. Nothing is charged.
         TableError
-            If X and y are not a table of numbers. Nothing is charged.
+            If the arguments are not a table of numbers. Nothing is charged.
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         PrivateFitFailed

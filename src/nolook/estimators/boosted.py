@@ -17,6 +17,9 @@ _MOST_ROUNDS = 10_000
 class BoostedAdaSSPRegressor(PrivateRegressor):
     """Boosted AdaSSP (Tang et al., 2023): linear regression by rounds of clipped gradients.
 
+    Each round t adds ``(A + ridge I)^-1 g_t`` to the coefficients, for the noisy cross-products A
+    of the features and the noisy gradient ``g_t = sum_i x_i clip(y_i - x_i'b_t)``.
+
     X'X and its smallest eigenvalue are released once. Each round releases the product of the rows
     and the clipped residuals, and takes the step that AdaSSP's ridge regression makes of it. The
     columns are standardised privately first, residuals are clipped at two scales of the target, and
@@ -36,6 +39,11 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     ----------
     n_rounds : int, default=100
         Number of gradients, at most 10,000. More rounds go further, with more noise in each.
+
+    See Also
+    --------
+    LinearRegression : A linear model with intervals.
+    AdaSSPRegressor : One ridge regression instead of rounds.
 
     Examples
     --------

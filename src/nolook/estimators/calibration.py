@@ -33,7 +33,7 @@ Vector = NDArray[np.float64]
 class CalibrationCurve(Drawn):
     """Frequency of predicted events: a point for each group of probabilities.
 
-    Made by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
+    Returned by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
     `calibration_curve`. `plot` draws 1.96 standard errors of the noise on either side of a point.
 
     Parameters
@@ -68,6 +68,9 @@ def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:
 
 class HosmerLemeshow(ScoredEstimator):
     """Hosmer and Lemeshow's test of whether predicted probabilities are right.
+
+    The statistic is ``H = sum_g (O_g - E_g)**2 n_g / (E_g (n_g - E_g))``: of the n_g rows of group
+    g, O_g are positive, and E_g is the sum of their probabilities.
 
     Rows are grouped between private quantiles of their probabilities, and each group's numbers of
     positive and negative rows are released, next to what the probabilities predict (Barczewski,
@@ -109,6 +112,11 @@ class HosmerLemeshow(ScoredEstimator):
         `p_value_`.
     distribution_ : PrivateDistribution
         Of the probabilities, on steps of a 1024th.
+
+    See Also
+    --------
+    evaluate : The same for a model on given rows, with its ROC curve.
+    ROCCurve : Whether high scores are positive, whatever their scale.
 
     Examples
     --------

@@ -61,7 +61,9 @@ class Pair:
 
 @frozen(eq=False)
 class GroupComparison(Result):
-    """The values of groups, compared with those of the first one.
+    """Values of several groups, each compared with the first.
+
+    Returned by :func:`nolook.compare_groups`.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ class GroupComparison(Result):
         The number of rows (of units, where their rows have weights) and the standard deviation of
         its noise.
     privacy : PrivacyGuarantee
-        Of the whole result.
+        Guarantee of the whole result.
     read_options : dict
         How the columns were read.
     """
@@ -155,7 +157,7 @@ def compare_groups(
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> GroupComparison:
-    """Release whether groups differ in a value: means, ranks and distributions, with tests.
+    """Compare a value between groups: means, ranks and distributions, with tests.
 
     No range is needed. All groups together cost what one costs. P-values come from simulated
     releases in which the groups do not differ, with their noise.
@@ -192,6 +194,11 @@ def compare_groups(
         If X is not a table of numbers. Nothing is charged.
     BudgetExceededError
         If the ledger has too little left. The data are not read.
+
+    See Also
+    --------
+    tabulate : Means, shares and quantiles of every group.
+    survival : Times to an event, by group.
 
     Notes
     -----

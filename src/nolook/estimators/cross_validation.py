@@ -147,6 +147,10 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     BudgetExceededError
         If the ledger has too little left. The data are not read.
 
+    See Also
+    --------
+    evaluate : Judges one fitted model on rows of its own.
+
     Examples
     --------
     >>> import numpy as np

@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 
 
 class ECDF(PrivateFinding):
-    """The distribution of a column, released once; every question asked of it is free.
+    """The distribution of a column, released once and then read at no further cost.
 
     The cumulative distribution function ``F(t) = #{i : x_i <= t} / n`` at all thresholds t of a
     public grid.

@@ -78,7 +78,7 @@ class JudgedModel:
 class Evaluation(Result):
     """Evaluation of a model on some rows: one release, one guarantee.
 
-    Made by :func:`nolook.evaluate`.
+    Returned by :func:`nolook.evaluate`.
 
     Parameters
     ----------
@@ -221,6 +221,11 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         If X is not a table of numbers, or lacks values. Nothing is charged.
     BudgetExceededError
         If the ledger has too little left. The data are not read.
+
+    See Also
+    --------
+    cross_validate : Fits a model and judges it on other rows, within one budget.
+    ROCCurve : The curve of scores that are a column.
 
     Examples
     --------

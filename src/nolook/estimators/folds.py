@@ -40,7 +40,7 @@ Found: TypeAlias = HeldOut | Judged
 class CrossValidation(Result):
     """Cross-validation of a model: one release, one guarantee.
 
-    Made by :func:`nolook.cross_validate`.
+    Returned by :func:`nolook.cross_validate`.
 
     Parameters
     ----------

@@ -74,8 +74,8 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         frequent value, where noise does not tell it apart from others, or where the interval would
         say nothing.
     median_error_, p90_error_ : float or None
-        Half of the errors, and nine in ten, are at most so large, in units of the target, whatever
-        the tail of the others. None if noise hides it.
+        Median and 90 % quantile of the absolute errors, in units of the target. None where noise
+        hides them.
     median_error_interval_, p90_error_interval_ : ndarray of shape (2,) or None
         95 % intervals, of noise and sampling.
     r2_, rmse_ : float or None
@@ -95,9 +95,9 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         lets one see large errors; `positive` tells whether no value of the target stands out below
         0.
     smearing_ : float or None
-        Of a target that the schema or a formula declares a logarithm: the mean of the exponential
-        of its errors, if these are as often above as below 0. None where they are mostly on one
-        side, or the model is a constant.
+        For a target that the schema or a formula declares a logarithm: the mean of the exponential
+        of its errors (Duan 1983). None where large errors are mostly on one side, or the model is a
+        constant.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 

@@ -120,7 +120,7 @@ def _has_classes(pipeline: PrivatePipeline) -> bool:
 class PrivatePipeline(PrivateRegressor):
     """A private selector, then a private regressor on what it chose, charged at once.
 
-    Made by :func:`nolook.make_private_pipeline`.
+    Returned by :func:`nolook.make_private_pipeline`.
 
     Guarantee
     ---------
@@ -157,6 +157,11 @@ class PrivatePipeline(PrivateRegressor):
         That of `regressor_`: centre, scale, low and high of each chosen column, the target last.
     spread_ : Spread or None
         That of `regressor_`, if its method whitens rows.
+
+    See Also
+    --------
+    make_private_pipeline : Makes one.
+    LinearRegression : With `k`, selects and fits within one release.
 
     Examples
     --------

@@ -37,6 +37,8 @@ AnyGrid = LinearGrid | LogGrid | None
 class Quantiles(Result):
     """Private quantiles of several columns.
 
+    Returned by :func:`nolook.quantiles`.
+
     Parameters
     ----------
     names : tuple of str
@@ -46,7 +48,7 @@ class Quantiles(Result):
     values, errors : ndarray of shape (columns, k)
         The quantiles, and half the distance between the quantiles a standard error below and above.
     privacy : PrivacyGuarantee
-        Of the whole result.
+        Guarantee of the whole result.
     read_options : dict
         How the columns were read.
     counted : NoisyCount
@@ -136,6 +138,11 @@ def quantiles(
         If X is not a table of numbers. Nothing is charged.
     BudgetExceededError
         If the ledger has too little left. The data are not read.
+
+    See Also
+    --------
+    ECDF : All quantiles of one column.
+    describe : Means, quartiles and levels of all columns.
 
     Examples
     --------

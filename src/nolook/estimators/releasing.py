@@ -40,7 +40,7 @@ _DRY_RUNNING: ContextVar[bool] = ContextVar("dry_running", default=False)
 
 
 @define
-class DryRun(Exception):  # noqa: N818 -- somebody's wish, no error
+class DryRun(Exception):  # noqa: N818 -- requested, not an error
     """The charge of a release: raised by a dry run in place of the release."""
 
     purpose: str

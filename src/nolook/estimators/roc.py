@@ -29,7 +29,7 @@ Vector: TypeAlias = NDArray[np.float64]
 
 
 class ROCCurve(ScoredEstimator):
-    """The ROC curve of scores, released once; every question asked of it is free.
+    """The ROC curve of scores, released once and then read at no further cost.
 
     At each threshold t, the true positive rate ``P(score > t | positive)`` and the false positive
     rate ``P(score > t | negative)``; the area is ``P(s_1 > s_0) + P(s_1 = s_0) / 2`` for the scores

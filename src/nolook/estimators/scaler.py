@@ -22,6 +22,8 @@ __all__ = ["QuantileScaler"]
 class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """Centres, scales and clips columns whose range is confidential.
 
+    A value x becomes ``(clip(x, low, high) - center) / scale``.
+
     Private histograms find where each column's values lie, starting from the powers of two of all
     doubles and ending with equal bins between the tail quantiles. Centre and scale are the mean and
     standard deviation of what is kept. Proof: ``algorithms/scaling.md``.
@@ -43,6 +45,10 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
+
+    See Also
+    --------
+    quantiles : Quantiles of several columns.
 
     Examples
     --------

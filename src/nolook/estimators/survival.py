@@ -58,7 +58,7 @@ class SurvivalCurve(Result):
         The number of rows (of units, where their rows have weights) and the standard deviation of
         its noise.
     privacy : PrivacyGuarantee
-        Of the whole result.
+        Guarantee of the whole result.
     read_options : dict
         How the columns were read.
 
@@ -188,6 +188,11 @@ def survival(  # noqa: PLR0913 -- what may be asked
         If X is not a table of numbers. Nothing is charged.
     BudgetExceededError
         If the ledger has too little left. The data are not read.
+
+    See Also
+    --------
+    compare_groups : Compares a value between groups.
+    tabulate : Counts and means of groups.
 
     Notes
     -----

@@ -108,7 +108,7 @@ class Tabulation(_Table):
         ``min over n of sum_t |M_t n - y_t|**2 / v_t``,
 
     with y_t the noisy counts of table t, v_t the variance of their noise, and M_t n the margin of n
-    that this table shows.
+    that this table shows. Returned by :func:`nolook.tabulate`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Tabulation(_Table):
         The number of rows (of units, where their rows have weights; with survey weights their sum)
         and the standard deviation of its noise.
     privacy : PrivacyGuarantee
-        Of the whole result.
+        Guarantee of the whole result.
     read_options : dict
         How the columns were read.
     """
@@ -201,9 +201,29 @@ class Tabulation(_Table):
 
 @frozen
 class Description(_Table):
-    """The contents of each column of a table; parameters as of :class:`Tabulation`.
+    """Summary of each column of a table: mean, deviation and quartiles, or counts of levels.
 
-    `measured` are those of all rows for each column of numbers, and counts of every level.
+    Returned by :func:`nolook.describe`. Estimates are computed from noisy sums over the n values
+    present: the mean ``sum x_i / n``, the deviation ``sqrt(sum (x_i - mean)**2 / n)``.
+
+    Parameters
+    ----------
+    by, levels, n_rows, n_rows_error, privacy, read_options
+        As for :class:`Tabulation`.
+    measured : tuple of Measured
+        The counts of each level; for each column of numbers "values", "missing", "mean", "sum",
+        "deviation" and three of "quantile".
+
+    See Also
+    --------
+    describe : Releases one.
+    Tabulation : The same measures by groups of rows.
+    ECDF : All quantiles of one column.
+
+    Notes
+    -----
+    Values are clipped at a private distance from the centre. How far that may move a mean is part
+    of its interval of noise and sampling, as far as the released counts show it.
     """
 
     kind: ClassVar[str] = "description"

@@ -300,6 +300,11 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     BudgetExceededError
         If the ledger has too little left. The data are not read.
 
+    See Also
+    --------
+    describe : Every column, without groups.
+    compare_groups : Tests whether groups differ.
+
     Notes
     -----
     Intervals hold 95 %, and are given twice: of the noise, and in total, of the noise and because
@@ -376,6 +381,11 @@ def describe(
     ------
     ParameterError, TableError, BudgetExceededError
         As :func:`tabulate` does.
+
+    See Also
+    --------
+    tabulate : The same measures by groups of rows.
+    ECDF : All quantiles of one column.
 
     Examples
     --------

@@ -101,7 +101,7 @@ class Wanted:
 
 @frozen
 class Forecast:
-    """A plan: what each budget can be expected to tell. It holds no figure of any table.
+    """Expected accuracy of a release for several budgets, computed without any table.
 
     Parameters
     ----------

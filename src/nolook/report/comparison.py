@@ -53,7 +53,7 @@ _OTHERS = (
 class Comparison:
     """The coefficients of two models side by side.
 
-    Made by :func:`nolook.compare`.
+    Returned by :func:`nolook.compare`.
 
     Parameters
     ----------

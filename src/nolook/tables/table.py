@@ -67,10 +67,10 @@ class _Places:
 
 
 class Table:
-    """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
+    """A table of finite numbers, read in passes, in bounded memory.
 
-    Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
-    number of rows nor any other statistic is shown. Reading raises TableError if the file is
+    Returned by :func:`nolook.read_table`. How a row is read depends only on that row, and neither
+    the number of rows nor any other statistic is shown. Reading raises TableError if the file is
     damaged or was changed since it was opened.
 
     Attributes
