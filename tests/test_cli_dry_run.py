@@ -98,7 +98,25 @@ def test_what_the_ledger_would_refuse_is_refused(folder):
     assert done.status == nolook.BudgetExceededError.exit_status
 
 
-def test_a_dry_run_lists_what_would_be_read(folder):
-    found = run(folder, "fit", "table.parquet", "-t", "y", "-f", "a,b", "-e", "1", "--dry-run",
-                "--categories", "b=0,0.2,0.4,0.6,0.8,7,8")  # fmt: skip
-    assert "It would read a, b (0, 0.2, 0.4, 0.6, 0.8, 2 more, ...)." in " ".join(found.out.split())
+@pytest.mark.usefixtures("unreadable")
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (("fit", "-t", "y", "-f", "a,b", "--categories", "b=0,0.2,0.4,0.6,0.8,7,8"),
+         "a, b (0, 0.2, 0.4, 0.6, 0.8, 2 more, ...), y (target)."),
+        (("describe", "-f", "a", "--weights", "b", "--unit", "y"),
+         "a, b (survey weights), y (unit)."),
+        (("fit", "--formula", "log(y) ~ a + I(a**2)", "--weights", "b"),
+         "a, I(a**2), log(y) (target), b (survey weights)."),
+        (("ecdf", "-c", "a", "--weights", "b"), "a, b (survey weights)."),
+        (("tabulate", "--by", "a", "--mean", "b", "--categories", "a=0,1", "--weights", "y"),
+         "a (0, 1, ...), b, y (survey weights)."),
+        (("compare-groups", "--value", "a", "--by", "y", "--categories", "y=0,1"),
+         "y (0, 1, ...), a."),
+        (("roc", "--score", "a", "-t", "y"), "a, y (target)."),
+    ],
+)  # fmt: skip
+def test_a_dry_run_lists_what_would_be_read(folder, words, read):
+    command, *own = words
+    found = run(folder, command, "table.parquet", "-e", "1", "--dry-run", *own)
+    assert f"It would read {read}" in " ".join(found.out.split()), found.err

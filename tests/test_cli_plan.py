@@ -77,6 +77,23 @@ def test_units_are_counted_once(folder):
     assert abs(counted - ROWS / 3) < 40
 
 
+def test_a_survey_counts_as_rows_of_the_largest_weight(folder):
+    words = ("plan", "table.parquet", "--features", "a", "--count-epsilon", 2, "--weights", "b")
+    done = run(folder, *words)
+    assert done.status == 0, done.err
+    counted = int(re.search(r"linear: ([\d,]+) rows of the largest", done.out)[1].replace(",", ""))
+    assert ROWS * 5 / 16 - 60 < counted < ROWS / 2 + 60  # the bound found is from 10 to 16
+    plain, weighted = (
+        nolook.plan(1_500, 1, epsilon=1.0, weighted=each).lines[0] for each in (False, True)
+    )
+    assert 1.0 < weighted.interval.expected / plain.interval.expected < 1.1
+    plain, weighted = (
+        nolook.plan(1_500, method="ecdf", epsilon=e, weighted=w).lines[0].error
+        for e, w in ((0.9199 * 0.9, False), (1.0, True))
+    )
+    assert weighted == plain
+
+
 @pytest.mark.usefixtures("unreadable")
 def test_a_dry_run_of_a_count_reads_and_charges_nothing(folder):
     done = run(

@@ -20,7 +20,7 @@ from nolook._language import parameter_name
 from nolook._unit import Weighting
 from nolook.algorithms.forest import CountEvent
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.algorithms.node_counts import noise_kind, noisy_counts
+from nolook.algorithms.node_counts import SQUARES_PARTS, noise_kind, noisy_counts
 from nolook.errors import ParameterError
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.privacy.guarantee import GaussianEvent, PureEvent
@@ -30,10 +30,12 @@ from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
-__all__ = ["WeightedRelease", "weighted"]
+__all__ = ["GAUSSIAN_PART", "PURE_PART", "WeightedRelease", "weighted"]
 
 # Parts of mu, whose squares, two of the first, add up to less than one; and of an epsilon.
 _GAUSSIAN, _PURE = (0.15, 0.977), (0.04, 0.9199)
+#: Of a mu, for a regression of weighted rows; of an epsilon, for the counts of a distribution.
+GAUSSIAN_PART, PURE_PART = _GAUSSIAN[1], _PURE[1] * SQUARES_PARTS["laplace"][0]
 _CALLED = ("histogram of the weights by magnitude", "histogram of the weights over the range found")
 _BINS = 32
 _SHOWS = 5.0  # deviations of its noise by which a bin surely has rows

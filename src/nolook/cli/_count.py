@@ -38,7 +38,7 @@ def count_rows(
     dry_run: bool,
     quiet: bool,
 ) -> int | None:
-    """Count rows as the distribution in two cells does; None in a dry run."""
+    """Count rows, those of the largest weight where they have weights; None in a dry run."""
     from nolook.algorithms.grids import LinearGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.privacy.ledger import Ledger
@@ -57,10 +57,11 @@ def count_rows(
         raise ParameterError(
             f"--count-epsilon is {epsilon!r}, too small to count with (use 0.01 or more)"
         )
+    unit = counter.privacy_.unit
     if not quiet:
-        value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
+        value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_, unit.counted)
         table = counter.privacy_.of_table
         of_table = f" of {table}" if table else ""
         counted = f"Counted privately: {value}{of_table} (standard error {error})."
         tell(counted, counter.privacy_.in_words())
-    return max(1, round(counter.n_rows_))
+    return max(1, round(counter.n_rows_ / unit.row_weight))

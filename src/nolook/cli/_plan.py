@@ -26,6 +26,7 @@ from nolook.cli._options import (
     RowsPerUnitOption,
     TargetOption,
     UnitOption,
+    WeightsOption,
     check_missing,
     check_rows_per_unit,
     column_options,
@@ -66,7 +67,11 @@ def plan(
     *,
     rows: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of rows, or of units if each counts once."),
+        typer.Option(
+            metavar="N",
+            help="Number of rows, or of units if each counts once; with --weights, their sum over "
+            "the largest.",
+        ),
     ] = None,
     columns: Annotated[
         int | None,
@@ -106,6 +111,7 @@ def plan(
     missing: MissingNumbersOption = None,
     unit: UnitOption = None,
     rows_per_unit: RowsPerUnitOption = "weights",
+    weights: WeightsOption = None,
     report: ReportOption = None,
     force: ForceOption = False,
     ledger: LedgerOption = None,
@@ -131,13 +137,12 @@ def plan(
         "where": conditions_of(where),
         "unit": unit,
         "rows_per_unit": per_unit,
+        "weights": weights,
     }
     names = column_options(features, categories)
     opened = None if place is None else _Opened(place, as_schema(schema), target, names, given)
     if columns is None:
-        columns = (
-            1 if opened is None or method in _ONE_COLUMN else len(opened.whole().feature_names)
-        )
+        columns = 1 if opened is None or method in _ONE_COLUMN else opened.columns
 
     from nolook.planning.forecast import plan as forecast
     from nolook.report.plan_page import print_plan, write_plan_page
@@ -150,6 +155,7 @@ def plan(
         delta=delta,
         rows_per_unit=per_unit,
         want=want,
+        weighted=weights is not None,
     )
     if count_epsilon is not None and opened is not None:
         planned(1)  # what is refused is refused before anything is spent
@@ -180,13 +186,17 @@ class _Opened:
 
         return read_table(self.place, target, schema=self.schema, **options, **self.given)
 
-    def whole(self) -> Table:
-        """Return the table of all its features."""
+    @property
+    def columns(self) -> int:
+        """The number of features."""
+        return len(self._whole().feature_names)
+
+    def _whole(self) -> Table:
         return self._read(self.target or None, **self.names)
 
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""
-        return self._read(False, features=[number_in(self.whole())])
+        return self._read(False, features=[number_in(self._whole())])
 
 
 def _check_given(

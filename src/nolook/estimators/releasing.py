@@ -46,7 +46,7 @@ class DryRun(Exception):  # noqa: N818 -- requested, not an error
     purpose: str
     guarantee: PrivacyGuarantee
     release: object
-    read_options: dict[str, Any] | None = None
+    table: Table | None = None
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def make_release(
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _DRY_RUNNING.get():
-            raise DryRun(purpose, guarantee, release, rows.read_options())
+            raise DryRun(purpose, guarantee, release, rows)
         step("reading")
         table = guarantee.of_table or None
         details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)

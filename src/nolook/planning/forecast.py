@@ -11,6 +11,7 @@ from attrs import frozen
 from nolook._language import parameter_name
 from nolook._unit import RowsPerUnit, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
+from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS
 from nolook.estimators.tukey import TukeyRegressor
@@ -47,6 +48,7 @@ PLANNED = {
 _CURVES = {"quantiles": "ecdf", "tabulate": "describe"}
 _PURE = frozenset({*PLANNED}) - MODELS.keys()
 _SHARED = frozenset({"ecdf", "quantiles", "describe", "tabulate"})
+_WEIGHTED = _SHARED | {"linear", "logistic"}
 
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
 # Where the smallest epsilon is looked for, so many steps a decade.
@@ -113,6 +115,8 @@ class Forecast:
     lines : tuple of Expected
         One for each epsilon, rising.
     wanted : Wanted or None
+    weighted : bool
+        Whether rows have survey weights.
     """
 
     method: str
@@ -122,6 +126,7 @@ class Forecast:
     rows_per_unit: RowsPerUnit
     lines: tuple[Expected, ...]
     wanted: Wanted | None = None
+    weighted: bool = False
 
 
 def plan(
@@ -133,6 +138,7 @@ def plan(
     delta: float = DEFAULT_DELTA,
     rows_per_unit: RowsPerUnit = "weights",
     want: str | None = None,
+    weighted: bool = False,
 ) -> Forecast:
     """Estimate a release's accuracy before spending any budget.
 
@@ -145,6 +151,7 @@ def plan(
     rows : int
         How many rows there are; of units, where the rows of each have weights and it counts once;
         of rows that are kept, where at most C of each unit count; for ``tabulate``, of one group.
+        With survey weights, their sum over the largest.
     columns : int, default=1
         How many features or, for quantiles, descriptions and tabulations, how many columns of
         numbers share the budget (times the number of tables).
@@ -162,6 +169,9 @@ def plan(
         What an ordinary table should tell: ``"interval 0.1"``, ``"loss 0.05"``, ``"error 0.01"`` or
         another measure of the method, and the most it may be. The smallest epsilon for it is
         rounded up to two digits.
+    weighted : bool, default=False
+        Whether rows have survey weights. Their bound takes a part of the budget, and they count as
+        rows of the largest weight: more and lighter ones are a little more accurate.
 
     Returns
     -------
@@ -186,6 +196,11 @@ def plan(
             f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
         )
     check_choice("method", method, PLANNED)
+    if weighted and method not in _WEIGHTED:
+        raise ParameterError(
+            f"{parameter_name('method')} is {method!r}, which takes no survey weights "
+            f"({', '.join(sorted(_WEIGHTED))} do)"
+        )
     check_count(rows, "rows", _MOST_ROWS)
     check_count(columns, "columns", _MOST_COLUMNS)
     counted = check_rows_per_unit(rows_per_unit)
@@ -193,12 +208,13 @@ def plan(
     wanted = None if want is None else _wanted(want, method)
     # Checked in full before anything is computed.
     budgets = sorted({check_epsilon(each) for each in _listed(epsilon)})
-    shape = _Shape(method, rows, columns, kept, 1 if counted == "weights" else int(counted))
+    most = 1 if counted == "weights" else int(counted)
+    shape = _Shape(method, rows, columns, kept, most, weighted)
     found = None
     if wanted is not None:
         found = Wanted(*wanted, _smallest(shape, *wanted))
     lines = tuple(shape.expected(each) for each in budgets)
-    return Forecast(method, rows, columns, kept, counted, lines, found)
+    return Forecast(method, rows, columns, kept, counted, lines, found, weighted)
 
 
 @frozen
@@ -210,6 +226,7 @@ class _Shape:
     columns: int
     delta: float
     max_rows: int  # of a unit that count in full
+    weighted: bool
 
     def expected(self, epsilon: float) -> Expected:
         known = {name: self.measure(name, epsilon) for name in PLANNED[self.method]}
@@ -226,8 +243,10 @@ class _Shape:
             return None
         if self.method in _PURE:
             shared = self.max_rows * (self.columns if self.method in _SHARED else 1)
-            return curve.at(**{"epsilon times rows": epsilon * self.rows / shared})
+            part = PURE_PART if self.weighted else 1.0
+            return curve.at(**{"epsilon times rows": part * epsilon * self.rows / shared})
         mu = gaussian_mu(Budget(epsilon, self.delta)) / self.max_rows
+        mu *= GAUSSIAN_PART if self.weighted else 1.0
         return curve.at(rows=self.rows, columns=self.columns, mu=mu)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nolook.estimators.releasing import DryRun
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
+    from nolook.tables import Table as Rows
 
 __all__ = ["dry_run_section", "print_dry_run"]
 
@@ -55,8 +56,8 @@ def print_dry_run(
         f"Dry run: {one_line(planned.purpose)}{table}. No row was read, nothing was charged.",
         "bold",
     )
-    if planned.read_options:
-        say(console, f"It would read {one_line(', '.join(columns_read(planned.read_options)))}.")
+    if planned.table is not None:
+        say(console, f"It would read {one_line(', '.join(_columns(planned.table)))}.")
     say(console, plain(*found.sentences))
     (costs_,) = found.tables
     shown = empty_table("", costs_.heads)
@@ -66,6 +67,15 @@ def print_dry_run(
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
     say(console, " ".join(map(plain, found.notes)))
+
+
+def _columns(table: Rows) -> tuple[str, ...]:
+    """Return the columns in use: the features, and others with their use."""
+    unit, weighting = table.unit, table.unit.weighting
+    weights = weighting and weighting.column
+    uses = {"target": table.target_name, "survey weights": weights, "unit": unit.column}
+    named = (f"{name} ({use})" for use, name in uses.items() if name is not None)
+    return (*columns_read(table.read_options()), *named)
 
 
 def _expected(release: object) -> tuple[str, ...]:

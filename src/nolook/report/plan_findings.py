@@ -58,6 +58,7 @@ _VIEW = 0.1, 10.0  # epsilons
 def plan_headline(found: Forecast) -> str:
     """Return the findings of a plan."""
     counted = f"{number(found.rows, 12)} row" + "s" * (found.rows != 1)
+    counted += " of the largest weight" * found.weighted
     per_unit = "" if found.rows_per_unit == "weights" else f", {found.rows_per_unit} a unit"
     return f"Plan of {found.method}: {counted}{per_unit}, {count(found.columns, 'column')}"
 
@@ -156,6 +157,7 @@ def _figure(found: Forecast, name: str) -> Figure:
         epsilon=epsilons.tolist(),
         delta=found.delta or 1e-6,
         rows_per_unit="weights" if given is None else given,
+        weighted=found.weighted,
     ).lines
     known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]
     places = np.log10([epsilon for epsilon, _ in known])
