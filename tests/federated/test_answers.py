@@ -11,7 +11,7 @@ import nolook
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import best_forest
 from nolook.errors import NolookError, ParameterError
-from nolook.federated.answers import Answer, block_variance, calibration, distribution
+from nolook.federated.answers import Answer, block_variance, calibration, counts, distribution
 from nolook.federated.shares import noisy_blocks
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.report.page import render_page
@@ -46,6 +46,28 @@ def test_what_comes_back_is_what_a_central_release_gives():
     assert found.n_rows_ == central.n_rows_ == 300
     assert found.privacy_.epsilon == 1.0
     assert found.privacy_.private
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_counts_have_the_noise_of_both_servers_and_add_up(delta):
+    labels = [f"level {place}" for place in range(38)]
+    batch = batch_of("counts", 1.0, None, labels=labels, columns=["ward"], delta=delta)
+    codes = np.random.default_rng(3).integers(0, 40, 4000) * 1.0
+    exact = np.bincount(codes.astype(int), minlength=40)
+    runs = []
+    for run in range(60):
+        secrets = [bytes([run, role] * 16) for role in (0, 1)]
+        found = counts(batch, *answered(batch, codes, secrets=secrets)).measured[0].estimates
+        assert found.value[0] == 4000
+        assert found.value[1:].sum() == pytest.approx(4000)
+        runs.append(found)
+    noise = np.array([one.value[1:] - exact for one in runs])
+    # Two servers' noise, of which what all levels have in common is known to be 0.
+    assert noise.std() == pytest.approx(np.sqrt(2 * block_variance(batch) * 39 / 40), rel=0.1)
+    inside = [(one.noise_low[1:] <= exact) & (exact <= one.noise_high[1:]) for one in runs]
+    assert 0.93 <= np.mean(inside) <= 0.975
+    with pytest.raises(ParameterError, match="is of kind counts"):
+        distribution(batch, *answered(batch, codes))
 
 
 def test_gaussian_noise_says_so():

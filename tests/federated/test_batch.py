@@ -22,7 +22,7 @@ POINTS = hashlib.sha256(np.arange(100.0).astype("<f8").tobytes()).hexdigest()
 PINNED = (
     '{"authorities":["",""],"columns":[],"delta":0.0,"epsilon":1.0,"grid":["linear",0.0,99.0,1.0],'
     f'"keys":["{KEYS[0]}","{KEYS[1]}"],"kind":"ecdf",'
-    f'"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
+    f'"labels":[],"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
     '"relation":"replace","servers":["https://0.example","https://1.example"],"unit":null,"version":1}'
 )
 

@@ -21,7 +21,7 @@ from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.folder import Folder, read_party
 from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens, read_tokens
-from tests.federated.made import KEYS
+from tests.federated.made import KEYS, SCORES, batch_of
 from tests.federated.servers import Pair
 from tests.report.command import Result, run
 
@@ -210,6 +210,41 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
         assert abs(found.auc_ - area) < 0.01
     finally:
         pair.close()
+
+
+def test_counts_of_declared_levels(forks, cli, here):
+    pair = Pair(forks, here, [])
+    batch = described(cli, pair, "counts", 1000.0, "--categories", "ward=North,South")
+    assert "Counted are North, South, any other value and missing ones." in batch.in_words()
+    wards = ["North"] * 40 + ["south "] * 30 + ["East"] * 20 + [None] * 10
+    pq.write_table(pa.table({"ward": wards}), here / "t.parquet")
+    pair.start()
+    try:
+        owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
+        fine(cli("submit", *owner, "--table", "t.parquet"))
+        for word in ("NORTH", "West", ""):
+            fine(cli("submit", *owner, "--value", word))
+        said = " ".join(fine(cli("query", *analyst, "--freeze", "--report", "r.html")).split())
+        assert "103 reports count." in said
+        found = nolook.load(here / "one.counts.json")
+        frame = found.to_frame()
+        wanted = {"all": 103, "North": 41, "South": 30, "...": 21, "missing": 11}
+        assert frame["count"].round().to_dict() == wanted
+        assert "one of them is honest" in (here / "r.html").read_text()
+        assert found.privacy.relation == "replace"
+    finally:
+        pair.close()
+
+
+def test_counts_need_the_levels_of_one_column(forks, cli, here):
+    pair = Pair(forks, here, [])
+    options = ["--name", "one", "--epsilon", 1, "--output", "one.json"]
+    options += [f"--server{role}={home.public}" for role, home in enumerate(pair.homes)]
+    two = ["--categories", "ward=A,B", "--categories", "sex=m,f"]
+    for kind, words in (("counts", []), ("counts", two), ("ecdf", two[:2])):
+        said = refused(cli("batch", "--kind", kind, *options, *words))
+        assert "expected one for counts, and none for other kinds" in said
+    assert not (here / "one.json").exists()
 
 
 def interrupted(*_):
@@ -439,7 +474,7 @@ def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys
         (["--value", "1", "--from", "x"], "--from is given, but --table is not a database"),
         (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
         (["--value", "1", "--where", "c > 1"], "--where or --schema is given, but --table is not"),
-        (["--value", "nan"], "--value is not a number"),
+        (["--value", "nan"], "--value is 'nan'; expected a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--certificate", "c"], "--certificate and --key"),
         (["--value", "1", "--token-file", "token"], "given once"),
@@ -543,12 +578,12 @@ def test_the_rows_of_a_database_or_a_folder_are_reported(here):
     older = [("age", ">", "2")]
     asked = [(database, []), (folder, []), (database, older)]
     submissions = [_Wanted(None, *each, "age", None, (None, None), None, None) for each in asked]
-    found = [each._rows("ecdf")[0].tolist() for each in submissions]
+    found = [each._rows(batch_of())[0].tolist() for each in submissions]
     assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
     assert len({each.digest() for each in submissions}) == 3
     classed = _Wanted(None, database, [], "age", "bought", ("yes", "no"), None, None)
-    assert classed._rows("roc")[1].tolist() == [True, False]
+    assert classed._rows(batch_of("roc", grid=SCORES))[1].tolist() == [True, False]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_submit, "_MOST_ROWS", 1)
         with pytest.raises(nolook.ParameterError, match="more than 1 rows, each of which"):
-            submissions[0]._rows("ecdf")
+            submissions[0]._rows(batch_of())

@@ -168,7 +168,7 @@ def test_values_and_targets_of_another_form():
             (BATCH, wrong, None, "values is not an array of numbers")
             for wrong in ([[1.0]], 1.0, ["secret"], [[1], [2, 3]], [10**400])
         ],
-        (BATCH, [1.0], [True], "targets is given for an ecdf; expected None"),
+        (BATCH, [1.0], [True], "targets is given for ecdf; expected None"),
         (roc, [1.0], None, r"targets has shape \(\) and dtype object; expected a boolean"),
         (roc, [1.0], [1], "targets has shape .* and dtype int64; expected a boolean for each"),
         (roc, [1.0, 0.5], [True], "for each of the 2 values"),

@@ -14,23 +14,29 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cumulative_noise import ForestNoise
+from nolook.algorithms.group_estimates import Groups, count_of
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
+from nolook.algorithms.margins import NoisyTable, margins
 from nolook.algorithms.node_counts import NoisyForest, Smoothing
 from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.tabulation import Released
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_smoothing
 from nolook.estimators.roc import ROCCurve
+from nolook.estimators.tabulated import Measured, Tabulation
 from nolook.federated.batch import Batch
 from nolook.federated.plausibility import refuse_impossible
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
+from nolook.tables.design import GAP
+from nolook.tables.levels import OTHERS
 
-__all__ = ["Answer", "block_variance", "calibration", "distribution"]
+__all__ = ["Answer", "block_variance", "calibration", "counts", "distribution"]
 
 # Both servers add all the noise.
 _NOISES = 2
@@ -58,7 +64,7 @@ def distribution(
     Raises a NolookError if the two do not belong together, or cannot be counts of the reports.
     """
     check_smoothing(smoothing)
-    if batch.kind == "hosmer-lemeshow":
+    if batch.kind not in {"ecdf", "roc"}:
         raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf or a roc")
     n, forests = _forests(batch, first, second)
     points = batch.points()
@@ -96,6 +102,23 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     )
     test.scored_ = _scored(batch)
     return test
+
+
+def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
+    """Put answers about the counts of a column's levels together; they add up to the reports."""
+    if batch.kind != "counts":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected counts")
+    n, forests = _forests(batch, first, second)
+    noisy = forests["count"]
+    read_options = batch.read_options()
+    (column,), labels = read_options["features"], (*batch.labels, OTHERS, GAP)
+    found = margins([NoisyTable((0,), noisy.blocks, noisy.variance)], float(n))
+    released = Released(found, {}, {}, batch.delta > 0, (labels,))
+    numbers = count_of(Groups.of([(), (0,)], [len(labels)]), released)
+    measured = Measured("count", None, None, numbers)
+    return Tabulation(
+        ((column,),), {column: labels}, (measured,), float(n), 0.0, batch.guarantee(), read_options
+    )
 
 
 def _calibration_table(

@@ -39,7 +39,7 @@ from nolook.privacy.noise import ByteSource, SystemEntropy
 
 __all__ = ["CLASSES", "LARGEST_LEVELS", "VERSION", "Batch", "Kind", "make_nonce"]
 
-Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
+Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow", "counts"]
 #: Something of the server of role 0 and of role 1.
 Servers: TypeAlias = tuple[str, str]
 
@@ -50,6 +50,13 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "ecdf": ("count",),
     "roc": ("negative", "positive"),
     "hosmer-lemeshow": ("negative", "positive"),
+    "counts": ("count",),
+}
+_RELEASED = {
+    "ecdf": "the distribution",
+    "roc": "the ROC curve",
+    "hosmer-lemeshow": "the calibration",
+    "counts": "the counts",
 }
 #: At most 2^17 cells, all classes together; the grid of all doubles has fewer.
 LARGEST_LEVELS = 17
@@ -128,7 +135,7 @@ class Batch:
     kind: Kind
     #: Privacy loss of all that is ever answered, above 0.
     epsilon: float = field(converter=check_epsilon)
-    #: None is the grid of all doubles, for "ecdf"; "hosmer-lemeshow" has one of its own.
+    #: None is the grid of all doubles, for "ecdf"; other kinds but "roc" have one of their own.
     grid: LinearGrid | LogGrid | None = None
     #: The least number of reports that is ever answered.
     minimum: int = field(default=100, converter=_minimum)
@@ -142,6 +149,8 @@ class Batch:
     columns: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
     #: The column of an owner's table that names whom a report is of, such as a patient; or a row.
     unit: str | None = field(default=None, kw_only=True)
+    #: For "counts" the declared levels of the column; two cells more hold other and missing values.
+    labels: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
     #: Who signed the servers' certificates, in PEM; empty for authorities that the system trusts.
     authorities: tuple[str, ...] = field(default=("", ""), converter=_texts, kw_only=True)
     nonce: str = field(factory=_fresh_nonce, kw_only=True)
@@ -155,9 +164,14 @@ class Batch:
                 f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
                 "LogGrid or None (for example nolook.LinearGrid(0, 120, 1))"
             )
-        if self.kind == "hosmer-lemeshow" and self.grid is not None:
+        if self.kind in {"hosmer-lemeshow", "counts"} and self.grid is not None:
             raise ParameterError(
-                "grid is given for hosmer-lemeshow; expected None (probabilities have their own)"
+                f"grid is given for {self.kind}; expected None (it has cells of its own)"
+            )
+        if (self.kind == "counts") != bool(self.labels) or len({*self.labels}) < len(self.labels):
+            raise ParameterError(
+                f"labels are {list(self.labels)} for {self.kind}; expected different levels of a "
+                "column for counts, and none for other kinds"
             )
         if self._all_levels > LARGEST_LEVELS:
             most = LARGEST_LEVELS + 1 - len(self.classes)
@@ -166,15 +180,15 @@ class Batch:
                 f"grid has {len(self.points())} thresholds; expected at most 2**{most} for "
                 f"{self.kind} ({remedy})"
             )
-        if self.delta and self.kind != "ecdf":
+        if self.delta and len(self.classes) > 1:
             raise ParameterError(
-                f"delta is {self.delta!r} for {self.kind}; expected 0 (only an ecdf has Gaussian "
-                "noise)"
+                f"delta is {self.delta!r} for {self.kind}; expected 0 (only kinds without a target "
+                "have Gaussian noise)"
             )
         if self.columns and len(self.columns) != 2 * len(self.classes) - 1:
             raise ParameterError(
                 f"columns are {list(self.columns)} for {self.kind}; expected the value's name and, "
-                "except for an ecdf, those of the target and its positive value"
+                "where there is a target, its name and its positive value"
             )
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 random hexadecimal digits")
@@ -197,6 +211,8 @@ class Batch:
     @cached_property
     def forest(self) -> Forest:
         """The blocks that are counted, of each class."""
+        if self.labels:
+            return forest_of(len(self.points()), (1,))
         if self.lengths is not None:
             return forest_of(len(self.points()), self.lengths)
         noise: Noise = "gaussian" if self.delta else "laplace"
@@ -239,21 +255,23 @@ class Batch:
     def in_words(self) -> tuple[str, ...]:
         """Describe the release and its promise to an owner, in sentences."""
         points = self.points()
-        released = {"ecdf": "the distribution", "roc": "the ROC curve"}.get(
-            self.kind, "the calibration"
-        )
+        released = _RELEASED[self.kind]
         value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
         sender = "row" if self.unit is None else f"{self.unit}, with a row of it drawn at random"
         reported = " and ".join((value, *target[:1]))
         return (
             f"{self.name}: {released} of {reported}; one report for each {sender}.",
-            f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
+            f"Counted are {', '.join(self.labels)}, any other value and missing ones."
+            if self.labels
+            else f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
             f"It is released once, from at least {self.minimum:,} reports.",
             self.guarantee().in_words(),
         )
 
     def points(self) -> NDArray[np.float64]:
-        """Return the thresholds, increasing, shape (points,)."""
+        """Return the thresholds, increasing, shape (points,); for counts the codes of levels."""
+        if self.labels:
+            return np.arange(len(self.labels) + 2.0)
         return _points(PROBABILITIES if self.kind == "hosmer-lemeshow" else self.grid)
 
     def content(self) -> dict[str, Any]:
@@ -275,6 +293,7 @@ class Batch:
             "authorities": list(self.authorities),
             "columns": list(self.columns),
             "unit": self.unit,
+            "labels": list(self.labels),
             "nonce": self.nonce,
             "points": hashlib.sha256(self.points().astype("<f8").tobytes()).hexdigest(),
             "lengths": list(self.forest.lengths),
@@ -283,7 +302,8 @@ class Batch:
     def read_options(self) -> dict[str, Any]:
         """Return the settings the reports were read with, as a table's of one column."""
         value = (self.columns or (self.name,))[0]
-        return {"features": [value], "categories": {}, "missing": "zero"}
+        categories = {value: list(self.labels)} if self.labels else {}
+        return {"features": [value], "categories": categories, "missing": "zero"}
 
 
 @lru_cache(maxsize=8)

@@ -35,6 +35,7 @@ class _Content(Content, frozen=True):
     authorities: tuple[str, str]
     columns: tuple[str, ...]
     unit: str | None
+    labels: tuple[str, ...]
     nonce: str
     points: str
     lengths: tuple[int, ...]

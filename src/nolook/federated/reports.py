@@ -66,9 +66,10 @@ def make_reports(
     ----------
     batch : Batch
     values : array_like, shape (n,)
-        One number an owner. NaN counts above every threshold; as a probability it is 0.
+        One number an owner. NaN counts above every threshold; as a probability it is 0. For counts
+        the code of a level: its place, then that of any other value and of a missing one.
     targets : array_like of bool, shape (n,), or None
-        Whether each is positive; None for a batch of kind "ecdf".
+        Whether each is positive; None for a batch without a target.
     source : ByteSource
         :class:`nolook.privacy.noise.SystemEntropy`, except in tests.
 
@@ -170,9 +171,9 @@ def _cells(batch: Batch, values: ArrayLike, targets: ArrayLike | None) -> NDArra
         numbers = np.nan_to_num(numbers, nan=0.0).clip(0.0, 1.0)
     # The last threshold stands for infinity.
     cells = np.searchsorted(batch.points()[:-1], numbers, side="left").astype(np.uint64)
-    if batch.kind == "ecdf":
+    if len(batch.classes) == 1:
         if targets is not None:
-            raise ParameterError("targets is given for an ecdf; expected None (it has none)")
+            raise ParameterError(f"targets is given for {batch.kind}; expected None (it has none)")
         return cells
     positive = np.asarray(targets)
     if positive.shape != numbers.shape or positive.dtype != np.bool_:

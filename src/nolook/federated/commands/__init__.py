@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, ValueOption, grid
+from nolook.cli._options import (
+    CategoriesOption,
+    EpsilonOption,
+    GridOption,
+    LogGridOption,
+    ValueOption,
+    column_options,
+    grid,
+)
 from nolook.cli._plug_ins import help_without_command
+from nolook.errors import ParameterError
 from nolook.federated.commands._close import close
 from nolook.federated.commands._options import check_extra
 from nolook.federated.commands._query import query
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["federated_app"]
 
-_KINDS = ("ecdf", "roc", "hosmer-lemeshow")
+_KINDS = ("ecdf", "roc", "hosmer-lemeshow", "counts")
 _ROLES = ("owner", "analyst", "peer")
 
 federated_app = typer.Typer(
@@ -62,6 +71,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
         str | None, typer.Option(metavar="NAME", help="The column of classes, if there are any.")
     ] = None,
     positive: ValueOption = None,
+    categories: CategoriesOption = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -81,7 +91,17 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.batch import Batch
     from nolook.federated.batch_file import write_batch
     from nolook.federated.folder import read_party
+    from nolook.tables.levels import check_categories
 
+    levels = column_options(None, categories).get("categories", {})
+    if (chosen == "counts") != (len(levels) == 1) or len(levels) > 1:
+        raise ParameterError(
+            f"--categories names {len(levels)} columns; expected one for counts, and none for "
+            "other kinds (for example --categories ward=A,B)"
+        )
+    labels: list[str] = []
+    for counted, declared in check_categories(levels).items():
+        column, labels = counted, [each for each in declared if each is not None]
     parties = read_party(server0), read_party(server1)
     classes = () if target is None else (target, positive or "1")
     made = Batch(
@@ -95,6 +115,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
         authorities=tuple(one.authority for one in parties),
         columns=() if column is None else (column, *classes),
         unit=unit,
+        labels=labels,
         delta=delta,
     )
     write_batch(made, output)

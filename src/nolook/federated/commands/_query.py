@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.roc import ROCCurve
+    from nolook.estimators.tabulated import Tabulation
     from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
     from nolook.report.findings import Findings
@@ -34,7 +35,12 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_ENDINGS = {"ecdf": "distribution", "roc": "roc", "hosmer-lemeshow": "calibration"}
+_ENDINGS = {
+    "ecdf": "distribution",
+    "roc": "roc",
+    "hosmer-lemeshow": "calibration",
+    "counts": "counts",
+}
 
 
 @calls_servers
@@ -61,7 +67,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     dry_run: DryRunOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Ask both servers and write the distribution, ROC curve or calibration."""
+    """Ask both servers and write the distribution, ROC curve, calibration or counts."""
     from nolook.federated.analyst import agreement, ask, status
     from nolook.federated.analyst import freeze as close
     from nolook.federated.batch_file import read_batch
@@ -78,8 +84,8 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         if freeze:
             close(batch, both)
         answers = ask(batch, both)
-        counts = agreement(both, status(batch, both)).in_words()
-        findings = _released(batch, answers, chosen, groups, counts, file)
+        reported = agreement(both, status(batch, both)).in_words()
+        findings = _released(batch, answers, chosen, groups, reported, file)
     show(findings, output=file, report=report, quiet=quiet)
 
 
@@ -88,21 +94,27 @@ def _released(
     both: tuple[Answer, Answer],
     smoothing: Smoothing,
     groups: int,
-    counts: str,
+    reported: str,
     file: Path,
 ) -> Findings:
     """Write the release that both answers make, and return what a report shows."""
     from attrs import evolve
 
-    from nolook.federated.answers import calibration, distribution
+    from nolook.federated.answers import calibration, counts, distribution
     from nolook.formats.model_file import save
 
-    found: ECDF | ROCCurve | HosmerLemeshow = (
-        calibration(batch, *both, groups)
-        if batch.kind == "hosmer-lemeshow"
-        else distribution(batch, *both, smoothing)
-    )
-    found.privacy_ = evolve(found.privacy, basis=(*found.privacy.basis, counts))
+    guarantee = batch.guarantee()
+    privacy = evolve(guarantee, basis=(*guarantee.basis, reported))
+    found: ECDF | ROCCurve | HosmerLemeshow | Tabulation
+    if batch.kind == "counts":
+        found = evolve(counts(batch, *both), privacy=privacy)
+    else:
+        found = (
+            calibration(batch, *both, groups)
+            if batch.kind == "hosmer-lemeshow"
+            else distribution(batch, *both, smoothing)
+        )
+        found.privacy_ = privacy
     save(found, file)
     shown: Findings = found.content()
     return shown

@@ -39,7 +39,9 @@ _MOST_ROWS = 10**6
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     servers: Servers,
     schema: SchemaOption = None,
-    value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="The one number, or for counts the level, to report.")
+    ] = None,
     table: Annotated[
         str | None,
         typer.Option(
@@ -146,7 +148,7 @@ def _place(
 class _Wanted:
     """The values to be reported."""
 
-    value: float | None
+    value: str | None
     table: Path | str | Database | None
     where: Where
     column: str | None
@@ -185,22 +187,35 @@ class _Wanted:
         from nolook.federated.reports import make_reports
         from nolook.privacy.noise import SystemEntropy
 
-        if (self.target is None) != (batch.kind == "ecdf"):
+        if (self.target is None) != (len(batch.classes) == 1):
             given = "is not given" if self.target is None else "is given"
             raise ParameterError(
                 f"--target {given}, but the batch is of kind {batch.kind}; only roc and "
                 "hosmer-lemeshow have one"
             )
-        return make_reports(batch, *self._rows(batch.kind), SystemEntropy())[1:]
+        return make_reports(batch, *self._rows(batch), SystemEntropy())[1:]
 
-    def _rows(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    def _one(self, batch: Batch) -> float:
+        """Return the number to report, or the code of the level."""
+        if batch.labels:
+            from nolook.tables.words import same
+
+            found = [same(str(self.value), label) for label in batch.labels]
+            return float((*found, bool(self.value), True).index(True))
+        try:
+            number = float(str(self.value))
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            raise ParameterError(f"--value is {self.value!r}; expected a number (such as 0.31)")
+        return number
+
+    def _rows(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""
         import numpy as np
 
         if self.value is not None:
-            if math.isnan(self.value):
-                raise ParameterError("--value is not a number (give one, such as 0.31)")
-            number = np.array([self.value])
+            number = np.array([self._one(batch)])
             if self.target is None:
                 return number, None
 
@@ -216,10 +231,12 @@ class _Wanted:
         if self.unit is not None and not (self.schema and self.schema.used_as("unit")):
             declared["unit"] = self.unit
         if self.target is None:
-            read = read_table(self.table, False, features=[column], **declared)
+            levels = {column: list(batch.labels)} if batch.labels else None
+            read = read_table(self.table, False, features=[column], categories=levels, **declared)
+            read = read.as_codes([column]) if batch.labels else read
         else:
             read = read_scores(self.table, column, self.target, *self.classes, **declared)
-        if kind == "hosmer-lemeshow":
+        if batch.kind == "hosmer-lemeshow":
             check_probability(read)
         kept = read.keeping_infinite(all_targets=True)
         if self.unit is not None:
