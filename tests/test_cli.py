@@ -105,6 +105,57 @@ def test_ledger_commands_load_nothing_numeric(tmp_path):
     assert done.out.splitlines()[-1] == "[0, 0, 0, 0, 0] loaded: []", done
 
 
+# What a command that reads a table, or shows a release, does not need: others import some of it.
+IN_VAIN = {
+    *(
+        "pandas",
+        "polars",
+        "matplotlib",
+        "dp_accounting",
+        "pyarrow.dataset",
+        "scipy.stats._stats_py",
+    ),
+    *("sklearn.pipeline", "sklearn.feature_selection", "sklearn.linear_model"),
+    *("nolook.estimators.comparison", "nolook.formats.comparison_file", "nolook.audit"),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "also"),
+    [
+        (("fit", "{table}", "--target", "income", *BUDGET), {"nolook.estimators.pipeline"}),
+        (("describe", "{table}", *BUDGET), set()),
+        (("show", "{model}"), {"nolook.formats.findings_file"}),
+        (("predict", "{model}", "{table}", "--output", "p.csv"), set()),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_a_command_loads_nothing_in_vain(people, tmp_path, cli, command, also):
+    words = ("--target", "income", *BUDGET, "--output", tmp_path / "a.model.json")
+    assert cli("fit", people, *words).status == 0
+    words = [word.format(table=people, model="a.model.json") for word in command]
+    program = (
+        "import atexit\n"
+        f"vain = {IN_VAIN | also!r}\n"
+        "atexit.register(lambda: print('loaded:', sorted(vain & set(sys.modules))))\n"
+    )
+    done = run_patched(program, *words, cwd=tmp_path)
+    assert done.out.splitlines()[-1] == "loaded: []", done
+    assert (done.status, done.err) == (0, "")
+
+
+def test_what_commands_defer_is_there_when_it_is_used(tmp_path):
+    program = (
+        "from nolook.cli._start import start_lightly\nstart_lightly()\n"
+        "import scipy.stats, sys\nassert 'scipy.stats._stats_py' not in sys.modules\n"
+        "from scipy.stats import rankdata\nimport scipy.stats.mstats\n"
+        "print(rankdata([3, 1]), scipy.stats.norm.cdf(0), scipy.stats.mstats.mquantiles([1, 1]))\n"
+        "try:\n    import pandas\nexcept ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    done = run_python_script([sys.executable, "-c", program], cwd=tmp_path, env=None)
+    assert done.out == "[2. 1.] 0.5 [1. 1. 1.]\na command needs no pandas\n", done
+
+
 def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path, cli):
     report = tmp_path / "report.html"
     done = cli("fit", people, "--target", "income", *BUDGET, "--report", report)

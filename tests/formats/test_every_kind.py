@@ -6,6 +6,7 @@ import copy
 import json
 import tempfile
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -47,6 +48,8 @@ def places(value, path=()):
 def test_every_kind_is_tried():
     assert sorted(KINDS) == sorted(_RECORDS)
     assert len(KINDS) == 18
+    homes = (resolve_name(f"nolook.formats.{home}") for home in _RECORDS.values())
+    assert [home.__struct_config__.tag for home in homes] == list(_RECORDS)
 
 
 @pytest.mark.parametrize(("kind", "place"), EVERY)

@@ -38,6 +38,7 @@ from nolook.cli._roc import roc
 from nolook.cli._schema import schema
 from nolook.cli._select import select
 from nolook.cli._show import compare, report, show
+from nolook.cli._start import start_lightly
 from nolook.cli._tabulate import describe, tabulate
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
@@ -70,7 +71,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # names may hold any letter
-    sys.exit(_run(sys.argv[1:]))
+    arguments = sys.argv[1:]
+    if {each.__name__.replace("_", "-") for each in _COMMANDS}.intersection(arguments[:1]):
+        start_lightly()
+    sys.exit(_run(arguments))
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -109,12 +109,13 @@ def fit(
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
 
-    from nolook.estimators.pipeline import make_private_pipeline
     from nolook.report.model_findings import why_not_visible
 
     make: Any = MODELS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
+        from nolook.estimators.pipeline import make_private_pipeline
+
         name, arguments, share = first
         name = name or selector_for(len(release.opened(columns).feature_names), delta)
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from nolook.errors import OutsideGuarantee
@@ -85,6 +84,8 @@ def warn_of_score(estimator: Any, X: object) -> None:  # noqa: ANN401
 
 def _warn_of_steps(pipeline: object) -> None:
     """Warn of steps before a private one that learn from rows without privacy."""
+    from sklearn.pipeline import Pipeline  # loaded, since a frame of it is on the stack
+
     if not isinstance(pipeline, Pipeline):
         return
     steps = [step for _, step in pipeline.steps]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,14 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._language import parameter_name
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
-from nolook.errors import ParameterError
+from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._tables import training_table
-from nolook.estimators.base import PrivateEstimator, check_count_or_auto
+from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget, Event
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
-
-_MOST_SELECTED = 2**20
 
 
 class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -117,38 +113,3 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def known_k(k: object) -> int | None:
-    """Check a number of features to choose; return None for "auto"."""
-    return check_count_or_auto(k, "k", _MOST_SELECTED)
-
-
-def check_selected(k: int | str, features: int) -> None:
-    """Refuse a selection that would leave no feature out; "auto" chooses at least 1."""
-    if isinstance(k, str):
-        if features < 2:
-            raise ParameterError(
-                f"{parameter_name('k')} is 'auto' for {features} feature; expected a table with "
-                "two or more (omit the selection)"
-            )
-    elif k >= features:
-        raise ParameterError(
-            f"{parameter_name('k')} is {k}; expected fewer than the table's {features} features "
-            "(use a smaller k, or omit the selection)"
-        )
-
-
-def offered_columns(selector: Any) -> list[str]:  # noqa: ANN401
-    """Return the names of the columns to choose from: those of arrays are x0, x1 and so on."""
-    known = getattr(selector, "feature_names_in_", None)
-    return list(selector.read_options_["features"] if known is None else known)
-
-
-def chosen_columns(selector: PrivateSelector) -> tuple[tuple[str, ...], bool]:
-    """Return the chosen columns' names, and whether in order of choice (or of the table)."""
-    names = offered_columns(selector)
-    order = getattr(selector, "order_", None)
-    if order is None:
-        return tuple(compress(names, selector.support_.tolist())), False
-    return tuple(names[place] for place in order.tolist()), True

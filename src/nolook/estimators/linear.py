@@ -15,8 +15,8 @@ from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
+from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._selector import check_selected, known_k
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan

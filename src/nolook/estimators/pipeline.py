@@ -16,9 +16,10 @@ from nolook._language import parameter_name
 from nolook._numerics import undisturbed
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
+from nolook.estimators._chosen import check_selected
 from nolook.estimators._classes import class_probabilities, class_table
 from nolook.estimators._outside import warn_of_score
-from nolook.estimators._selector import PrivateSelector, check_selected
+from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateModel, PrivateRegressor, check_budget, whole_mu
 from nolook.estimators.linear import LinearRegression

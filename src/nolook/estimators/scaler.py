@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.estimators._selector import offered_columns
+from nolook.estimators._chosen import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
 from nolook.privacy.release import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, get_args
 
 import numpy as np
 from msgspec import Meta
@@ -15,13 +15,15 @@ from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
+from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators._classes import declared_classes
-from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, METHODS, SELECTORS
-from nolook.estimators.pipeline import PrivatePipeline
 from nolook.formats.parts import Fitted, Names, Release
 from nolook.formats.strict import Content, Interval, Intervals, Places, Vector, expect
 from nolook.privacy import accounting
+
+if TYPE_CHECKING:
+    from nolook.estimators.pipeline import PrivatePipeline
 
 _Bound = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -337,6 +339,8 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
 
     def release(self) -> PrivatePipeline:
         """Return the fitted pipeline."""
+        from nolook.estimators.pipeline import PrivatePipeline
+
         selector, model = self.selection.release(), self.model.estimator()
         privacy = self.guarantee()
         pipeline = PrivatePipeline(

@@ -6,39 +6,41 @@ Numbers are written so that they come back bit for bit.
 from __future__ import annotations
 
 import os
+from pkgutil import resolve_name
 from typing import Any
 
 from nolook._validation import check_path
 from nolook._version import __version__
 from nolook.errors import ModelFileError, ParameterError
 from nolook.estimators.catalogue import METHODS
-from nolook.formats._models import MODELS, Pipeline, Selection
-from nolook.formats.comparison_file import ComparisonFile, SurvivalFile
 from nolook.formats.files import one_line, write_json
-from nolook.formats.findings_file import (
-    CalibrationFile,
-    CurveFile,
-    DistributionFile,
-    EvaluationFile,
-    FoldsFile,
-    QuantilesFile,
-)
 from nolook.formats.strict import Broken, convert, expect, plain, read_object
-from nolook.formats.tabulation_file import DescriptionFile, TabulationFile
 
 __all__ = ["load", "save", "to_dict"]
 
 _EXAMPLE = "people.model.json"
 _HEAD = {"format": "nolook", "version": 1}
 
-_RECORDS: dict[Any, Any] = {
-    record.__struct_config__.tag: record
-    for record in (
-        *(*MODELS.values(), Pipeline, Selection),
-        *(DistributionFile, QuantilesFile),
-        *(CurveFile, CalibrationFile, EvaluationFile, FoldsFile),
-        *(TabulationFile, DescriptionFile, ComparisonFile, SurvivalFile),
-    )
+# The record of each kind of release, loaded when one of that kind is read or written.
+_RECORDS = {
+    "linear model": "_models:LinearModel",
+    "logistic model": "_models:LogisticModel",
+    "count model": "_models:CountModel",
+    "additive model": "_models:AdditiveModel",
+    "additive logistic model": "_models:AdditiveLogisticModel",
+    "additive count model": "_models:AdditiveCountModel",
+    "pipeline": "_models:Pipeline",
+    "selection": "_models:Selection",
+    "distribution": "findings_file:DistributionFile",
+    "quantiles": "findings_file:QuantilesFile",
+    "ROC curve": "findings_file:CurveFile",
+    "calibration": "findings_file:CalibrationFile",
+    "evaluation": "findings_file:EvaluationFile",
+    "cross-validation": "findings_file:FoldsFile",
+    "tabulation": "tabulation_file:TabulationFile",
+    "description": "tabulation_file:DescriptionFile",
+    "group comparison": "comparison_file:ComparisonFile",
+    "survival curve": "comparison_file:SurvivalFile",
 }
 
 
@@ -68,14 +70,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
 
 def to_dict(release: Any) -> dict[str, Any]:  # noqa: ANN401 -- whatever a user saves
     """Return the release in a file; refuse anything else."""
-    record = _RECORDS.get(getattr(release, "kind", ""))
-    if record is None or not hasattr(release, "privacy"):
+    kind = getattr(release, "kind", "")
+    if kind not in _RECORDS or not hasattr(release, "privacy"):
         known = ", ".join(entry.kind for entry in METHODS.values())
         raise ParameterError(
             f"model is of type {type(release).__name__}; expected a fitted {known} or another "
             "release of nolook (call fit first)"
         )
-    document: dict[str, Any] = plain(record.of(release))
+    document: dict[str, Any] = plain(_record(kind).of(release))
     return {**_HEAD, "nolook_version": __version__, **document}
 
 
@@ -125,4 +127,8 @@ def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
     known = head == repr(_HEAD) and type(version) is str
     expect(known, '"format": "nolook" with version 1, and nolook_version')
     expect(kind in list(_RECORDS), f"a kind that is one of {', '.join(map(repr, _RECORDS))}")
-    return convert(document, _RECORDS[kind]).release()
+    return convert(document, _record(kind)).release()
+
+
+def _record(kind: Any) -> Any:  # noqa: ANN401
+    return resolve_name(f"nolook.formats.{_RECORDS[kind]}")

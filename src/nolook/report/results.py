@@ -6,60 +6,54 @@ A new kind of release is a row in `_CONTENT`. `nolook.estimators.result` finds t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from nolook._validation import check_path
 from nolook.errors import ParameterError
-from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
-from nolook.report.evaluation_findings import evaluation_findings
-from nolook.report.findings import Findings
-from nolook.report.folds_findings import folds_findings
-from nolook.report.group_findings import comparison_findings, survival_findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.model_findings import model_findings
-from nolook.report.model_words import WORDS
 from nolook.report.page import write_page
 from nolook.report.plots import draw_on
-from nolook.report.scale_findings import scale_findings
-from nolook.report.score_findings import calibration_findings, calibration_picture, roc_findings
-from nolook.report.selection_findings import selection_findings
 from nolook.report.summary import summary_of
-from nolook.report.tabulation_findings import description_findings, tabulation_findings
 from nolook.report.terminal import lines
 
 if TYPE_CHECKING:
     from nolook.estimators.result import Result, Summary
     from nolook.privacy.ledger import Ledger
+    from nolook.report.findings import Findings
 
 __all__ = ["content", "plot", "report", "summary"]
 
 _EXAMPLE = "report.html"
-_CONTENT: dict[str, Callable[[Any], Findings]] = {
-    **dict.fromkeys([*WORDS, "pipeline"], model_findings),
-    "selection": selection_findings,
-    "scales": scale_findings,
-    "distribution": ecdf_findings,
-    "quantiles": quantiles_findings,
-    "ROC curve": roc_findings,
-    "calibration": calibration_findings,
-    "evaluation": evaluation_findings,
-    "cross-validation": folds_findings,
-    "tabulation": tabulation_findings,
-    "description": description_findings,
-    "group comparison": comparison_findings,
-    "survival curve": survival_findings,
+_MODEL = "model_findings:model_findings"
+# Functions by the kind of release, loaded when there is one to show.
+_CONTENT = {
+    **dict.fromkeys(("linear model", "logistic model", "count model", "pipeline"), _MODEL),
+    **dict.fromkeys(("additive model", "additive logistic model", "additive count model"), _MODEL),
+    "selection": "selection_findings:selection_findings",
+    "scales": "scale_findings:scale_findings",
+    "distribution": "distribution_findings:ecdf_findings",
+    "quantiles": "distribution_findings:quantiles_findings",
+    "ROC curve": "score_findings:roc_findings",
+    "calibration": "score_findings:calibration_findings",
+    "evaluation": "evaluation_findings:evaluation_findings",
+    "cross-validation": "folds_findings:folds_findings",
+    "tabulation": "tabulation_findings:tabulation_findings",
+    "description": "tabulation_findings:description_findings",
+    "group comparison": "group_findings:comparison_findings",
+    "survival curve": "group_findings:survival_findings",
 }
 # What is a picture and no more.
-_PICTURES = {"calibration curve": calibration_picture}
+_PICTURES = {"calibration curve": "score_findings:calibration_picture"}
 
 
 def content(release: Result) -> Findings:
     """Return the content of a release's report."""
     _ = release.privacy  # an error before there is a release
-    return _CONTENT[release.kind](release)
+    found: Findings = resolve_name(f"nolook.report.{_CONTENT[release.kind]}")(release)
+    return found
 
 
 def summary(release: Result) -> Summary:
@@ -70,7 +64,7 @@ def summary(release: Result) -> Summary:
 def plot(release: Any, ax: Any = None) -> Any:  # noqa: ANN401 -- a result; matplotlib's own types
     """Draw a picture, or the first one of a release's report."""
     if release.kind in _PICTURES:
-        return draw_on(_PICTURES[release.kind](release), ax)
+        return draw_on(resolve_name(f"nolook.report.{_PICTURES[release.kind]}")(release), ax)
     sections = content(release).sections
     pictures = [figure.picture for section in sections for figure in section.figures]
     if not pictures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nolook.estimators._selector import offered_columns
+from nolook.estimators._chosen import offered_columns
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Lost, Provenance, Table, listed, rows_of
 from nolook.report.wording import count, number, span

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from nolook.algorithms.moment_selection import largest_of
-from nolook.estimators._selector import chosen_columns, offered_columns
+from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Lost, Name, Provenance, Section, Table, listed, rows_of

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import Shrunk, shrink
@@ -53,6 +52,8 @@ class ColumnCurve:
 
     def monotone(self, *, rising: bool) -> ColumnCurve:
         """Return the nearest curve that only rises, or only falls; its band, too."""
+        from scipy.optimize import isotonic_regression
+
         ends = () if self.band is None else self.band.T
         heights, *band = (
             isotonic_regression(each, increasing=rising).x for each in (self.heights, *ends)

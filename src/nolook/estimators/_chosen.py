@@ -1,0 +1,47 @@
+"""Columns to choose from and columns chosen, of whatever chooses: without scikit-learn's mix-in."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import Any
+
+from nolook._language import parameter_name
+from nolook.errors import ParameterError
+from nolook.estimators.base import check_count_or_auto
+
+_MOST_SELECTED = 2**20
+
+
+def known_k(k: object) -> int | None:
+    """Check a number of features to choose; return None for "auto"."""
+    return check_count_or_auto(k, "k", _MOST_SELECTED)
+
+
+def check_selected(k: int | str, features: int) -> None:
+    """Refuse a selection that would leave no feature out; "auto" chooses at least 1."""
+    if isinstance(k, str):
+        if features < 2:
+            raise ParameterError(
+                f"{parameter_name('k')} is 'auto' for {features} feature; expected a table with "
+                "two or more (omit the selection)"
+            )
+    elif k >= features:
+        raise ParameterError(
+            f"{parameter_name('k')} is {k}; expected fewer than the table's {features} features "
+            "(use a smaller k, or omit the selection)"
+        )
+
+
+def offered_columns(selector: Any) -> list[str]:  # noqa: ANN401
+    """Return the names of the columns to choose from: those of arrays are x0, x1 and so on."""
+    known = getattr(selector, "feature_names_in_", None)
+    return list(selector.read_options_["features"] if known is None else known)
+
+
+def chosen_columns(selector: Any) -> tuple[tuple[str, ...], bool]:  # noqa: ANN401
+    """Return the chosen columns' names, and whether in order of choice (or of the table)."""
+    names = offered_columns(selector)
+    order = getattr(selector, "order_", None)
+    if order is None:
+        return tuple(compress(names, selector.support_.tolist())), False
+    return tuple(names[place] for place in order.tolist()), True
