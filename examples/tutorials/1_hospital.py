@@ -44,7 +44,7 @@ shell("awk -F';' 'NR == 1 || $2 % 10 >= 7' stays.csv > kept.csv")
 # --------
 #
 # A CSV file declares nothing, so the holder says once what each column is. ``nolook schema`` drafts
-# that from the first rows; with ``--levels`` it shows the holder the words of columns that have
+# that from some of the rows; with ``--levels`` it shows the holder the words of columns that have
 # few. The draft is not private, and is refused until the holder has read it:
 
 shell("nolook schema stays.csv")

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,7 +61,7 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["1", "2.5", "k. A.", "3"] * 9, {"type": "number", "missing": ["k. A."]}),
         (["1", "2.5", "k. A.", "3", *["7"] * 9], {"type": "number"}),
         (
-            ["1", "UNKNOWN", "Unbekannt", "-", ""] * 9,
+            ["1", "2", "3", "4", "UNKNOWN", "Unbekannt", "-"] * 9,
             {"type": "number", "missing": ["-", "UNKNOWN", "Unbekannt"]},
         ),
         (
@@ -188,17 +189,76 @@ def test_any_bytes_give_a_draft_or_one_line(tmp_path, content, ending):
     assert isinstance(made, TableError) or tomllib.loads(made.text)["draft"] is True
 
 
-def test_only_the_first_rows_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(draft, "_MOST_BYTES", 1 << 10)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_rows_of_a_sorted_table_are_sampled_from_all_of_it(tmp_path, ending):
+    """In bounded time: of a long one only the first batches, or some of its parts."""
+    words = np.repeat([*"ABCDEF"], 60_000)
+    table = pa.table({"sex": words, "one": np.ones(len(words))})
+    path = tmp_path / f"t{ending}"
+    if ending == ".csv":
+        pa_csv.write_csv(table, path)
+    else:
+        pq.write_table(table, path, row_group_size=60_000)
+    made = draft_schema(path)
+    assert made.levels["sex"] == [*("ABCDEF" if ending == ".csv" else "ADF")]
+    assert any(each.startswith("The same in all sampled rows: one.") for each in made.found)
+
+
+def test_only_the_first_batches_of_a_long_table_are_read(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
-    path.write_text("a,b\n" + "1.5,2\n" * 1000 + "A,B\n" * 5000, "utf-8")
-    found = tomllib.loads(draft_schema(path).text)
-    assert found["columns"]["a"] == {"type": "number"}
-    monkeypatch.undo()
-    path.write_text("a,b\n" + "1.5,2\n" * draft.MOST_ROWS + "A,B\n" * 5000, "utf-8")
-    assert tomllib.loads(draft_schema(path).text) == found
-    path.write_text("a,b\n" + "A,2\n" * draft.MOST_ROWS + "B,2\n" * 5000, "utf-8")
+    path.write_text("a,b\n" + "A,2\n" * 600_000 + "B,2\n", "utf-8")
+    monkeypatch.setattr(draft, "_MOST_BATCHES", 1)
+    monkeypatch.setattr(draft, "MOST_ROWS", 10**6)
     assert draft_schema(path).levels == {"a": ["A"]}
+    monkeypatch.undo()
+    monkeypatch.setattr(draft, "MOST_ROWS", 10**6)
+    assert draft_schema(path).levels == {"a": ["A", "B"]}
+
+
+@pytest.mark.parametrize("name", ["distcod", "schidkn", "intnum", "Firm", "commune", "dist_cod"])
+def test_codes_of_groups_are_no_features(tmp_path, name):
+    """Many whole numbers by such a name; with few, or with fractions, a name says nothing."""
+    for values, are_codes in (
+        ([f"{1000 + i % 40}" for i in range(300)], True),
+        ([f"{i % 4}" for i in range(300)], False),
+        ([f"{i % 40}.5" for i in range(300)], False),
+    ):
+        path = tmp_path / "t.csv"
+        path.write_text(f"{name},y\n" + "".join(f"{v},{i % 7}.5\n" for i, v in enumerate(values)))
+        made = draft_schema(path)
+        kind = tomllib.loads(made.text)["columns"][name]["type"]
+        assert kind == ("identifier" if are_codes else "number")
+        assert any("Codes of groups" in each for each in made.found) == are_codes
+
+
+@pytest.mark.parametrize("name", ["age", "width", "bid", "price", "persons", "rooms", "kids"])
+def test_whole_numbers_by_other_names_are_features(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{name},y\n" + "".join(f"{i % 40},{i % 7}.5\n" for i in range(300)))
+    assert tomllib.loads(draft_schema(path).text)["columns"][name] == {"type": "number"}
+
+
+def test_columns_that_miss_in_most_rows_are_no_features(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{i}.5,{i if i % 3 == 0 else ''},{f'{i % 7}.5' if i % 3 == 1 else ''}" for i in range(300)
+    ]
+    path.write_text("\n".join(["x,left,y", *rows, ""]))
+    made = draft_schema(path, target="y")
+    columns = tomllib.loads(made.text)["columns"]
+    assert columns["left"] == {"type": "number", "use": "nothing"}
+    assert columns["y"]["use"] == "target"
+    assert any(each.startswith("Missing in half of the rows or more: left.") for each in made.found)
+
+
+def test_too_few_rows_are_said(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("city,x\nNew York,1\nBern,2\n")
+    made = draft_schema(path)
+    assert made.levels == {"city": ["Bern", "New York"]}
+    said, _ = made.found
+    assert said.startswith("The table has 2 rows, too few to distinguish categories from")
+    assert "check city" in said
 
 
 def test_types_of_a_stored_table_are_its_own(tmp_path):

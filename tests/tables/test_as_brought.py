@@ -145,8 +145,8 @@ def test_what_the_first_rows_show_is_said_to_the_holder_and_not_in_the_draft(tmp
     said = " ".join(draft.found)
     assert "Identifiers, not features: case." in said
     assert "place: some texts differ in capitals or blanks only" in said
-    assert "Missing in the first rows: ill 33 %." in said
-    assert "The same in all of the first rows: all." in said
+    assert "Missing in the sampled rows: ill 33 %." in said
+    assert "The same in all sampled rows: all." in said
     assert settings(draft)["columns"]["ill"]["missing"] == ["k. A."]
     assert not re.search("Nord|nord|same|33 %", draft.text)
 

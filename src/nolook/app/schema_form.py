@@ -48,7 +48,7 @@ _LISTS = ("levels", "true", "false", "missing", "currency")
 
 @frozen
 class Card:
-    """A column, or the file, with its fields and what was found in the first rows."""
+    """A column, or the file, with its fields and what was found in the rows."""
 
     name: str
     fields: tuple[Field, ...]

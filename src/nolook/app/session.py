@@ -109,7 +109,7 @@ class Session:
         return Schema.read(self.schema_file) if self.schema_file.is_file() else None
 
     def draft(self) -> Draft:
-        """Draft a schema from the first rows: not private."""
+        """Draft a schema from a sample of rows: not private."""
         return draft_schema(place_of(self.table, self.from_table))
 
     def open_table(self, target: str, features: Sequence[str]) -> Table:

@@ -74,7 +74,7 @@ def schema(
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Draft a schema from the first rows for the data owner to review. Not private."""
+    """Draft a schema from a sample of rows for the data owner to review. Not private."""
     source = place_of(table, from_table)
     if check:
         _show_gaps(source, declared)
@@ -88,7 +88,7 @@ def schema(
 
     draft = draft_schema(source, target)
     if levels:
-        tell("Found in the first rows, for the data owner only:")
+        tell("Found in the sampled rows, for the data owner only:")
         for name, words in draft.levels.items():
             tell(f"  {name}: {', '.join(words) or '(too many)'}")
         tell(_HOW_TO_DECLARE)
@@ -110,7 +110,7 @@ def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
     tell("Not private, for the data owner only: exact shares, from all rows.")
     found = [each for each in find_gaps(source, schema) if each.causes]
     for each in found:
-        shares = ", ".join(f"{n / each.rows:.1%} {why}" for why, n in each.causes.items())
+        shares = ", ".join(f"{100 * n / each.rows:.1f} % {why}" for why, n in each.causes.items())
         rows = ", ".join(f"row {row} ({why})" for row, why in each.first)
         tell(f"  {each.column.name} ({each.column.declared}): {shares}; first {rows}")
     if any(MALFORMED in each.causes for each in found):

@@ -1,4 +1,4 @@
-"""A draft of a schema, for the data owner only: guessed by looking at the first rows.
+"""A draft of a schema, for the data owner only: guessed by looking at some of the rows.
 
 No release depends on it: a schema that still is a draft is refused. A draft has the columns' names
 and words from the public lists below, and nothing else that was found in the table.
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_path
 from nolook.errors import TableError
-from nolook.owner.first_rows import DATES, TIMES, is_nothing, look, share, texts
+from nolook.owner.first_rows import DATES, LEAST_ROWS, TIMES, Sample, is_nothing, look, share, texts
 from nolook.tables.conversion import conversion
 from nolook.tables.csv import uncompressed
 from nolook.tables.databases import Database
@@ -34,15 +34,16 @@ from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.office import SHEETS, SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, attempt, in_words, raw_texts
+from nolook.tables.source import Column, Source, attempt, in_words, movable, raw_texts
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
 __all__ = ["Draft", "draft_schema"]
 
 Vector = NDArray[np.float64]
 
-#: The rows a guess is made from.
+#: The rows a guess is made from; those of the first batches, or of several parts of a file.
 MOST_ROWS = 1000
+_MOST_BATCHES = 12
 _MOST_BYTES = 1 << 20
 _SEPARATOR = f"[{re.escape(''.join(DELIMITERS))}]"
 _APOSTROPHES = re.compile(rf"(?m)(?:^|{_SEPARATOR})'[^'\n]*'(?:{_SEPARATOR}|$)")
@@ -71,7 +72,7 @@ _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
 _HEAD = """\
 draft = true
 
-# A draft for the data owner only, guessed from the first rows of the table. Do not show it to
+# A draft for the data owner only, guessed from a sample of the rows. Do not show it to
 # anyone else. nolook refuses it until you have read and corrected every line: the type and the
 # number format of each column, the levels of categories (nolook schema TABLE --levels shows those
 # found), and values that may come in later rows. Then delete the line draft = true. Give the
@@ -98,7 +99,7 @@ class Draft(NamedTuple):
 
 
 def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = None) -> Draft:
-    """Guess a schema by looking at the first rows of a table.
+    """Guess a schema by looking at some of the rows of a table.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = N
     -------
     Draft
         TOML that :meth:`nolook.Schema.read` refuses until its first line is deleted, the texts
-        found in columns of few different ones, and sentences about the first rows. All are for
+        found in columns of few different ones, and sentences about the rows. All are for
         the data owner only.
 
     Raises
@@ -139,8 +140,7 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the types of columns, some of which names of folders tell."""
     settings = {each.name: _identifier(each.name) or _by_type(each.type) for each in source.columns}
     usable = [each.name for each in source.columns if in_words(each.type) in _READABLE]
-    first = next(iter(source.batches(usable)), None) if usable else None
-    cells = {} if first is None else {name: first.column(name)[:MOST_ROWS] for name in usable}
+    cells = _sample(source, usable)
     found = []
     if isinstance(source, Folder):
         for name in source.added:
@@ -152,8 +152,26 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     return _draft({}, settings, cells | told, found, target)
 
 
+def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of evenly spaced rows, of the first, a middle and the last part of files."""
+    parts = source.parts() if isinstance(source, Folder) else (source,)
+    chosen = sorted({0, len(parts) // 2, len(parts) - 1}) if names else ()
+    most = _MOST_BATCHES // max(1, len(chosen))
+    found = [each for place in chosen for each in islice(parts[place].batches(names), most)]
+    step = max(1, -(-sum(each.num_rows for each in found) // MOST_ROWS))
+    columns = {
+        name: pa.chunked_array([movable(each.column(name)) for each in found])
+        for name in names
+        if found
+    }
+    return {
+        name: cells.take(pa.array(range(0, len(cells), step))).combine_chunks()
+        for name, cells in columns.items()
+    }
+
+
 def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
-    """Guess from the first rows of a file of text, and from what names of folders tell."""
+    """Guess from some rows of a file of text, and from what names of folders tell."""
     is_sheet = place.label.lower().endswith(SHEETS)
     guess = _sheet_form if is_sheet else _text_form
     what = "Excel" if is_sheet else "CSV"
@@ -169,8 +187,8 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             "expected the columns' names (write a schema by hand, with header = false if the "
             "first line is a row)"
         )
-    first = next(iter(opened.batches(named)), pa.record_batch({name: texts([]) for name in named}))
-    columns = {name: trimmed(first[name][:MOST_ROWS]) for name in named}
+    cells = _sample(opened, named)
+    columns = {name: trimmed(cells.get(name, texts([]))) for name in named}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
     signs = max(_NUMBERS, key=lambda signs: _numbers_in(few, signs))
     settings = {
@@ -184,6 +202,13 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
         found += ["Cells hold line breaks: multiline = true."]
     if not names[0]:
         found += ["The first column has no name, as a row number has none: it is left out."]
+    rows = min(map(len, columns.values()))
+    unsure = [name for name in named if settings[name]["type"] == "category"]
+    if rows < LEAST_ROWS and unsure:
+        found.append(
+            f"The table has {rows} rows, too few to distinguish categories from identifiers: check "
+            f"{listed(unsure)} (drafted as categories)."
+        )
     how = ("delimiter", "quote", "comment", "skip", "multiline", "encoding")
     file = {} if is_sheet else {name: getattr(form, name) or None for name in how}
     file |= {"skip": form.skip or None} | signs
@@ -306,7 +331,7 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
             best["missing"] += _codes(_as_numbers(cells, best))
         # What the file declares for all columns is left out.
         return {name: each for name, each in best.items() if each and form.get(name) != each}
-    if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
+    if len(cells) < LEAST_ROWS or len(words) <= min(_MOST_LEVELS, len(cells) // 4):
         # Other words, such as "unknown", may be levels.
         missing = {"missing": ["?"]} if "?" in _repeated_nothing(cells) else {}
         return {"type": "category", "levels": [], **missing}
@@ -385,7 +410,7 @@ def _draft(
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }
-    found = [*found, *look(columns, cells, words, numbers, target)]
+    found = [*found, *look(Sample(columns, cells, words, numbers, target))]
     lines = [_HEAD]
     if file:
         lines += ["[file]", *_lines(file), "# the words of all columns: missing = []", ""]

@@ -1,7 +1,8 @@
-"""Sentences about the first rows of a table, for its owner alone: nothing in them is private."""
+"""Sentences about a sample of a table's rows, for its owner alone: nothing in them is private."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.tables.conversion import Vector, conversion
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
-from nolook.tables.words import listed, trimmed
+from nolook.tables.words import last_word, listed, trimmed
 
-__all__ = ["DATES", "TIMES", "is_nothing", "look", "share", "texts"]
+__all__ = ["DATES", "LEAST_ROWS", "TIMES", "Sample", "is_nothing", "look", "share", "texts"]
 
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 TIMES = (
@@ -37,75 +39,147 @@ _MISSING = pa.array(
     {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
     pa.large_string(),
 )
-_LEAST_ROWS, _MOST_CLASSES = 20, 10
-_NUMBERS = ("number", "integer")
+#: With fewer rows nothing can be told from how often values repeat.
+LEAST_ROWS, _MOST_CLASSES = 20, 10
+_NUMBERS, _UNUSED = ("number", "integer"), ("identifier", "text", "nothing")
+# Names of what many rows have in common; numbers of these are codes, if there are many of them.
+_GROUP = re.compile(
+    r"[a-z]*(?:num|code?)"
+    r"|(?:case|class|dist|fam|hh|hosp|int|pat|pers|plant|pupil|sch|stud|subj|teach|unit|user)[a-z]*"
+    r"(?:id|no|nr)[a-z]{0,2}"
+    r"|branch|cent(?:er|re)|clinic|cluster|commune|company|county|district|fips|firm|hospital"
+    r"|industry|judge|municipality|occupation|player|province|psu|region|sic|site|state"
+    r"|store|stratum|team|tract|village"
+)
 
 
-def look(
-    columns: dict[str, dict[str, Any]],
-    cells: Mapping[str, Any],
-    words: Mapping[str, list[str]],
-    numbers: Mapping[str, Vector],
-    target: str | None,
-) -> Iterator[str]:
-    """Yield sentences about the first rows, for their holder; draft what follows from them."""
+@frozen
+class Sample:
+    """The drafted settings of columns, cells of some rows, their words, numbers, and the target."""
+
+    columns: dict[str, dict[str, Any]]
+    cells: Mapping[str, Any]
+    words: Mapping[str, list[str]]
+    numbers: Mapping[str, Vector]
+    target: str | None
+
+    @property
+    def features(self) -> list[str]:
+        """The columns, except the target, that are not set aside so far."""
+        return [
+            name
+            for name, each in self.columns.items()
+            if name != self.target and each.get("use", each["type"]) not in _UNUSED
+        ]
+
+
+def look(found: Sample) -> Iterator[str]:
+    """Yield sentences about some rows, for their owner; draft what follows from them."""
+    columns, words, numbers, target = found.columns, found.words, found.numbers, found.target
     if target is not None and target not in columns:
         raise ParameterError(
             f"the target is {target!r}, but the table has no such column (check it)"
         )
     for name, values in numbers.items():
         if columns[name]["type"] != "boolean" and _counts(values):
-            columns[name] = {"type": "identifier" if words.get(name) else "integer"}
-            columns[name] |= {"use": "nothing"} if columns[name]["type"] == "integer" else {}
+            columns[name] = _set_aside(words.get(name))
             yield f"{name} numbers the rows: it is not a feature."
     if target is not None and target in numbers and columns[target]["type"] in _NUMBERS:
         known = numbers[target][np.isfinite(numbers[target])]
         if {*known.tolist()} == {0.0, 1.0}:
             columns[target] = {"type": "boolean", "true": ["1"], "false": ["0"]}
-            yield f"{target} is 0 or 1 in all of the first rows: drafted as yes (1) or no (0)."
-    names = [name for name, each in columns.items() if each["type"] == "identifier"]
-    if names:
-        yield f"Identifiers, not features: {listed(names)}."
-    yield from _written_oddly(columns, cells, words)
-    shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
-    if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
-        yield f"Missing in the first rows: {listed(some)}."
-    alone = [name for name in columns if len(words.get(name, ())) == 1 and name not in numbers]
-    alone += [name for name, values in numbers.items() if _is_constant(values)]
+            yield f"{target} is 0 or 1 in all sampled rows: drafted as yes (1) or no (0)."
+    yield from _identifiers(found)
+    if bare := [n for n, each in columns.items() if each.get("levels") == [] and n != target]:
+        yield f"Features once they have levels (--levels shows the values): {listed(bare)}."
+    yield from _written_oddly(found)
+    yield from _missing_often(found)
+    alone = [
+        name
+        for name in found.features
+        if (_is_constant(numbers[name]) if name in numbers else len(words.get(name, ())) == 1)
+    ]
     if alone:
         yield (
-            f"The same in all of the first rows: {listed(alone)}. Such a column explains nothing "
+            f"The same in all sampled rows: {listed(alone)}. Such a column explains nothing "
             'and blurs the others: use = "nothing".'
         )
-    yield from _followers(columns, cells, numbers, target)
+    yield from _followers(found)
 
 
-def _written_oddly(
-    columns: Mapping[str, Mapping[str, Any]],
-    cells: Mapping[str, Any],
-    words: Mapping[str, list[str]],
-) -> Iterator[str]:
+def _identifiers(found: Sample) -> Iterator[str]:
+    """Name columns that tell rows or groups apart."""
+    columns = found.columns
+    if names := [name for name, each in columns.items() if each["type"] == "identifier"]:
+        yield f"Identifiers, not features: {listed(names)}."
+    usual = [name for name in found.features if columns[name]["type"] in _NUMBERS]
+    if groups := [n for n in usual if n in found.numbers and _are_codes(n, found.numbers[n])]:
+        columns |= {name: _set_aside(found.words.get(name)) for name in groups}
+        yield (
+            f"Codes of groups by name and values, not features: {listed(groups)}. To protect all "
+            'rows of a group together: use = "unit".'
+        )
+
+
+def _missing_often(found: Sample) -> Iterator[str]:
+    """State which columns lack values, and draft those that mostly do as no features."""
+    columns, cells, numbers = found.columns, found.cells, found.numbers
+    shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
+    if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
+        yield f"Missing in the sampled rows: {listed(some)}."
+    mostly = [
+        name
+        for name in found.features
+        if shares.get(name, 0.0) >= 0.5
+        and len(cells[name]) >= LEAST_ROWS
+        and columns[name]["type"] != "category"
+    ]
+    if mostly:
+        columns |= {name: columns[name] | {"use": "nothing"} for name in mostly}
+        yield (
+            f"Missing in half of the rows or more: {listed(mostly)}. Drafted as no features, since "
+            "a row that lacks one is left out."
+        )
+
+
+def _written_oddly(found: Sample) -> Iterator[str]:
     """Name columns with codes, with dates of two readings or with two spellings of a word."""
-    for name, settings in columns.items():
+    for name, settings in found.columns.items():
         if codes := [word for word in settings.get("missing", ()) if word.lstrip("-").isdigit()]:
             yield f"{name}: {', '.join(codes)} may stand for a missing value (drafted so)."
         other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
-        if other in (*DATES, *TIMES) and share(cells[name], {**settings, "pattern": other}) == 1:
+        if (
+            other in (*DATES, *TIMES)
+            and share(found.cells[name], {**settings, "pattern": other}) == 1
+        ):
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
-        own = words.get(name, [])
+        own = found.words.get(name, [])
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
             yield f"{name}: some texts differ in capitals or blanks only (--levels shows them)."
 
 
+def _set_aside(words: list[str] | None) -> dict[str, Any]:
+    """Return the settings of a column of numbers, perhaps in words, to be left out."""
+    return {"type": "identifier"} if words else {"type": "integer", "use": "nothing"}
+
+
 def _counts(values: Vector) -> bool:
-    """Tell whether numbers count the rows."""
-    start = values[0] if len(values) >= _LEAST_ROWS else np.nan
-    return start in {0.0, 1.0} and bool((values == start + np.arange(len(values))).all())
+    """Tell whether numbers count the rows, of which a sample may have one in several."""
+    steps = np.diff(values)
+    regular = len(values) >= LEAST_ROWS and bool((steps[:LEAST_ROWS] == steps[0]).all())
+    return regular and values[0] in {0.0, 1.0} and bool((steps > 0.0).all())
+
+
+def _are_codes(name: str, values: Vector) -> bool:
+    """Tell by a name and many different whole numbers whether a column has codes of groups."""
+    known = np.unique(values[np.isfinite(values)])
+    whole = len(known) > _MOST_CLASSES and known[0] >= 0.0 and bool((known % 1.0 == 0.0).all())
+    return whole and _GROUP.fullmatch(last_word(name)) is not None
 
 
 def _is_constant(values: Vector) -> bool:
     known = values[np.isfinite(values)]
-    return len(known) >= _LEAST_ROWS and bool((known == known[0]).all())
+    return len(known) >= LEAST_ROWS and bool((known == known[0]).all())
 
 
 def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
@@ -121,13 +195,9 @@ def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
     return float(nothing / len(cells))
 
 
-def _followers(
-    columns: dict[str, dict[str, Any]],
-    cells: Mapping[str, Any],
-    numbers: Mapping[str, Vector],
-    target: str | None,
-) -> Iterator[str]:
+def _followers(found: Sample) -> Iterator[str]:
     """Name columns of the same order as others, and those that follow from the target."""
+    columns, cells, numbers, target = found.columns, found.cells, found.numbers, found.target
     codes = {name: _codes(cells[name], numbers.get(name)) for name in columns if name in cells}
     alike: dict[bytes, list[str]] = {}
     for name in numbers:
@@ -138,7 +208,7 @@ def _followers(
     for names in alike.values():
         if len(names) > 1 and target not in names:
             yield (
-                f"{listed(names)} rise and fall together in all of the first rows: if one is the "
+                f"{listed(names)} rise and fall together in all sampled rows: if one is the "
                 "target, the others are not features."
             )
     if target is None:
@@ -146,12 +216,12 @@ def _followers(
     columns[target] |= {} if columns[target]["type"] == "category" else {"use": "target"}
     same = next((names for names in alike.values() if target in names), [])
     others = [n for n in codes if n != target and columns[n].get("use") != "nothing"]
-    found = [n for n in others if n in same or _follows(codes[n], codes[target])]
-    for name in found:
+    after = [n for n in others if n in same or _follows(codes[n], codes[target])]
+    for name in after:
         columns[name]["use"] = "nothing"
-    if found:
+    if after:
         yield (
-            f"{listed(found)} may follow from {target}, in all of the first rows: drafted as no "
+            f"{listed(after)} may follow from {target}, in all sampled rows: drafted as no "
             "features."
         )
 
@@ -168,7 +238,7 @@ def _codes(cells: Any, values: Vector | None) -> NDArray[np.intp]:  # noqa: ANN4
 
 def _follows(other: NDArray[np.intp], target: NDArray[np.intp]) -> bool:
     """Tell whether a column and the target, of few values, leave no doubt about each other."""
-    if len(other) < _LEAST_ROWS or len(target) != len(other):
+    if len(other) < LEAST_ROWS or len(target) != len(other):
         return False
     few = [len({*codes.tolist()}) for codes in (other, target)]
     pairs = len({*zip(other.tolist(), target.tolist(), strict=True)})

@@ -151,9 +151,11 @@ class Lost:
         if counted is None or counted.left_out is None or counted.lost_error is None:
             return None
         options = release.read_options
-        dropping = options["features"] if options["missing"] == "drop-row" else ()
-        columns = (*(name for name in dropping if name not in options["categories"]), *needed)
-        return cls(counted.left_out, counted.undeclared, counted.lost_error, columns)
+        dropping = options["features"]
+        if options["missing"] != "drop-row":  # where other values have a level, so have empty cells
+            levels = options["categories"].items()
+            dropping = [name for name, own in levels if len(own) > 1 and None not in own]
+        return cls(counted.left_out, counted.undeclared, counted.lost_error, (*dropping, *needed))
 
 
 @frozen

@@ -180,13 +180,13 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     unit = found.provenance.guarantee.unit
     if found.lost is None or found.rows is None or unit.weighting is not None:
         return ()
-    left_out, names = found.lost.left_out, found.lost.columns
+    left_out, names = found.lost.left_out, [*found.lost.columns, *filter(None, [unit.column])]
     if left_out - 2.0 * found.lost.error < _MUCH * (left_out + found.rows[0]):
         return ()
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    share = f"{left_out / (left_out + found.rows[0]):.0%}"
+    share = f"{100.0 * left_out / (left_out + found.rows[0]):.0f}"
     words = (
-        f"About {share} of the {unit.counted}s were left out. Missing or undeclared values of "
+        f"About {share} % of the {unit.counted}s were left out. Missing or undeclared values of "
         f"these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
         "data owner finds them with nolook schema --check TABLE."
     )

@@ -24,6 +24,7 @@ __all__ = [
     "fits",
     "is_identifier",
     "is_number",
+    "last_word",
     "listed",
     "number_of",
     "places",
@@ -172,7 +173,12 @@ def signed(cells: Any) -> Any:  # noqa: ANN401
 
 def is_identifier(name: str) -> bool:
     """Tell by its name whether a column's numbers tell things apart."""
-    return _IDENTIFIER.fullmatch("".join(_WORD.findall(name)[-1:]).lower()) is not None
+    return _IDENTIFIER.fullmatch(last_word(name)) is not None
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a column's name, in small letters."""
+    return "".join(_WORD.findall(name)[-1:]).lower()
 
 
 def listed(names: Sequence[str]) -> str:
