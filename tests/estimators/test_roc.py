@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -196,14 +198,32 @@ def test_without_smoothing_the_ends_still_hold():
     assert 0.0 <= curve.auc_ <= 1.0
 
 
-@pytest.mark.parametrize("odd", ["a text", 10**400, None, 2.5, np.datetime64("2024"), b"1"])
+#: Cells that compare to numbers in ways of their own, some by an exception.
+ODD = ["a text", 10**400, None, 2.5, np.datetime64("2024"), b"1", Decimal("NaN"), Decimal("sNaN")]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda each: f"{type(each).__name__}-{each!s:.9}")
 @pytest.mark.parametrize("kind", [list, lambda x: pd.Series(x, dtype=object)])
-def test_no_class_decides_what_others_are(odd, kind):
+@pytest.mark.parametrize("label", [1, np.int64(1), np.float64(1.0)])
+def test_no_class_decides_what_others_are(odd, kind, label):
     scores, labels = scored(100)
     expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, np.append(labels[:99], 7))
     given = kind([*labels[:99].tolist(), odd])
-    curve = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, given)
+    curve = nolook.ROCCurve(1.0, GRID, label, random_state=0).fit(scores, given)
     assert curve.auc_ == expected.auc_
+
+
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
+@pytest.mark.parametrize("odd", ODD, ids=lambda each: f"{type(each).__name__}-{each!s:.9}")
+@pytest.mark.parametrize("classes", [(0, 1), (0.0, 1.0), (False, True)])
+def test_no_target_makes_a_classifier_fail(odd, classes):
+    scores, labels = scored(100)
+    plain, given = (pd.Series([*labels[:99], last], dtype=object) for last in (None, odd))
+    fits = [
+        nolook.LogisticRegression(classes=classes, random_state=0).fit(scores[:, None], target)
+        for target in (plain, given)
+    ]
+    assert fits[0].coef_ == fits[1].coef_
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
-from nolook.estimators._tables import training_table, warn_of_column
+from nolook.estimators._tables import equals, training_table, warn_of_column
 from nolook.tables import Table
 
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
@@ -98,12 +98,7 @@ def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
 def _marks(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401
     """Return a mask of the values that equal a class; ambiguous comparisons count as unequal."""
     if values.dtype.kind == "O":
-        same = (one == wanted for one in values)
-        return np.fromiter(
-            (isinstance(each, bool | np.bool_) and bool(each) for each in same),
-            np.bool_,
-            values.size,
-        )
+        return np.fromiter((equals(one, wanted) for one in values), np.bool_, values.size)
     if (values.dtype.kind in "UT") != isinstance(wanted, str):
         return np.zeros(values.size, dtype=np.bool_)
     marks: NDArray[np.bool_] = values == wanted

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
-from nolook.estimators._tables import refuse_gaps
+from nolook.estimators._tables import equals, refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
@@ -206,7 +206,7 @@ def positives_of(target: object, pos_label: float | str) -> NDArray[np.bool_]:
             "number, boolean or text a row"
         )
     if array.dtype.kind == "O":
-        return np.fromiter((_equal(value, pos_label) for value in array), np.bool_, len(array))
+        return np.fromiter((equals(value, pos_label) for value in array), np.bool_, len(array))
     if textual != isinstance(pos_label, str):
         raise ParameterError(
             f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "
@@ -216,9 +216,3 @@ def positives_of(target: object, pos_label: float | str) -> NDArray[np.bool_]:
         array = array.astype(np.uint8)  # compares to integers of any size
     marks: NDArray[np.bool_] = array == pos_label
     return marks
-
-
-def _equal(value: object, wanted: float | str) -> bool:
-    # What compares to no single truth, such as pandas.NA, is negative.
-    same: object = value == wanted
-    return isinstance(same, bool | np.bool_) and bool(same)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,14 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
     if isinstance(X, Rows) and X.categories:
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
     return table
+
+
+def equals(cell: object, wanted: object) -> bool:
+    """Tell whether a cell equals a class; one that cannot be compared, whatever it is, does not."""
+    same: object = False
+    with suppress(Exception):  # such as a Decimal that is not a number; pandas.NA has no truth
+        same = cell == wanted
+    return isinstance(same, bool | np.bool_) and bool(same)
 
 
 def warn_of_column() -> None:
