@@ -11,6 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
+import nolook
 from nolook.errors import NolookError, ParameterError, TableError
 from nolook.owner.draft import draft_schema
 from nolook.tables import read_table, table_from_arrays
@@ -292,8 +293,8 @@ def test_whether_rows_may_be_left_out_is_told_by_declared_types_alone():
         ]),
     )  # fmt: skip
 
-    def told(missing, target=None, features=("a",)):
-        opened = read_table(stored, target, features=features, missing=missing)
+    def told(missing, target=None, features=("a",), **more):
+        opened = read_table(stored, target, features=features, missing=missing, **more)
         return opened.may_drop_rows()
 
     assert told("drop-row")
@@ -302,6 +303,22 @@ def test_whether_rows_may_be_left_out_is_told_by_declared_types_alone():
     assert not told("zero")
     assert told("zero", "y")
     assert not told("zero", "whole")
+    # A category lacks a value where a text is null or empty.
+    assert told("drop-row", features=["whole"], categories={"whole": ["1"]})
+    assert not told("zero", features=["whole"], categories={"whole": ["1"]})
+
+
+@pytest.mark.parametrize("cell", [None, "", "C", "A"])
+def test_the_number_of_rows_of_a_category_is_never_shown_as_public(cell):
+    frame = pd.DataFrame({"city": pd.Series(["A", "B", cell], dtype="string")})
+    curve = nolook.ECDF(1.0, nolook.LinearGrid(0, 1, 1), relation="replace")
+    kept, dropped = (
+        read_table(frame, features=["city"], categories={"city": ["A"]}, missing=missing)
+        for missing in ("zero", "drop-row")
+    )
+    assert curve.fit(kept).n_rows_ == 3.0
+    with pytest.raises(nolook.ParameterError, match="their number is private"):
+        curve.fit(dropped)
 
 
 def test_numbers_too_large_for_a_double_are_infinite_and_warn_nobody():

@@ -531,16 +531,16 @@ class Table:
     def may_drop_rows(self) -> bool:
         """Tell from a filter, policy and declared types whether rows may be left out.
 
-        The number of those in use is private then.
+        Their number is private then. A category lacks an empty text, too, whatever its type.
         """
         source, design = self._source, self._design
-        if source.where is not None or self.unit.weighting is not None:
-            return True
         needed = {design.target} if design.needs_target else set()
-        if design.missing == "drop-row":
-            needed |= {f.name for f in design.features if f.levels is None}
-            needed.add(design.unit.column)
-        return any(c.may_be_missing for c in source.columns if c.name in needed)
+        if drops := design.missing == "drop-row":
+            needed |= {design.unit.column, *(f.name for f in design.features)}
+        levels = (f.levels for f in design.features if f.levels and not f.coded)
+        lacking = any(drops or None not in own for own in levels)
+        lacking |= any(each.may_be_missing for each in source.columns if each.name in needed)
+        return lacking or source.where is not None or self.unit.weighting is not None
 
     def _read(self, part: int | None = None) -> Iterator[Block]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
