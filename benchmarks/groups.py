@@ -39,7 +39,7 @@ NINETY = 3.24  # deviations from 0 that are found in 90 % of runs
 
 def blocks_epsilon(epsilon):
     """Return what a comparison spends on its blocks."""
-    release = tabulation(Budget(epsilon), "add-remove", [(0,)], [(0,)], [1], [1], even=True)
+    release = tabulation(Budget(epsilon), "add-remove", [(0,)], [(0,)], [1], [1], tests=True)
     return next(each.epsilon for each in release.costs if each.name == BLOCKS)
 
 

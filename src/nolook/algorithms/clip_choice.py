@@ -24,6 +24,8 @@ _NORMAL_KURTOSIS = 3.0
 _LONGEST = 6  # bins that are looked at together: three octaves
 # Of two neighbouring bins that noise hides; bins after the last one shown, two octaves.
 _HIDDEN_RATIO, _NEAR = 0.42, 3
+# By which the largest plausible excess is divided where it is weighed against noise.
+_CAUTION = 3.0
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 Vector = NDArray[np.float64]
@@ -32,7 +34,7 @@ Clip: TypeAlias = tuple[float, float, float]
 
 
 def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) -> Clip:
-    """Choose the clip at which noise and what is clipped balance.
+    """Choose the clip at which noise and what is clipped balance: an edge or middle of a bin.
 
     Parameters
     ----------
@@ -64,11 +66,16 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
         return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
     held = counts[:-1].clip(0.0)
     held[last + 1 :] = _hidden(held[: last + 1], counts[last + 1 : -1], noise.deviation)
+    # A clip may be in the middle of a bin, each half of which then holds as much.
+    held = np.repeat(held / 2.0, 2)
+    inner = np.sqrt(np.append(edges[0] / 2.0, edges[:-1])) * np.sqrt(edges)
+    edges = np.column_stack([inner, edges]).ravel()
     # Of what lies in the bins beyond each edge: how much, and how far beyond it.
     middles = (edges + np.append(0.0, edges[:-1])) / 2.0
     mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
     excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
-    best = _LEAST + int(np.argmin(np.hypot(error * edges, excess)[_LEAST:]))
+    least = 2 * _LEAST + 1
+    best = least + int(np.argmin(np.hypot(error * edges, excess / _CAUTION)[least:]))
     far = np.minimum(middles / edges[best], 1.0)
     squares, fourths = (float(held @ far**power) / held.sum() for power in (2, 4))
     return float(edges[best]), float(excess[best] / held.sum()), fourths / squares**2

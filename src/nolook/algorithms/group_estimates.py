@@ -263,8 +263,8 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     error *= variance / size**2
     spread = _likely(squares, error, size)
     effect = _mean_effect(groups, released, column, inside, spread)
-    clipped = own.clipped if math.isfinite(own.clipped) else 0.0
-    total = clip * np.sqrt(noise + effect * spread / size + (clipped / clip) ** 2)
+    noise += (own.clipped / clip) ** 2 if math.isfinite(own.clipped) else 0.0
+    total = clip * np.sqrt(noise + effect * spread / size)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
     noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
@@ -334,10 +334,9 @@ def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
 def quantiles_of(
     groups: Groups, released: Released, column: int, shares: Sequence[float]
 ) -> list[Estimates]:
-    """Return quantiles of a column: thresholds of its grid."""
+    """Return quantiles of a column: ends of its cells."""
     own: ColumnValues = released.values[column]
     factor, at = _factor(released), np.asarray(shares, dtype=np.float64)
-    step = own.points[1] - own.points[0]
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.of(dimensions, place)
@@ -356,7 +355,9 @@ def quantiles_of(
         low, high = np.where(
             np.isnan(value), np.nan, np.reshape(ends, (2, -1, 2)).transpose(2, 0, 1)
         )
-        total, noise = np.stack([low - step, high], axis=1)
+        # Values count as the threshold at or above them.
+        low = np.append(own.points[0], own.points)[np.searchsorted(own.points, low)]
+        total, noise = np.stack([np.where(np.isnan(value), np.nan, low), high], axis=1)
         numbers.append(np.array([value, *total, *noise]))
     columns = np.array(numbers)
     return [Estimates(*columns[:, :, which].T) for which in range(at.size)]

@@ -2,7 +2,8 @@
 
 Every column of numbers is looked for as :mod:`range_search` does: by sign and power of two, then
 in equal bins. A histogram of the distances from the centre found there chooses the clip of its
-sums; its range is the grid of its quantiles. The proof is ``tabulation.md``.
+sums; its quantiles are counted in
+cells of about equally many rows, with round ends. The proof is ``tabulation.md``.
 
 ===========  ======================================================================
 name here    meaning
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 from attrs import evolve, frozen
@@ -74,8 +76,8 @@ __all__ = [
     "tabulation",
 ]
 
-#: Cells of the grid on which a column's quantiles are counted.
-CELLS = 2048
+#: Cells in which a column's values are counted.
+CELLS = 512
 #: Numbers that a release may have.
 MOST_NUMBERS = 2**27
 _MOST_FOUND = 2**16  # levels of a column
@@ -88,15 +90,17 @@ AGAIN = "counts of pairs again"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {
-    LEVELS: 0.5, COUNTS: 0.7, AGAIN: 2.8, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.4, SUMS: 2.0,
+    LEVELS: 0.4, COUNTS: 0.55, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.6, SUMS: 2.6,
     BLOCKS: 2.0,
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SQUARED = {COUNTS, SUMS, BLOCKS}
+_SEARCHES = {MAGNITUDES, RANGES, DISTANCES}
 _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
-# Cells that adapt to the rows: how many, and the share of them that is laid by width only.
-_FEWEST, _MOST, _BY_WIDTH = 2**4, 2**9, 0.2
+_FEWEST = 2**4  # cells
+_BY_WIDTH = 0.2  # share of cells that is laid by width only
+_DIGITS = 17
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -165,11 +169,11 @@ class TabulationRelease:
         The tables by whose groups numbers are summed.
     summed, spread : tuple of int
         Columns of numbers whose moments, or cells, are released.
-    even : bool
-        Whether the cells of the one column spread hold about equally many rows, and are as many as
-        the rows found are enough for; else they are :data:`CELLS` of equal width.
+    tests : bool
+        Whether the one column spread is for tests: its cells are then as many as the rows found are
+        enough for; else :data:`CELLS`.
     whole : bool
-        Whether the ends of even cells are whole numbers.
+        Whether the ends of cells are whole numbers.
     search : LevelSearch or None
         Of columns of groups without declared levels.
     again : int
@@ -185,7 +189,7 @@ class TabulationRelease:
     grouped: tuple[Dimensions, ...]
     summed: tuple[int, ...]
     spread: tuple[int, ...]
-    even: bool = False
+    tests: bool = False
     whole: bool = False
     search: LevelSearch | None = None
     again: int = 0
@@ -234,7 +238,7 @@ class TabulationRelease:
         None where groups are compared, since tests are of rows that count alike, and where levels
         are searched for.
         """
-        if self.even or self.search is not None:
+        if self.tests or self.search is not None:
             return None
         first, second = (each * part for each in SQUARES_PARTS[noise_kind(self.costs[0])])
         squares = (event_part(each, second) for each in self.costs if each.name in _SQUARED)
@@ -259,6 +263,7 @@ class TabulationRelease:
             return found
         squared = table.weighted(table.unit.weighting, power=2)
         again = _Run(evolve(self, costs=self.squares, again=0), squared, source)
+        again.ends = run.ends
         progress("squares")
         squares, _ = again.numbers(again.counts()[0], ranges, clips, progress)
         return evolve(found, squares=squares)
@@ -285,7 +290,7 @@ class _Run:
         self._cost = {each.name: each for each in release.costs}
         self._whole = table.unit.weight_scale
         self._grouped = self._groupings(release.grouped)
-        self._points: list[Vector] = []  # of even cells
+        self.ends: list[Vector] = []  # the ends of the cells of each column
 
     def _groupings(self, tables: Sequence[Dimensions]) -> list[Grouping]:
         sizes = [len(labels or ()) for labels in self._table.code_labels]
@@ -358,26 +363,33 @@ class _Run:
             column: second_look(noisy[place : place + 1], noise, first)
             for place, (column, first) in enumerate(zip(numbers, firsts, strict=True))
         }
-        if self._release.even:
-            (column,) = numbers
-            mass = (noisy[0, 1:-1] - noise.deviation).clip(0.0)
-            self._points = [self._even_points(mass, firsts[0], ranges[column])]
+        places = (numbers.index(column) for column in self._release.spread)
+        self.ends = [
+            self._even(noisy[each] - noise.deviation, firsts[each], ranges[numbers[each]])
+            for each in places
+        ]
         return ranges
 
-    def _even_points(self, mass: Vector, first: FirstLook, found: FoundRange) -> Vector:
-        """Return the ends of cells that hold about equally many rows, by those in equal bins."""
-        event = self._cost[BLOCKS]
-        strength = event.mu if isinstance(event, GaussianEvent) else event.epsilon
-        # The noise of more cells would exceed what they tell apart.
-        wanted = 0.5 * math.log2(max(found.rows * strength, 1.0))
-        cells = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
-        edges = first.low + first.width * np.arange(mass.size + 1.0)
+    def _even(self, counts: Vector, first: FirstLook, found: FoundRange) -> Vector:
+        """Return round ends of cells that hold about equally many rows, by those in equal bins."""
+        event, cells = self._cost[BLOCKS], CELLS
+        if self._release.tests:
+            strength = event.mu if isinstance(event, GaussianEvent) else event.epsilon
+            # The noise of more cells would exceed what they tell apart.
+            wanted = 0.5 * math.log2(max(found.rows * strength, 1.0))
+            cells = int(np.clip(2 ** round(wanted), _FEWEST, CELLS))
+        edges = first.low + first.width * np.arange(counts.size - 1.0)
         wide = np.diff(edges.clip(found.low, found.high)) / first.width
-        mass = np.where(wide > 0.0, mass, 0.0)
+        mass = np.where(wide > 0.0, counts[1:-1].clip(0.0), 0.0)
         parts = mass * (1.0 - _BY_WIDTH) / max(mass.sum(), 1.0) + wide * _BY_WIDTH / wide.sum()
         below = np.append(0.0, np.cumsum(parts))
-        points = np.interp(np.arange(1.0, cells) / cells * below[-1], below, edges)
-        return np.unique(np.append(np.floor(points) if self._release.whole else points, edges[-1]))
+        points = np.interp(np.linspace(0.0, below[-1], cells - 1), below, edges)
+        points[0], points[-1] = found.low, found.high
+        if self._release.whole:
+            points = np.unique(np.floor(points))
+        middles = (points + np.append(points[1:], edges[-1])) / 2.0
+        lows = np.append(2.0 * points[0] - middles[0], middles[:-1])
+        return np.append(_roundest(lows, points, middles), edges[-1])
 
     def cells(
         self, ranges: dict[int, FoundRange], clips: Sequence[Clip]
@@ -385,10 +397,7 @@ class _Run:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
         searched = bool(self._release.summed) and not clips
         release = self._release
-        grids = [_grid(ranges[column]) for column in release.spread]
-        points = self._points or [low + step * np.arange(float(CELLS)) for low, step in grids]
-        number = len(points[0]) if points else CELLS
-        cells = GroupedCells(self._grouped, release.spread, number, self._points or grids)
+        cells = GroupedCells(self._grouped, release.spread, self.ends)
         edges = [
             (ranges[column].scale * np.exp2(HALVES)).clip(None, LARGEST)
             for column in release.summed
@@ -402,10 +411,10 @@ class _Run:
             error *= math.sqrt(max(each.groups for each in self._grouped))
             pairs = zip(noisy, edges, strict=True)
             clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
-        return clips, self._values(cells, points) if release.spread else {}
+        return clips, self._values(cells) if release.spread else {}
 
-    def _values(self, exact: GroupedCells, points: Sequence[Vector]) -> dict[int, ColumnValues]:
-        release, event = self._release, self._cost[BLOCKS]
+    def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
+        release, event, points = self._release, self._cost[BLOCKS], self.ends
         forest = best_forest(len(points[0]), noise_kind(event), shares=True)
         counts = exact.value.reshape(-1, forest.cells)
         blocks = np.concatenate([block_counts(each, forest.lengths) for each in counts])
@@ -515,13 +524,21 @@ def _by_distance(
     return counts
 
 
-def _grid(found: FoundRange) -> tuple[float, float]:
-    """Return the lowest threshold of a column's grid and its step, a round number."""
-    least = max((found.high - found.low) / (CELLS - 2), 2.0**-900)
-    decade = 10.0 ** math.floor(math.log10(least))
-    step = next(round_step * decade for round_step in (1.0, 2.0, 5.0, 10.0)
-                if round_step * decade >= least)  # fmt: skip
-    return math.floor(found.low / step) * step, step
+def _roundest(low: Vector, usual: Vector, high: Vector) -> Vector:
+    """Return the number with the fewest digits from each `low` to below `high`.
+
+    The `usual` one of each if there is none of few digits.
+    """
+    found, missing = usual.copy(), np.ones(low.size, dtype=np.bool_)
+    largest = math.frexp(max(-low[0], high[-1]))[1]
+    top = math.ceil(largest * math.log10(2.0))
+    for power, digit in product(range(top, max(top - _DIGITS, -290), -1), (5.0, 2.0, 1.0)):
+        # Quotients of whole numbers are the doubles nearest to decimal ones.
+        many, one = 10.0 ** max(power, 0), 10.0 ** max(-power, 0)
+        nearest = np.ceil(low / (digit * many) * one) * digit * many / one
+        inside = missing & (nearest >= low) & (nearest < high)
+        found[inside], missing = nearest[inside] + 0.0, missing & ~inside
+    return found
 
 
 def tabulation(  # noqa: PLR0913 -- what is released
@@ -532,7 +549,7 @@ def tabulation(  # noqa: PLR0913 -- what is released
     summed: Sequence[int],
     spread: Sequence[int],
     *,
-    even: bool = False,
+    tests: bool = False,
     whole: bool = False,
     searched: Sequence[int] = (),
     again: int = 0,
@@ -546,7 +563,7 @@ def tabulation(  # noqa: PLR0913 -- what is released
     budget = Budget(budget.epsilon, budget.delta / 2 if searched else budget.delta)
     numbers, groupings = len({*summed, *spread}), len(grouped)
     levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
-    each = _COMPARED if even else _SHARES
+    each = _COMPARED if tests else _SHARES
     # How often a row is counted, and the share of the budget for each time.
     rows = {
         LEVELS: len(searched), COUNTS: len(counted), AGAIN: again, MAGNITUDES: numbers,
@@ -561,8 +578,9 @@ def tabulation(  # noqa: PLR0913 -- what is released
     if budget.delta:
         mus = with_room(gaussian_mu(budget)) * np.sqrt(shares)
         times = [levels * n if name == BLOCKS else n for name, n in parts.items()]
-        # The logarithm of how much larger Laplace noise is, over all that is released.
-        if searched or np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs).sum() > 0.0:
+        # The logarithms of how much larger Laplace noise is, of what is not only a search.
+        larger = np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs)
+        if searched or larger[[name not in _SEARCHES for name in parts]].sum() > 0.0:
             kind, costs = GaussianEvent, mus
     if min(costs / [*parts.values()]) < _SMALLEST_SHARE:
         raise too_small(budget.epsilon, budget.delta or None)
@@ -574,5 +592,5 @@ def tabulation(  # noqa: PLR0913 -- what is released
         search = LevelSearch(tuple(searched), own, DeltaEvent(f"{LEVELS} once", failure))
     tables = tuple(counted), tuple(grouped)
     return TabulationRelease(
-        relation, tuple(events), *tables, tuple(summed), tuple(spread), even, whole, search, again
+        relation, tuple(events), *tables, tuple(summed), tuple(spread), tests, whole, search, again
     )

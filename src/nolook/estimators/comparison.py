@@ -223,7 +223,7 @@ def compare_groups(
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     coded = check_columns(table, {"by": by}, {"value": value})
-    release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], even=True)
+    release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], tests=True)
     labels = coded.code_labels[0] or ()
     groups = known_levels(labels, "by")
 

@@ -226,7 +226,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
     dimensions, place = tuple(range(len(levels))), len(levels)
     whole = (time, "integer") in {(each.name, each.declared) for each in table._source.columns}
     release = tabulation(
-        budget, relation, [dimensions], [dimensions], [], [place], even=True, whole=whole
+        budget, relation, [dimensions], [dimensions], [], [place], tests=True, whole=whole
     )
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> SurvivalCurve:

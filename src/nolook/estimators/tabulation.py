@@ -312,7 +312,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     interval of a count or sum is of a sample of as many rows. A quantile's ends at the range that
     was found where nothing else ends it, and is not shown beyond. A mean's denominator is the
     number of values present. A mean is one of values clipped at a distance from the centre; what
-    that moves it by is in its total interval, as far as the released counts show it.
+    that moves it by is in its intervals, as far as the released counts show it.
 
     Examples
     --------

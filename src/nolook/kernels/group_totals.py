@@ -11,8 +11,6 @@ __all__ = ["MOMENT_UNIT", "add_cells", "add_moments", "add_weights", "group_numb
 #: One row's sums are whole multiples of 1/MOMENT_UNIT.
 MOMENT_UNIT = 2**30
 _BITS = 30
-# A computed place this little above a whole number, in steps, is that number.
-_ROUNDING = 1e-9
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -62,15 +60,13 @@ def add_moments(out, groups, values, weights, center, clip):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def add_cells(out, groups, values, weights, low, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Count values, shape (groups, cells): cell i up to ``low + i step``, the last one all above.
+def add_cells(out, groups, values, weights, ends):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Count values, shape (groups, cells): each cell up to its end, the last one all above.
 
     NaN is not counted.
     """
-    last = out.shape[1] - 1
+    inner = ends[:-1]
     for i in range(groups.size):
-        if np.isnan(values[i]):
-            continue
-        place = np.ceil((values[i] - low) / step - _ROUNDING)
-        cell = int(min(max(place, 0.0), float(last)))
-        out[groups[i], cell] += 1 if weights is None else weights[i]
+        if not np.isnan(values[i]):
+            cell = np.searchsorted(inner, values[i])
+            out[groups[i], cell] += 1 if weights is None else weights[i]

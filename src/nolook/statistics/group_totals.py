@@ -115,28 +115,21 @@ class GroupMoments(_ByGroup, Statistic):
 class GroupedCells(_ByGroup, Statistic):
     """The number of values of each column and group in each of some cells, or their weights.
 
-    Cell i holds values up to ``low + i step``, or up to the i-th end if a grid lists ends, the last
-    one all above; missing values are in none. Shape (groups, columns, cells) for each grouping.
+    The cells of a column are as many as those of the others. Each holds values up to its end, the
+    last one all above; missing values are in none. Shape (groups, columns, cells) for each
+    grouping.
     """
 
     def __init__(
-        self,
-        groupings: Sequence[Grouping],
-        columns: Sequence[int],
-        cells: int,
-        grids: Sequence[tuple[float, float] | Array],
+        self, groupings: Sequence[Grouping], columns: Sequence[int], ends: Sequence[Array]
     ) -> None:
-        super().__init__(groupings, len(columns), cells)
-        self._columns = list(zip(columns, grids, strict=True))
+        super().__init__(groupings, *np.shape(ends))
+        self._columns = list(zip(columns, ends, strict=True))
 
     def update(self, batch: Array, weights: Integers | None = None) -> Self:
         """Add rows, each as often as its weight says."""
         for grouping, total in zip(self._groupings, self._totals, strict=True):
             groups = grouping.of(batch)
-            for place, (column, grid) in enumerate(self._columns):
-                values = batch[column]
-                if isinstance(grid, np.ndarray):
-                    cells = np.searchsorted(grid, values).astype(np.float64)
-                    values, grid = np.where(np.isnan(values), np.nan, cells), (0.0, 1.0)  # noqa: PLW2901
-                add_cells(total[:, place], groups, values, weights, *grid)
+            for place, (column, ends) in enumerate(self._columns):
+                add_cells(total[:, place], groups, batch[column], weights, ends)
         return self
