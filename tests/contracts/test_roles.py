@@ -13,6 +13,7 @@ import pytest
 import nolook
 from nolook.errors import NolookError
 from nolook.federated.commands._submit import _Wanted
+from tests.federated.made import SCORES, batch_of
 
 ROWS = 60
 PLACES = np.arange(ROWS)
@@ -107,12 +108,13 @@ def test_a_role_takes_the_types_that_make_sense(role, name, tmp_path, cli, open_
 def test_owners_are_refused_what_one_table_is(role, name, tmp_path):
     pq.write_table(pa.table(COLUMNS), tmp_path / "t.parquet")
     kind, column, target, unit = OWNERS[role](name)
+    batch = batch_of(kind, grid=SCORES if kind == "roc" else None)
     owner = _Wanted(None, tmp_path / "t.parquet", [], column, target, (None, None), None, unit)
     if name in ROLES[role][0]:
-        assert len(owner._rows(kind)[0]) == (ROWS if unit is None else len({*COLUMNS[name]}))
+        assert len(owner._rows(batch)[0]) == (ROWS if unit is None else len({*COLUMNS[name]}))
         return
     with pytest.raises(nolook.NolookError, match=name):
-        owner._rows(kind)
+        owner._rows(batch)
 
 
 def test_an_evaluation_of_a_length_of_stay_is_refused():

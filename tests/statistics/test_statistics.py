@@ -191,7 +191,7 @@ STATISTICS = {
         lambda s: plain(s.value),
     ),
     "GroupedCells": Row(
-        partial(GroupedCells, [GROUPS], [1, 2], 8, [(-1.0, 0.25)] * 2),
+        partial(GroupedCells, [GROUPS], [1, 2], [np.arange(-1.0, 1.0, 0.25)] * 2),
         (GROUPED, WEIGHTS),
         lambda s: plain(s.value),
     ),

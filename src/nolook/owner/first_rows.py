@@ -59,7 +59,7 @@ class Sample:
 
     columns: dict[str, dict[str, Any]]
     cells: Mapping[str, Any]
-    words: Mapping[str, list[str]]
+    written: Mapping[str, list[str]]
     numbers: Mapping[str, Vector]
     target: str | None
 
@@ -75,14 +75,14 @@ class Sample:
 
 def look(found: Sample) -> Iterator[str]:
     """Yield sentences about some rows, for their owner; draft what follows from them."""
-    columns, words, numbers, target = found.columns, found.words, found.numbers, found.target
+    columns, written, numbers, target = found.columns, found.written, found.numbers, found.target
     if target is not None and target not in columns:
         raise ParameterError(
             f"the target is {target!r}, but the table has no such column (check it)"
         )
     for name, values in numbers.items():
         if columns[name]["type"] != "boolean" and _counts(values):
-            columns[name] = _set_aside(words.get(name))
+            columns[name] = _set_aside(written.get(name))
             yield f"{name} numbers the rows: it is not a feature."
     if target is not None and target in numbers and columns[target]["type"] in _NUMBERS:
         known = numbers[target][np.isfinite(numbers[target])]
@@ -97,7 +97,7 @@ def look(found: Sample) -> Iterator[str]:
     alone = [
         name
         for name in found.features
-        if (_is_constant(numbers[name]) if name in numbers else len(words.get(name, ())) == 1)
+        if (_is_constant(numbers[name]) if name in numbers else len(written.get(name, ())) == 1)
     ]
     if alone:
         yield (
@@ -114,7 +114,7 @@ def _identifiers(found: Sample) -> Iterator[str]:
         yield f"Identifiers, not features: {listed(names)}."
     usual = [name for name in found.features if columns[name]["type"] in _NUMBERS]
     if groups := [n for n in usual if n in found.numbers and _are_codes(n, found.numbers[n])]:
-        columns |= {name: _set_aside(found.words.get(name)) for name in groups}
+        columns |= {name: _set_aside(found.written.get(name)) for name in groups}
         yield (
             f"Codes of groups by name and values, not features: {listed(groups)}. To protect all "
             'rows of a group together: use = "unit".'
@@ -153,7 +153,7 @@ def _written_oddly(found: Sample) -> Iterator[str]:
             and share(found.cells[name], {**settings, "pattern": other}) == 1
         ):
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
-        own = found.words.get(name, [])
+        own = found.written.get(name, [])
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
             yield f"{name}: some texts differ in capitals or blanks only (--levels shows them)."
 
