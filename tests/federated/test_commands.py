@@ -312,7 +312,7 @@ def test_a_batch_is_not_closed_below_its_minimum(forks, cli, here):
         assert "at least 1 more reports are needed" in refused(cli("query", *analyst, "--freeze"))
         said = fine(cli("status", *analyst))
         assert re.search(
-            r"one: ecdf, answered from 20 reports on\nserver 0: open, 19 reports \(opened "
+            r"one: ecdf, answered once it has 20 reports\nserver 0: open, 19 reports \(opened "
             r"20\d\d-\d\d-\d\d \d\d:\d\d UTC\); cannot be closed yet: at least 1 more reports",
             said,
         )

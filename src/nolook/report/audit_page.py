@@ -21,9 +21,6 @@ _PAIR = ("release", "audits", "the second table has, or the rows differ by")
 _PAGE = """\
 # Audit of the guarantees
 
-{today}: {cases} cases, {broken} of them not kept.
-{libraries}; Python {python}.
-
 Every release is drawn many times from two neighbouring tables, chosen so that one row, or
 all rows of one unit, reveals the most. What the draws show of the privacy loss is a bound from
 below:
@@ -41,6 +38,9 @@ below:
 
 Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
 privacy. `make audit` repeats all of this, `nolook audit NAME` one release.
+
+On {today}, {broken} of {cases} cases were not kept.
+{libraries}; Python {python}.
 
 {findings}
 

@@ -65,8 +65,7 @@ def noise_and_sampling(errors: str, unit: Unit) -> str:
         else ""
     )
     return (
-        f"{errors} cover both the noise that protects each {one} and the chance in which {one}s "
-        f"were sampled.{alike}"
+        f"{errors} cover both the noise that protects each {one} and the sampling of {one}s.{alike}"
     )
 
 

@@ -42,7 +42,7 @@ NOT_ESTIMATED = "not estimated by this method"
 #: Stands where an interval would, if nothing is known of this one.
 NOT_KNOWN = "not known"
 
-_HUGE = 1e9  # from here on digits are harder to read than an exponent
+_HUGE = 1e12  # from here on digits are harder to read than an exponent
 _TINY = 1e-4  # below, too
 _FREE_DIGITS = 6  # of a number that nothing says to be less exact
 _MORE = 3  # digits at most, to tell an end from 0
@@ -61,7 +61,7 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None:
         return NOT_ESTIMATED
     short = float(f"{value + 0.0:.{digits}g}")
-    return f"{short:,.10g}" if 1.0 <= abs(short) < _HUGE else f"{short:.{digits}g}"
+    return f"{short:,.12g}" if 1.0 <= abs(short) < _HUGE else f"{short:.{digits}g}"
 
 
 def count(amount: int, noun: str) -> str:

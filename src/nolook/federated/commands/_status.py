@@ -20,7 +20,7 @@ def status(servers: Servers) -> None:
     batch = read_batch(servers.batch)
     with servers.clients(batch) as both:
         found = ask(batch, both)
-    lines = [f"{batch.name}: {batch.kind}, answered from {batch.minimum} reports on"]
+    lines = [f"{batch.name}: {batch.kind}, answered once it has {batch.minimum} reports"]
     for role, one in enumerate(found):
         closed = "" if one.closed is None else f", closed {one.closed}"
         line = f"server {role}: {one.state}, {one.count} reports (opened {one.opened}{closed})"
