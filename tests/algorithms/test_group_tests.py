@@ -89,6 +89,14 @@ def test_there_is_no_p_value_where_noise_is_nearly_all():
     assert few.differ((0, 1)) is None
 
 
+def test_whether_rows_are_too_few_follows_from_their_number_and_the_law_of_the_noise_only():
+    for rows, scale in ((300, 3.0), (300, 4.0)):
+        fine, coarse = (forests(normal(rows), scale, cells).groups[0] for cells in (16, 2))
+        noise = 2.0 * 16 * scale**2
+        assert group_tests.too_few(fine) == group_tests.too_few(coarse) == (noise > 2.5 * rows)
+        assert group_tests.too_few(fine, fine) == group_tests.too_few(fine)
+
+
 def test_a_p_value_counts_the_release_itself():
     assert p_value(5.0, np.arange(9.0)) == 0.5
     assert p_value(100.0, np.arange(9.0)) == 0.1

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from attrs import evolve
 
-from nolook.algorithms import ecdf, node_counts
+import nolook
+from nolook.algorithms import ecdf, node_counts, tabulation
 from nolook.algorithms.forest import Forest
 from nolook.algorithms.grids import LinearGrid
-from nolook.privacy.guarantee import GaussianEvent, PureEvent
+from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
+from nolook.statistics.group_totals import GroupedCells
 from tests.audit.planted import Fault, Release
 
 #: Three blocks of seven cells and 21 cells: the last five are padding.
@@ -159,7 +163,38 @@ def root_of_the_changes_halved(patch):
     patch.setattr(node_counts, "node_counts_l2_sensitivity", lambda changes: exact(changes) / 2)
 
 
+# --- the values of groups that are compared ------------------------------------------------------
+
+VALUES = tabulation.tabulation(Budget(4.0), "add-remove", [(0,)], [(0,)], [], [1], tests=True)
+BY_GROUP = np.array([[0, 1]] * 3), np.array([[0, 1]] * 3 + [[1, 1]])
+
+
+def values_of_groups(rows, draws, source):
+    """Return the number of rows of the second group in one cell."""
+    table = pa.table({"by": rows[:, 0] > 0, "value": rows[:, 1]})
+    run = tabulation._Run(VALUES, nolook.read_table(table).as_codes(), source)
+    run.ends = [np.arange(16.0)]
+    exact = GroupedCells(run._grouped, (1,), run.ends).update(rows.T.astype(float))
+    found = (run._values(exact)[1].of((0,), (1,)) for _ in range(draws))
+    return [np.array([each.cells[1] for each in found])]
+
+
+GROUPS = Release(
+    "values of groups", BY_GROUP, values_of_groups, VALUES.costs[-1].epsilon, 4_000, 0.5
+)
+
+
+def noise_halved(patch):
+    exact = tabulation.noisy_counts
+
+    def quieter(counts, event, *rest):
+        return exact(counts, evolve(event, epsilon=2.0 * event.epsilon), *rest)
+
+    patch.setattr(tabulation, "noisy_counts", quieter)
+
+
 FAULTS = (
+    Fault("noise of the values of groups halved", GROUPS, noise_halved),
     Fault("scale of one level less", COUNTS, one_level_less, 4.0),
     Fault("sensitivity of a replaced row forgotten", REPLACED, replacement_forgotten, 4.0),
     Fault("root without a share of the budget", COUNTS, one_root_more, 3.0),

@@ -27,6 +27,7 @@ from nolook.algorithms.glm import clips, frame, linear
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators import cross_validation
 from nolook.statistics.group_sums import GroupSums
+from nolook.statistics.group_totals import GroupedCells
 from nolook.statistics.held_out import HeldOutErrors
 from nolook.tables import Table
 from tests.contracts.replay import attack, drawn_and_stated
@@ -344,6 +345,22 @@ def drawn_by_rows(kept, self, batch, weights, units):
     return kept(self, batch, weights, None)
 
 
+def in_every_forest(update, self, batch, weights=None):
+    found = update(self, batch, weights)
+    for total in self._totals:
+        total[:] = total.sum(axis=0)
+    return found
+
+
+def ends_of_exact_cells(histograms, self, name, exact, columns):
+    found, noise = histograms(self, name, exact, columns)
+    return (exact.value(self._table.n_columns) * 1.0 if name == tabulation.RANGES else found), noise
+
+
+def one_level_of_blocks(noisy, self, name, exact, columns, whole):
+    return noisy(self, name, exact, 1 if name == tabulation.BLOCKS else columns, whole)
+
+
 def in_two_groups(value, self):
     positives, negatives, excess = value.fget(self)
     return positives + np.roll(positives, 1), negatives + np.roll(negatives, 1), excess
@@ -430,6 +447,23 @@ FAULTS = {
     "half the sensitivity of counts of all pairs": (
         smaller(tabulation, "cell_counts_sensitivity"),
         ("all-pairs", "ordinary", "opposite", "rows"),
+    ),
+    **{
+        f"{fault} ({name})": (plant, (name, "binary columns", "zeros", "rows"))
+        for name in ("compare-groups", "survival")
+        for fault, plant in {
+            "half the sensitivity of counts": smaller(tabulation, "cell_counts_sensitivity"),
+            "one level of a forest charged": method(tabulation._Run, "_noisy", one_level_of_blocks),
+            "a row in the forests of all groups": method(GroupedCells, "update", in_every_forest),
+            "cells of equal mass among the exact rows": method(
+                tabulation._Run, "_histograms", ends_of_exact_cells
+            ),
+            "an event left out": method(tabulation.TabulationRelease, "events", one_event_less),
+        }.items()
+    },
+    "half the sensitivity of group sums": (
+        smaller(tabulation, "moments_l1_sensitivity"),
+        ("compare-groups", "ordinary", "opposite", "rows"),
     ),
     "half the sensitivity of concordance": (
         smaller(kendall_selection, "kendall_sensitivity"),

@@ -79,7 +79,7 @@ def test_too_few_rows_are_said_to_be_too_few(rows):
         found = nolook.survival(table, "days", "died", "arm", epsilon=0.3, random_state=seed)
         hidden += found.p_value is None
         assert ("No p-value" in found.summary().text) == (found.p_value is None)
-    assert hidden >= 4
+    assert hidden == 6
 
 
 @pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.full(400, np.nan)])

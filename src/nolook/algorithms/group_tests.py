@@ -29,13 +29,14 @@ from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.roc_noise import Measure
 
-__all__ = ["Forests", "PValues", "p_value"]
+__all__ = ["Forests", "PValues", "p_value", "too_few"]
 
 _REPEATS = 999
 #: Deviations of its noise that a group's number of rows must exceed.
 ENOUGH = 3.0
-#: The share of a statistic's variance that sampling must have; below, the noise is nearly all.
-LEAST_SHARE = 0.2
+# How often the variance of sampling that of the noise may be in a test, and the cells it is of at
+# least: fewer, where the noise hides the range, would have less of it.
+_MOST_NOISE, _CELLS = 2.5, 16
 
 Array = NDArray[np.float64]
 
@@ -79,17 +80,26 @@ class Forests:
         )
 
     def differ(self, places: Sequence[int]) -> PValues | None:
-        """Test whether some groups have one distribution; None where noise hides it."""
-        if not all(map(self.enough, places)):
-            return None
+        """Test whether some groups have one distribution; None if any has too few rows."""
         groups = [self.groups[place] for place in places]
-        found = np.array([settled(each.cells, each.forest, each.rows) for each in groups])
-        drawn, noisy = _under_null(self.points, groups)
-        ranks = _ranks(noisy)
-        if np.mean(_ranks(drawn)) < LEAST_SHARE * np.mean(ranks):
+        if any(map(too_few, groups)):
             return None
-        distance = p_value(float(_distance(found)), _distance(noisy))
-        return PValues(p_value(float(_ranks(found)), ranks), distance)
+        found = np.array([settled(each.cells, each.forest, each.rows) for each in groups])
+        noisy = _under_null(self.points, groups)
+        tests = _ranks, _distance
+        return PValues(*(p_value(float(each(found)), each(noisy)) for each in tests))
+
+
+def too_few(*forests: NoisyForest) -> bool:
+    """Return True if a group has too few rows for a test: its noise would be most of the variance.
+
+    A function of the released number of rows in the group's forests, and of the law of its noise:
+    the mean rank of n rows, from 0 to 1, has variance ``1 / (12 n)``, and its noise v / n^2 times
+    1/12 with v that of n.
+    """
+    rows = math.fsum(each.rows for each in forests)
+    noise = math.fsum(each.rows_variance * max(1.0, _CELLS / each.forest.cells) for each in forests)
+    return rows <= ENOUGH * math.sqrt(noise) or noise > _MOST_NOISE * rows
 
 
 def p_value(found: float, simulated: Array) -> float:
@@ -108,8 +118,8 @@ def forest_noise(group: NoisyForest, repeats: int, generator: Generator) -> Arra
     return noise.draws(rows, generator)
 
 
-def _under_null(points: Array, groups: Sequence[NoisyForest]) -> tuple[Array, Array]:
-    """Return counts of groups drawn from their pooled distribution, without and with noise.
+def _under_null(points: Array, groups: Sequence[NoisyForest]) -> Array:
+    """Return noisy counts of groups drawn from their pooled distribution.
 
     Up to each cell, shape (groups, repeats, cells).
     """
@@ -122,9 +132,8 @@ def _under_null(points: Array, groups: Sequence[NoisyForest]) -> tuple[Array, Ar
         generator.multinomial(max(1, round(each.rows)), shares, size=_REPEATS).cumsum(axis=1)
         for each in groups
     ]
-    exact = np.array(drawn, dtype=np.float64)
-    noise = np.array([forest_noise(each, _REPEATS, generator) for each in groups])
-    return exact, exact + noise
+    noise = [forest_noise(each, _REPEATS, generator) for each in groups]
+    return np.array(drawn, dtype=np.float64) + np.array(noise)
 
 
 def _ranks(counts: Array) -> Array:

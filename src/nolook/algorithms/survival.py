@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import rising
-from nolook.algorithms.group_tests import ENOUGH, LEAST_SHARE, Forests, forest_noise, p_value
+from nolook.algorithms.group_tests import ENOUGH, Forests, forest_noise, p_value, too_few
 from nolook.algorithms.roc_noise import NORMAL_95
 
 __all__ = ["Curve", "Times", "log_rank"]
@@ -134,23 +134,21 @@ def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:
 
 
 def log_rank(groups: tuple[Times, ...]) -> float | None:
-    """Return the p-value of the test that groups have one hazard; None where noise hides it.
+    """Return the p-value of the test that groups have one hazard; None if any has too few rows.
 
     Under the null hypothesis every group has the pooled hazard and its own censoring.
     """
     single, end = groups[0].single, min(each.curve().times.size for each in groups) - 1
-    if end < 1:
+    if end < 1 or any(too_few(*each.forests.groups) for each in groups):
         return None
     exact = [each.cells() for each in groups]
     pooled = np.sum([each[0] for each in exact], 0), np.sum([each[1] for each in exact], 0)
     hazard, generator = _hazards(pooled, single)[0], simulation_generator()
     drawn = [_drawn(each, hazard, single, generator) for each in exact]
     noisy = [each.noisy(own, generator) for each, own in zip(groups, drawn, strict=True)]
-    plain, again = (_excess(each, single, end) for each in (drawn, noisy))
-    found = _excess(exact, single, end)[:, None] - again.mean(axis=1, keepdims=True)
-    again = again - again.mean(axis=1, keepdims=True)
-    if plain.var(axis=1).sum() < LEAST_SHARE * again.var(axis=1).sum():
-        return None
+    again = _excess(noisy, single, end)
+    mean = again.mean(axis=1, keepdims=True)
+    found, again = _excess(exact, single, end)[:, None] - mean, again - mean
     inverse = np.linalg.pinv(np.atleast_2d(np.cov(again)))
     size = [np.einsum("gr,gh,hr->r", each, inverse, each) for each in (found, again)]
     return p_value(float(size[0][0]), size[1])

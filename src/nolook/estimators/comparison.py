@@ -204,8 +204,8 @@ def compare_groups(
     -----
     Intervals hold 95 % and cover noise and sampling; where several rows of a unit count in full
     they cover the noise only, and there are no p-values. Where each unit counts once, its rows
-    sharing it, p-values are upper bounds. There is none where noise would be more than 80 % of the
-    statistic's variance.
+    sharing it, p-values are upper bounds. There is none where a group's number
+    of values has noise whose variance is more than 2.5 times that number.
 
     Examples
     --------
