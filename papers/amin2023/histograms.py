@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.stats import kurtosis
 from sklearn.metrics import r2_score
@@ -53,7 +54,8 @@ _MODELS = 2000
 def histogram(data: Path, *, table: str, kind: str, models: int) -> Row:
     """Fit block models, and describe how they lie; one row for all coefficients.
 
-    Coefficients follow one another in the lists: `counts` has `BINS` numbers of each.
+    Coefficients follow one another in the lists: `counts` has `BINS` numbers of each. `names` are
+    those of the columns of the table, for raw ones.
     """
     X, y = read(table, data)
     source = SeededSource(0)
@@ -68,7 +70,19 @@ def histogram(data: Path, *, table: str, kind: str, models: int) -> Row:
         basis = release_basis(whole, plan, source, _quiet)
         found = fit_models(whole, basis, models, source, _quiet)
         predict, grid = _whitened(X, basis), MODEL_GRID
-    return {**_shape(found), **_quality(found, y, predict, grid, source)}
+    names = ["intercept", *_names(table, X.shape[1], data)]
+    if kind == "whitened":
+        names = [f"coordinate {place}" for place in range(found.shape[1])]
+    return {"names": names, **_shape(found), **_quality(found, y, predict, grid, source)}
+
+
+def _names(table: str, features: int, data: Path) -> list[str]:
+    """Return the names of the features of a table; those of the one that is made are numbers."""
+    file = FILES[table]
+    if file is None:
+        return [f"x{place + 1}" for place in range(features)]
+    named = pq.read_schema(data / f"{file}.parquet").names
+    return [name for name in named if name != "target"]
 
 
 def _quiet(stage: str) -> None:

@@ -275,7 +275,7 @@ def histograms(frames: Frames, folder: Path) -> Iterator[str]:
         yield f"![Block models of {name}]({save(figure, folder / f'models_{name}.svg')})"
         yield ""
     yield (
-        "A panel for each coefficient, in the order of the table's columns: 2000 block models of "
+        "A panel for each coefficient: 2000 block models of "
         "the columns as they are, then of the coordinates they are whitened to, privately, in "
         "robust deviations around their median; red: the normal curve of the same mean and "
         "deviation. Traffic and Beijing (figures 8, 11) are not here."
@@ -299,6 +299,9 @@ def histograms(frames: Frames, folder: Path) -> Iterator[str]:
     )
 
 
+_LONGEST = 16  # letters of a panel's title
+
+
 def _histograms_of(panels: list[Any], row: Any, kind: str) -> None:
     counts = np.array(row["counts"]).reshape(-1, BINS)
     places = np.linspace(-REACH, REACH, BINS + 1)
@@ -314,8 +317,8 @@ def _histograms_of(panels: list[Any], row: Any, kind: str) -> None:
         bell = np.exp(-(((middles - mean) / deviation) ** 2) / 2) / deviation / np.sqrt(2 * np.pi)
         total = counts[place].sum() / max(1e-9, 1 - row["beyond"][place])
         panel.plot(middles, bell * total * (places[1] - places[0]), color="#d55e00", linewidth=1)
-        column = "intercept" if place == 0 else f"column {place}"
-        panel.set_title(column if kind == "raw" else f"coordinate {place}", fontsize=7)
+        name = row["names"][place]
+        panel.set_title(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…", fontsize=6)
         if place == 0:
             panel.set_ylabel(kind)
 
