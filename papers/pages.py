@@ -86,12 +86,15 @@ def between(counts: Iterable[int]) -> str:
 
 
 def number(value: float) -> str:
-    """Return an R2 as a person reads it: three decimals, or its size where it is far below 0."""
+    """Return an R2 as a person reads it: three decimals, or two digits where it is far below 0."""
     if math.isnan(value):
         return ""
     if value == -math.inf:
         return "failed"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1e}"
+    rough = f"{value:.1e}"
+    if abs(value) >= 1e7:
+        return rough
+    return f"{value:.3f}" if abs(value) < 10 else f"{float(rough):,.0f}"
 
 
 def write_page(paper: Paper, folder: Path, *, quick: bool) -> Path:

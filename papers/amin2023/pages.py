@@ -171,7 +171,7 @@ def durations(frames: Frames, folder: Path) -> Iterator[str]:
     for place, name in enumerate(name for name in lines if name in TUKEY):
         middle = lines[name].groupby("models").took.median()
         style = line_style(place, private=name not in PUBLISHED)
-        panel.plot(middle.index, middle, label=name, **style)
+        panel.plot(middle.index, middle, label=NAMES.get(name, name), **style)
     flat = [name for name in lines if name not in TUKEY]
     for place, name in enumerate(flat, len(TUKEY)):
         style = line_style(place, private=name in OURS)
@@ -188,7 +188,10 @@ def durations(frames: Frames, folder: Path) -> Iterator[str]:
     )
     yield ""
     middle = frame.groupby(["method", "models"]).took.median()
-    rows = [(method, models or "", f"{took:.3f}") for (method, models), took in middle.items()]
+    rows = [
+        (NAMES.get(method, method), models or "", f"{took:.3f}")
+        for (method, models), took in middle.items()
+    ]
     yield from table(["method", "models", "seconds"], rows)
 
 

@@ -164,7 +164,7 @@ def test_a_figure_that_the_paper_has_not_is_refused(capsys):
 
 def test_numbers_read_well():
     found = [number(value) for value in (0.9971, -1.285, -4.5e4, float("-inf"), float("nan"))]
-    assert found == ["0.997", "-1.285", "-4.5e+04", "failed", ""]
+    assert found == ["0.997", "-1.285", "-45,000", "failed", ""]
 
 
 MODULE = """
