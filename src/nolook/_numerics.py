@@ -18,15 +18,14 @@ from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from nolook._arrays import Array
 from nolook.errors import ParameterError
 
 #: How many threads read a table: "auto" for all that the process may use.
 Threads: TypeAlias = int | Literal["auto"]
 
-_Numbers: TypeAlias = NDArray[np.float64]
 
 # Of the series of a logarithm's half, whose terms fall by a factor of 33 or more.
 _LOG_TERMS = 12
@@ -156,7 +155,7 @@ def undisturbed() -> Iterator[None]:
         yield
 
 
-def logarithms(values: _Numbers) -> _Numbers:
+def logarithms(values: Array) -> Array:
     """Return the logarithms of positive finite numbers, the same bits wherever they stand.
 
     They are within a few units in the last place; a library's may depend on the place.
@@ -167,7 +166,7 @@ def logarithms(values: _Numbers) -> _Numbers:
     return _half_logarithms((mantissa - 1.0) / (mantissa + 1.0)) + exponent * _LOG_2
 
 
-def logarithms_1p(values: _Numbers) -> _Numbers:
+def logarithms_1p(values: Array) -> Array:
     """Return log(1 + x) of finite numbers x above -1, as `logarithms` does."""
     near = (values > -0.25) & (values < 0.25)
     inside = np.where(near, values, 0.0)
@@ -175,7 +174,7 @@ def logarithms_1p(values: _Numbers) -> _Numbers:
     return np.where(near, series, logarithms(np.where(near, 1.0, 1.0 + values)))
 
 
-def inverse_sinhs(values: _Numbers) -> _Numbers:
+def inverse_sinhs(values: Array) -> Array:
     """Return the inverse hyperbolic sines of finite numbers, as `logarithms` does."""
     size = np.abs(values)
     large = size > 2.0**30
@@ -186,10 +185,10 @@ def inverse_sinhs(values: _Numbers) -> _Numbers:
     return np.copysign(np.where(large, far, near), values)
 
 
-def _half_logarithms(ratio: _Numbers) -> _Numbers:
+def _half_logarithms(ratio: Array) -> Array:
     """Return log((1 + r) / (1 - r)) of numbers r up to 0.18."""
     square, series = ratio * ratio, np.zeros_like(ratio)
     for term in range(_LOG_TERMS, -1, -1):
         series = series * square + 1.0 / (2 * term + 1)
-    found: _Numbers = 2.0 * ratio * series
+    found: Array = 2.0 * ratio * series
     return found

@@ -15,6 +15,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
@@ -52,9 +53,6 @@ _PART_ROWS = 4096
 _CAUTION = 1.96
 # Z'Z plus noise plus ridge is kept above this many sigma sqrt(d) B_x^2 in every direction.
 _FLOOR = 0.5
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.scaling import NoisyCount
 
@@ -19,8 +19,6 @@ _REPEATS = 9999
 # A squared difference is divided by at least this share of its noise's variance. A larger share
 # is steadier, and loses more of what small groups say.
 _FLOOR = 0.25
-
-Vector = NDArray[np.float64]
 
 
 @frozen

@@ -9,8 +9,8 @@ import math
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.histogram_noise import BinNoise
 
 __all__ = ["HALVES", "LARGEST", "Clip", "chosen_clip"]
@@ -28,7 +28,6 @@ _HIDDEN_RATIO, _NEAR = 0.42, 3
 _CAUTION = 3.0
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
-Vector = NDArray[np.float64]
 #: As of :func:`chosen_clip`.
 Clip: TypeAlias = tuple[float, float, float]
 

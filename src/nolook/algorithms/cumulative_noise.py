@@ -10,16 +10,14 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nolook._arrays import Places, Vector
 from nolook.algorithms._simulation import Generator
 from nolook.algorithms.forest import Forest
 from nolook.kernels.forests import cells_of_blocks, level_starts
 
 __all__ = ["ForestNoise", "rising"]
-
-Vector = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 
 @frozen

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import ndtr
 
+from nolook._arrays import Matrix, Vector
 from nolook.kernels.curves import Curves
 from nolook.kernels.moments import UNIT
 
@@ -29,9 +29,6 @@ _PLACES = 8
 # A function is cut at so many of its deviations; of a knot with hardly any mass it may be large.
 _LARGEST = 20.0
 _TINY = 1e-6
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

@@ -8,15 +8,15 @@ A sum over n independent rows of weight w each, less its share s of all of them,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from nolook._arrays import Vector
 
 __all__ = ["design_effect", "squares_ratio"]
 
 # Deviations of the noise of sums of squares; so many rows of the usual ratio are added.
 _ADDED = 3.0
 _SMALLEST = 1e-3
-
-Vector = NDArray[np.float64]
 
 
 def squares_ratio(

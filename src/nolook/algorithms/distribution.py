@@ -11,6 +11,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.grids import steps_below
@@ -21,8 +22,6 @@ __all__ = ["PrivateDistribution"]
 # What that choice adds to a variance: at most 1.3 was measured, in single cells that hold many rows
 # between empty ones (`benchmarks/distribution_errors.py`).
 _CHOSEN = 1.3
-
-Vector = NDArray[np.float64]
 
 
 @frozen

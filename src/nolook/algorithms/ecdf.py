@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import CountEvent, best_forest, count_event
 from nolook.algorithms.grids import Grid
@@ -34,8 +33,6 @@ from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
 from nolook.tables import Table
 
 __all__ = ["EcdfRelease", "ecdf_release", "release_counts"]
-
-Counts = NDArray[np.int64]
 
 
 @frozen
@@ -106,7 +103,7 @@ def ecdf_release(
 
 
 def release_counts(
-    cells: Sequence[Counts],
+    cells: Sequence[Integers],
     release: EcdfRelease,
     source: ByteSource,
     weighing: Weighing = IN_FULL,

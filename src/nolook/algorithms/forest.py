@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import too_small, with_room
@@ -33,8 +33,6 @@ _MOST_CHILDREN = 64
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-32
 _EVENT = "counts of blocks"
-
-Vector = NDArray[np.float64]
 
 
 @frozen

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._validation import check_positive
 from nolook.errors import ParameterError
 
@@ -32,8 +32,6 @@ _LEAST_RATIO = 2.0**-36
 # where most measurements lie, and two powers of two elsewhere.
 _FINE_FROM, _FINE_TO, _STEPS = -17, 46, 1024
 _LEAST, _MOST = -1074, 1023
-
-Vector = NDArray[np.float64]
 
 
 class Grid(Protocol):

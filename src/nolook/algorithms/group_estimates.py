@@ -14,6 +14,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
 from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
@@ -39,7 +40,6 @@ _NORMAL, _LAPLACE = 1.96, 2.05
 _ENOUGH = 3.0
 _LARGEST = np.finfo(np.float64).max
 
-Vector = NDArray[np.float64]
 #: Noisy sums of squared survey weights and the variance of their noise, if there are any.
 Squares = tuple[Vector, Vector] | None
 

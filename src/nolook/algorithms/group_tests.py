@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise, settled
 from nolook.algorithms.distribution import PrivateDistribution
@@ -37,8 +37,6 @@ ENOUGH = 3.0
 # How often the variance of sampling that of the noise may be in a test, and the cells it is of at
 # least: fewer, where the noise hides the range, would have less of it.
 _MOST_NOISE, _CELLS = 2.5, 16
-
-Array = NDArray[np.float64]
 
 
 @frozen

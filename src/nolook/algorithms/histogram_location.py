@@ -17,6 +17,7 @@ from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import tail_bins
 
@@ -36,10 +37,6 @@ _WIDTHS = 12  # of the distributions that are tried
 _VALUES = (3.0, 30.0, math.inf)
 _BLOCK = 500  # columns fitted at a time
 _RUNS = (1, 2, 4, 8, 16)  # bins together in which rows away from the fullest bin are looked for
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @frozen(eq=False)

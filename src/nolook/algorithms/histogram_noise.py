@@ -6,12 +6,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
+
 __all__ = ["BinNoise"]
 
 #: Where a Chernoff bound is looked for, in units of where the Laplace law has no moments any more.
 _PLACES = np.linspace(0.001, 0.999, 999)[:, np.newaxis]
-
-Vector = NDArray[np.float64]
 
 
 @frozen

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfRelease, ecdf_release, release_counts
@@ -59,8 +59,6 @@ BORDERS_SHARE = 0.2
 _BORDER_STEPS = 2.0**20
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
-
-Vector = NDArray[np.float64]
 
 
 @frozen

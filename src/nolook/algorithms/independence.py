@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms._simulation import simulation_generator
 
 __all__ = ["independence_test"]
 
 _TABLES = 1999
 _LEAST = 0.5  # rows: a floor of expected counts where there is hardly any noise
-
-Vector = NDArray[np.float64]
 
 
 def independence_test(

@@ -20,9 +20,9 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from nolook._arrays import Integers
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, gaussian_variance
 from nolook.privacy.noise import ByteSource
@@ -35,8 +35,6 @@ __all__ = ["MOST_OF_A_UNIT", "LevelSearch", "level_weights", "threshold"]
 MOST_OF_A_UNIT = 64
 #: The threshold's grid: a unit weighs that many steps.
 _WHOLE = 2**30
-
-Integers = NDArray[np.int64]
 
 
 @frozen

@@ -24,9 +24,9 @@ from functools import cache
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook._arrays import Flags, Matrix, Places, Vector
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_edges
 
@@ -46,11 +46,6 @@ _SMALLEST_SHARE = 0.003
 _RARE = 0.1  # share of the rows up to which those that are not zero are few
 _LARGEST = 2.0**1000  # all values that are counted are smaller
 _POINTS = 4096  # that stand for a shape
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Places = NDArray[np.intp]
 
 
 @frozen(eq=False)

@@ -15,11 +15,11 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
+
+from nolook._arrays import Array
 
 __all__ = ["Margin", "Margins", "NoisyTable", "margins", "subsets"]
 
-Array = NDArray[np.float64]
 #: Dimensions of a table or margin, in increasing order.
 Dimensions: TypeAlias = tuple[int, ...]
 _Name = TypeVar("_Name", int, str)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.moment_regression import NoisyMoments
 
 __all__ = ["LEVEL", "QUANTILE", "Fit", "fit_measures", "nearest_moments"]
@@ -18,9 +18,6 @@ __all__ = ["LEVEL", "QUANTILE", "Fit", "fit_measures", "nearest_moments"]
 LEVEL = 0.95
 #: Of the normal law, for such intervals.
 QUANTILE = float(ndtri((1 + LEVEL) / 2))
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def nearest_moments(matrix: Matrix) -> Matrix:

@@ -24,16 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.moment_estimates import nearest_moments
 
 __all__ = ["NoisyProducts", "largest_of", "select_features", "strengths"]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 # Below this share of the diagonal's sum a ridge is lost to rounding; an exchange gains no less.
 _ROUNDING = 2.0**-40

@@ -16,6 +16,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
@@ -51,7 +52,6 @@ Smoothing: TypeAlias = Literal["isotonic"] | None
 #: cost, as parts of an epsilon or of a mu.
 SQUARES_PARTS = {"laplace": (0.9, 0.0999), "gaussian": (0.948, 0.3167)}
 
-Vector = NDArray[np.float64]
 _AnyEvent = TypeVar("_AnyEvent", bound=PureEvent | GaussianEvent)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from nolook._arrays import Vector
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
@@ -32,8 +33,6 @@ _LONGEST = 2.0**8
 _OCTAVES = np.arange(-6.0, 4.1, 0.5)
 _WIDTHS = np.array([0.2, 0.5, 1.0, 1.5])
 _DOUBT = 2.0  # deviations of its noise by which a count beside the fit is half-believed
-
-Vector = NDArray[np.float64]
 
 
 def norm_counts(

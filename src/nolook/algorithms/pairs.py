@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 
 __all__ = ["shrunk", "strongest"]
@@ -21,8 +21,6 @@ __all__ = ["shrunk", "strongest"]
 #: Of the count under independence: no estimate starts below this share of it.
 _LEAST = 1e-3
 _MOST_SCALINGS = 200
-
-Array = NDArray[np.float64]
 
 
 def strongest(tables: Sequence[NoisyTable], number: int) -> list[int]:

@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Array, Vector
 from nolook.algorithms.histogram_location import read_linear
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
@@ -42,9 +42,6 @@ BINS = 48
 _MAGNITUDES = 2 / 3  # share of the first histogram: what it misses, the second cannot find
 _ROOM = 0.25  # on either side of a range, in its width, within the range of the first histogram
 _STEP = math.sqrt(2.0)  # between the numbers of rows that are tried in the end
-
-Counts = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 
 @frozen
@@ -95,7 +92,7 @@ def find_range(
     magnitudes, places = events
     sensitivity = whole * cell_counts_sensitivity(relation)
 
-    def release(count: Count, epsilon: float) -> tuple[Counts, BinNoise]:
+    def release(count: Count, epsilon: float) -> tuple[Array, BinNoise]:
         exact = Histograms(count)
         rows.fold(Mapped(exact, _as_columns))
         noisy = (
@@ -113,7 +110,7 @@ def find_range(
     return second_look(*release(count, places.epsilon), first)
 
 
-def first_look(counts: Counts, noise: BinNoise) -> FirstLook:
+def first_look(counts: Array, noise: BinNoise) -> FirstLook:
     """Read the noisy counts of one column by magnitude, shape (1, bins)."""
     fit, rows = _most_plausible(counts, noise)
     # One of the bins is left free at either end.
@@ -121,7 +118,7 @@ def first_look(counts: Counts, noise: BinNoise) -> FirstLook:
     return FirstLook(float((fit.low - width)[0]), float(width[0]), rows)
 
 
-def second_look(counts: Counts, noise: BinNoise, first: FirstLook) -> FoundRange:
+def second_look(counts: Array, noise: BinNoise, first: FirstLook) -> FoundRange:
     """Read the noisy counts of one column in equal bins, shape (1, bins)."""
     found = read_linear(counts, noise, first.rows)
     # Tails the noise hides may matter most, and a few more cells cost little.
@@ -141,7 +138,7 @@ def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weig
     yield values[np.newaxis], weights
 
 
-def _most_plausible(counts: Counts, noise: BinNoise) -> tuple[MagnitudeFit, float]:
+def _most_plausible(counts: Array, noise: BinNoise) -> tuple[MagnitudeFit, float]:
     """Return the best shape of a column of any number of rows, and that number."""
     sigma = noise.deviation
     most = max(float(np.abs(counts).sum()), 4 * sigma)

@@ -19,8 +19,8 @@ from typing import cast
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.cumulative_noise import ForestNoise, settled
 from nolook.algorithms.forest import best_forest, count_event
 from nolook.algorithms.grids import LinearGrid, LogGrid
@@ -47,8 +47,6 @@ __all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid
 
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
-
-Vector = NDArray[np.float64]
 
 
 @frozen

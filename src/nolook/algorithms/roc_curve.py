@@ -11,8 +11,8 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise, rising
 from nolook.algorithms.distribution import PrivateDistribution
@@ -25,7 +25,6 @@ _MOST_REPEATS = 1000
 _WORK = 2**17  # thresholds times repeats
 _BAND_POINTS = 201
 
-Vector = NDArray[np.float64]
 #: Counts of positive and of negative rows up to each threshold.
 Pair: TypeAlias = tuple[Vector, Vector]
 #: Thresholds, noisy counts up to each, and their noise.

@@ -12,14 +12,14 @@ from typing import Self
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from nolook._arrays import Vector
 
 __all__ = ["NORMAL_95", "Measure", "ratio_interval", "simulated_interval"]
 
 #: Standard deviations of normal noise on either side of a 95 % interval.
 NORMAL_95 = 1.96
-
-Vector = NDArray[np.float64]
 
 
 @frozen

@@ -8,12 +8,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval
 
 __all__ = ["Classified", "classified"]
 
-Vector = NDArray[np.float64]
 
 # Rows of the confusion matrix in the counts of positives up to the threshold, all positives,
 # and the same of negatives.

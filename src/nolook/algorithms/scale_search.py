@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Places, Vector
 from nolook.algorithms.histogram_location import joined, read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import fit_magnitudes
@@ -35,10 +36,6 @@ _GO_ON = 0.7  # share of the bins that the next range must leave out for another
 _FAR = 0.25  # share of the bins that other values must reach away from it
 # Scales within which other values lie: by the first look, or those that stand out from the noise.
 _INSIDE, _STANDS_OUT_INSIDE = 5.0, 4.0
-
-Counts = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 
 @frozen(eq=False)
@@ -99,7 +96,7 @@ class ColumnGroup:
             counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights
         return counts
 
-    def read(self, counts: Counts, mu: float, rows: float, next_mu: float | None) -> None:
+    def read(self, counts: Array, mu: float, rows: float, next_mu: float | None) -> None:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
         sigma = _sigma(len(counts), mu)
         lower, upper = self._edges()
@@ -121,7 +118,7 @@ class ColumnGroup:
         self._width = (high - low) / (self._bins - 2)
         self._low = low - self._width
 
-    def _edges(self) -> tuple[Counts, Counts]:
+    def _edges(self) -> tuple[Array, Array]:
         if self._bins:
             inner = self._low[:, None] + self._width[:, None] * np.arange(self._bins + 1)
             far = np.full((len(inner), 1), np.inf)
@@ -132,7 +129,7 @@ class ColumnGroup:
         return np.broadcast_to(lower, shape), np.broadcast_to(upper, shape)
 
     def _read_magnitudes(
-        self, counts: Counts, noise: BinNoise, rows: float, next_mu: float | None
+        self, counts: Array, noise: BinNoise, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         fit = fit_magnitudes(counts, noise, rows, gaps=self._gaps)
         self._present = fit.present
@@ -152,7 +149,7 @@ class ColumnGroup:
         return fit.low, fit.high, closer
 
     def _read_linear(
-        self, counts: Counts, noise: BinNoise, rows: float, next_mu: float | None
+        self, counts: Array, noise: BinNoise, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         low, width, places = self._low, self._width, self._next
         known = self.center[places], self.scale[places]
@@ -180,7 +177,7 @@ class ColumnGroup:
         return low + found.low * width, low + found.high * width, closer
 
     def _mostly_one_value(
-        self, counts: Counts, noise: BinNoise, known: tuple[Vector, Vector], *, last: bool
+        self, counts: Array, noise: BinNoise, known: tuple[Vector, Vector], *, last: bool
     ) -> NDArray[np.bool_]:
         """Give columns of mostly one value a scale by their other values; return which these are.
 

@@ -25,6 +25,7 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Vector
 from nolook._unit import Unit
 from nolook.algorithms.clip_choice import LARGEST
 from nolook.algorithms.curves import Curve, kernel_curves
@@ -63,9 +64,6 @@ _CALLED = {"target": "target histogram", "features": "column histograms"}
 _WHERE = ("by magnitude", "over the range found", "over the range kept")
 _STAGES = ("magnitudes", "ranges", "scales")
 _SURE = 3.0  # deviations of its noise by which a count is surely not 0
-
-Counts = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 
 @frozen
@@ -321,7 +319,7 @@ def release_histograms(
     mu: float,
     source: ByteSource,
     count: Count,
-) -> Counts:
+) -> Array:
     """Count a table's rows in one pass and release the counts, shape (histograms, bins).
 
     Guarantee: ``mu``-GDP when a row is added or removed, if `count` maps a batch to counts of that
@@ -331,7 +329,7 @@ def release_histograms(
     return _released(exact, mu, table.unit.weight_scale, source)
 
 
-def _released(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> Counts:
+def _released(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> Array:
     """Release histograms in units of 1/whole; they may be none: then no number is drawn."""
     sensitivity = whole * histograms_sensitivity(max(1, len(exact)), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / whole

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
@@ -41,8 +42,6 @@ TopK: TypeAlias = Literal["canonical-lipschitz", "peeling"]
 TOP_K = ("canonical-lipschitz", "peeling")
 
 SCORES = ("kendall", "covariance")
-
-Vector = NDArray[np.float64]
 
 
 @frozen

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import rising
 from nolook.algorithms.group_tests import ENOUGH, Forests, forest_noise, p_value, too_few
@@ -19,7 +20,6 @@ __all__ = ["Curve", "Times", "log_rank"]
 
 _REPEATS = 499
 
-Array = NDArray[np.float64]
 #: Events and censored times in each cell.
 Cells = tuple[Array, Array]
 

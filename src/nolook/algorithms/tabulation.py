@@ -23,8 +23,8 @@ from itertools import product
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.clip_choice import HALVES, LARGEST, Clip, chosen_clip
 from nolook.algorithms.forest import CountEvent, Forest, best_forest
@@ -102,8 +102,6 @@ _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
 _DIGITS = 17
 
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Weights = Integers | None
 
 

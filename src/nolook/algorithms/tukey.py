@@ -28,6 +28,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
@@ -83,9 +84,6 @@ _LARGEST_SHARE = 32.0  # more epsilon for a part would only make numbers larger
 _MARGIN = 1.15  # block models have heavier tails than the normal ones of the table
 _ROWS_WANTED = 3  # rows a model for each of its numbers, where there are enough
 _ROWS_SPARE = 2  # rows a model beyond one for each of its numbers, at least
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen

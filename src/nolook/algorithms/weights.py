@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._unit import Weighting
 from nolook.algorithms.forest import CountEvent
@@ -43,8 +43,6 @@ _NEAR = 3.0  # by which the bin next to those does
 _LONGEST = 6  # octaves that are looked at together
 _USUAL = (2.0**-20, 2.0**30)  # where weights are looked for that do not stand out
 _CUT = 0.01  # share of the weight that the bound may cut, one deviation of its noise up
-
-Vector = NDArray[np.float64]
 
 
 def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: ANN401 -- any that has a mu

@@ -15,6 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import LARGEST_ROW, Whitening
 
@@ -29,9 +30,6 @@ _LARGEST_NORM = 2.0**26
 _FOLLOWS, _HIDES = 0.05, 1.5
 # By so little does the model in scales move at least along a direction.
 _LEAST_WAY = 1e-6
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.privacy.noise import ByteSource
 
 __all__ = [
@@ -35,7 +36,6 @@ FEWER_RUNS = 50_000
 
 _CHUNK = 2**21  # entries drawn at once
 
-Vector: TypeAlias = NDArray[np.float64]
 #: Takes a number of runs and a source.
 Draws: TypeAlias = Callable[[int, ByteSource], tuple[Vector, Vector]]
 

@@ -15,14 +15,14 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
+from nolook._arrays import Vector
+
 __all__ = ["CONFIDENCE", "Event", "best_event", "limits", "loss_bound"]
 
 #: A bound is not above the truth with at least this probability.
 CONFIDENCE = 1.0 - 1e-5
 
 _CANDIDATES = 500  # thresholds tried
-
-Vector = NDArray[np.float64]
 
 
 @frozen

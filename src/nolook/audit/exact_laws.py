@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincc, ndtr, ndtri
 
+from nolook._arrays import Integers, Vector
+
 __all__ = [
     "all_points",
     "canonical_law",
@@ -34,8 +36,6 @@ __all__ = [
     "tukey_depths",
 ]
 
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Scores = Sequence[float] | NDArray[np.int64] | Vector
 
 _STEPS = 200  # of a bisection: more than doubles can tell apart

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Matrix
 from nolook._unit import WHOLE
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, level_weights
 from nolook.audit.audit_case import Case, Draws, gaussian_case, one_by_one, projected
@@ -50,9 +51,7 @@ from nolook.tables import read_table
 
 __all__ = ["cases", "matrices", "vectors"]
 
-Integers: TypeAlias = NDArray[np.int64]
 Exact: TypeAlias = NDArray[np.object_] | Integers
-Matrix: TypeAlias = NDArray[np.float64]
 
 _ROW_UNIT = 2**10  # of rows of a design
 # Rows of a unit, and what each weighs.

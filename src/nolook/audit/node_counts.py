@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Integers
 from nolook.algorithms.forest import CountEvent, best_forest
 from nolook.algorithms.node_counts import noise_kind, release_forests
 from nolook.audit.audit_case import (
@@ -31,7 +32,6 @@ from nolook.statistics.cell_counts import node_counts_sensitivity
 
 __all__ = ["cases"]
 
-Integers: TypeAlias = NDArray[np.int64]
 #: The cell of the only row in each forest, on both tables; None where it is not.
 Places: TypeAlias = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 

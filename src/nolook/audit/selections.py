@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.per_unit_sampling import sampled_rows
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
@@ -33,7 +33,6 @@ from nolook.tables import Table, table_from_arrays
 
 __all__ = ["cases"]
 
-Integers: TypeAlias = NDArray[np.int64]
 
 _UNIT = 1000  # of scores: their sensitivity
 

@@ -8,11 +8,10 @@ their chances change by nearly all that is promised.
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers
 from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
 from nolook.audit.exact_laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
@@ -31,7 +30,6 @@ from nolook.privacy.noise import ByteSource
 
 __all__ = ["cases"]
 
-Integers: TypeAlias = NDArray[np.int64]
 
 _DELTA = 1e-3
 _TEST_SHARE = 0.1  # of epsilon

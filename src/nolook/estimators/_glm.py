@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nolook._arrays import Array
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators.base import PrivateModel
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from nolook.algorithms.whitening import Spread
     from nolook.privacy.ledger import Ledger
     from nolook.tables.levels import Categories
-
-Numbers = NDArray[np.float64]
 
 
 class GeneralisedLinearModel(PrivateModel):
@@ -92,19 +91,19 @@ class GeneralisedLinearModel(PrivateModel):
         if not any(frame.curves):
             self.spread_ = frame.spread.among(frame.kept)
 
-    def _linear_predictor(self, rows: Numbers) -> Numbers:
+    def _linear_predictor(self, rows: Array) -> Array:
         """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
-        found: Numbers = self.intercept_ + row_products(self._clipped(rows).T, self.coef_)
+        found: Array = self.intercept_ + row_products(self._clipped(rows).T, self.coef_)
         return found
 
 
-def exponential(logarithms: Numbers) -> Numbers:
+def exponential(logarithms: Array) -> Array:
     """Return exponentials, cut at the largest number."""
     with np.errstate(over="ignore"):
         return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)
 
 
-def in_ratios(name: str, numbers: tuple[Numbers, ...]) -> dict[str, Numbers]:
+def in_ratios(name: str, numbers: tuple[Array, ...]) -> dict[str, Array]:
     """Return coefficients, low and high ends as ratios; of the intercept, the last, it is none."""
     ratios = [exponential(np.append(each[:-1], np.nan)) for each in numbers]
     return dict(zip((name, f"{name}_low", f"{name}_high"), ratios, strict=True))

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.estimators.base import PrivateEstimator
 
 _WAYS = ("predict_proba", "decision_function", "predict")
-
-Vector = NDArray[np.float64]
 
 
 class ModelScores:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice
 from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from nolook.algorithms.glm.likelihood import NoisyLikelihood
 
 __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegression"]
-
-Numbers = NDArray[np.float64]
 
 
 class _Curved(GeneralisedLinearModel):
@@ -82,7 +80,7 @@ class _Curved(GeneralisedLinearModel):
             for name, curve in zip(released.scaling.names, curves, strict=False)
         )
 
-    def _linear_predictor(self, rows: Numbers) -> Numbers:
+    def _linear_predictor(self, rows: Array) -> Array:
         total = np.full(len(rows), self.intercept_)
         for curve, column in zip(self.curves_, self._clipped(rows).T, strict=False):
             total += curve.at(column)
@@ -172,8 +170,8 @@ class AdditiveRegression(_Curved, LinearRegression):
         super()._hide()
         self.curves_ = ()
 
-    def _predict(self, rows: Numbers) -> Numbers:
-        predicted: Numbers = self._linear_predictor(rows).clip(*self.target_range_)
+    def _predict(self, rows: Array) -> Array:
+        predicted: Array = self._linear_predictor(rows).clip(*self.target_range_)
         return predicted
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Vector
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
@@ -25,8 +25,6 @@ __all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow", "shares_in_view"
 
 #: Groups that a calibration compares.
 MOST_GROUPS = 100
-
-Vector = NDArray[np.float64]
 
 
 @frozen

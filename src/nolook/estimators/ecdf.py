@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state as random_numbers
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Vector
 from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
 __all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
-
-Vector = NDArray[np.float64]
 
 
 class ECDF(PrivateFinding):

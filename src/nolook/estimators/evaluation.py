@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nolook._arrays import Vector
 from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
@@ -50,8 +51,6 @@ _OTHER_UNIT = (
     "The model protects each {} with all its rows; the figures here protect a {}. Together they "
     "promise no more than the weaker of the two."
 )
-
-Vector = NDArray[np.float64]
 
 
 @frozen

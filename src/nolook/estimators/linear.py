@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.algorithms.glm.inference import clipped_shares
 from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
@@ -25,8 +25,6 @@ from nolook.tables.derived import INVERSES
 from nolook.tables.schema import as_schema
 
 __all__ = ["LinearRegression"]
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 class LinearRegression(GeneralisedLinearModel, PrivateRegressor):

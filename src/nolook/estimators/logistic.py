@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Array
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
@@ -23,8 +24,6 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table
 
 __all__ = ["LogisticRegression"]
-
-Numbers = NDArray[np.float64]
 
 
 class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: ignore[misc]
@@ -107,11 +106,11 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     array([ True, False])
     """
 
-    base_rate_interval_: Numbers | None = None
+    base_rate_interval_: Array | None = None
     pseudo_r2_: float | None = None
-    pseudo_r2_interval_: Numbers | None = None
+    pseudo_r2_interval_: Array | None = None
     auc_: float | None = None
-    auc_interval_: Numbers | None = None
+    auc_interval_: Array | None = None
 
     kind = "logistic model"
     _measured = ("base_rate", "auc", "pseudo_r2")
@@ -154,21 +153,21 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
             self.coef_interval_ = self.intercept_interval_ = None
 
     @property
-    def odds_ratio_(self) -> Numbers:
+    def odds_ratio_(self) -> Array:
         """Odds ratios: the factor of the odds for one more of a column."""
         return exponential(self.coef_)
 
     @property
-    def odds_ratio_interval_(self) -> Numbers | None:
+    def odds_ratio_interval_(self) -> Array | None:
         """95 % intervals of the odds ratios, NaN where none is known."""
         return None if self.coef_interval_ is None else exponential(self.coef_interval_)
 
     questions = ("predict", "decision_function", "predict_proba")
 
-    def _in_other_units(self, *numbers: Numbers) -> dict[str, Any]:
+    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
         return in_ratios("odds_ratio", numbers)
 
-    def decision_function(self, X: ArrayLike) -> Numbers:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return the log-odds of the positive class; inputs are clipped as in training.
 
         Parameters
@@ -197,7 +196,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         warn_of_score(self, X)
         return float(super().score(X, y, sample_weight))
 
-    def predict_proba(self, X: ArrayLike) -> Numbers:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of both classes, shape (n_samples, 2); see `decision_function`.
 
         Parameters
@@ -211,7 +210,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         """
         return class_probabilities(self.decision_function(X))
 
-    def _predict(self, rows: Numbers) -> NDArray[Any]:
+    def _predict(self, rows: Array) -> NDArray[Any]:
         """Return the likelier class of rows of the fit's columns, shape (rows, features)."""
         likelier: NDArray[Any] = self.classes_[(self._linear_predictor(rows) > 0.0).astype(np.intp)]
         return likelier

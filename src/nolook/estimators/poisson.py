@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model
@@ -20,8 +21,6 @@ from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
 
 __all__ = ["PoissonRegression"]
-
-Numbers = NDArray[np.float64]
 
 
 class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
@@ -99,7 +98,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     """
 
     deviance_explained_: float | None = None
-    deviance_explained_interval_: Numbers | None = None
+    deviance_explained_interval_: Array | None = None
     influence_bound_: float = math.inf
     exposure_range_: tuple[float, float] | None = None
 
@@ -160,24 +159,24 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
 
     @property
-    def rate_ratio_(self) -> Numbers:
+    def rate_ratio_(self) -> Array:
         """Rate ratios: the factor of the mean for one more of a column."""
         return exponential(self.coef_)
 
     @property
-    def rate_ratio_interval_(self) -> Numbers | None:
+    def rate_ratio_interval_(self) -> Array | None:
         """95 % intervals of the rate ratios, NaN where none is known."""
         return None if self.coef_interval_ is None else exponential(self.coef_interval_)
 
-    def _in_other_units(self, *numbers: Numbers) -> dict[str, Any]:
+    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
         return in_ratios("rate_ratio", numbers)
 
-    def _predict(self, rows: Numbers) -> Numbers:
+    def _predict(self, rows: Array) -> Array:
         """Return the means of rows of the fit's columns, shape (rows, features)."""
         means = exponential(self._linear_predictor(rows))
         if self.exposure_range_ is not None:
             place = self.scaling_.names.index(self.exposure or "")
             own = np.where(np.isnan(rows[:, place]), self.scaling_.center[place], rows[:, place])
             means *= own.clip(*self.exposure_range_)
-        predicted: Numbers = means.clip(*self.target_range_)
+        predicted: Array = means.clip(*self.target_range_)
         return predicted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Vector
 from nolook._validation import check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import roc_plan
@@ -24,8 +24,6 @@ from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
 __all__ = ["ROCCurve", "check_threshold"]
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 class ROCCurve(ScoredEstimator):

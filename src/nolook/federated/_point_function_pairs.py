@@ -11,12 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Words
 from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
 from nolook.federated._prg import as_bytes, block_words, encrypt
 from nolook.kernels.point_keys import correct_proofs, correct_turn, correct_values
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 
 class Dealer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Words
 from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
 from nolook.federated._prg import as_bytes, block_words, encrypt
 from nolook.kernels.point_trees import (
@@ -18,9 +19,6 @@ from nolook.kernels.point_trees import (
     grow_both,
     level_steps,
 )
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 
 class _Stop:

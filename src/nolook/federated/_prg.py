@@ -15,9 +15,8 @@ import sys
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from nolook._arrays import Words
 
 
 def block_words(count: int) -> Words:

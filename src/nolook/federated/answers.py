@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.group_estimates import Groups, count_of
@@ -40,9 +41,6 @@ __all__ = ["Answer", "block_variance", "calibration", "counts", "distribution"]
 
 # Both servers add all the noise.
 _NOISES = 2
-
-Integers = NDArray[np.int64]
-Vector = NDArray[np.float64]
 
 
 @frozen(eq=False)

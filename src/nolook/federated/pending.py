@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import struct
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook import _files
+from nolook._arrays import Bytes
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.disk import os_errors_as_store_errors
@@ -28,8 +27,6 @@ __all__ = ["Bytes", "read_pending", "write_pending"]
 _HEAD = struct.Struct("<4sBxxx32s32sQ")
 _MAGIC = b"NLKO"
 _VERSION = 1
-
-Bytes: TypeAlias = NDArray[np.uint8]
 
 
 def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: Bytes) -> None:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Words
 from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
@@ -57,9 +57,6 @@ _DEALT_KEYS = 1024
 _GROWN_PARENTS = 2048
 _GROWN_KEYS = 128
 _GROWN_NODES = 16384
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 
 def even_stops(levels: int) -> tuple[int, ...]:

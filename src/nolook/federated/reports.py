@@ -27,6 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nolook._arrays import Bytes
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import ReportError
@@ -43,8 +44,6 @@ _VERSION = 1
 _HEAD = 44
 _HALF_LABEL = b"nolook report: half"
 _ID_LABEL = b"nolook report: id"
-
-Bytes = NDArray[np.uint8]
 
 
 def report_bytes(batch: Batch) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Bytes
 from nolook.federated.batch import Batch
 from nolook.federated.reports import unpack
 from nolook.kernels.forests import block_counts
@@ -41,7 +42,6 @@ _KEY_LABEL = b"nolook federated"
 # Public: what it draws is compared, not released.
 _TRIAL_KEY = bytes(32)
 
-Bytes = NDArray[np.uint8]
 Shares = NDArray[np.uint64]
 
 

@@ -14,13 +14,11 @@ from functools import partial
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from nolook._arrays import Integers, Matrix, Vector
 
 __all__ = ["arrange_blocks", "block_votes", "lasso_models"]
 
-Integers = NDArray[np.int64]
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 # A model is found when a sweep over all features moves no standardised coefficient by more.
 _TOLERANCE = 1e-6

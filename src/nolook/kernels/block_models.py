@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Integers
+
 __all__ = ["add_block_moments", "block_models"]
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Ridge penalty, in rows. Where columns nearly follow from each other a block's least squares has
 # coefficients of thousands of scales, whose sum alone means something: a point between those of

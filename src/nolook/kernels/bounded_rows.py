@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.moments import shrink_rows, squared_norms
 
 __all__ = ["bounded_rows", "bounded_targets"]
 
-Array = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
 
 

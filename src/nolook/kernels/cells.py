@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Integers
+
 __all__ = ["Cells", "count_into", "index_cells"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # How a value is mapped to a number before slots of equal width are laid: by itself, or by its
 # place in the order of doubles.
@@ -34,7 +34,7 @@ class Cells(NamedTuple):
     than 2**`steps`, and after the last of the `borders` come infinities for the search.
     """
 
-    borders: Floats
+    borders: Array
     by_order: bool
     low: float
     slots_per_unit: float
@@ -43,7 +43,7 @@ class Cells(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _place(values: Floats, i: int, by_order: bool) -> float:
+def _place(values: Array, i: int, by_order: bool) -> float:
     """Return a number that never falls as value i grows."""
     if by_order:
         bits = values.view(np.int64)[i]
@@ -62,14 +62,14 @@ def _slot(place: float, low: float, slots_per_unit: float, last: float) -> np.in
 
 @njit(nogil=True, cache=True)
 def _slots_of(
-    out: Integers, values: Floats, by_order: bool, low: float, slots_per_unit: float, last: float
+    out: Integers, values: Array, by_order: bool, low: float, slots_per_unit: float, last: float
 ) -> None:
     for i in range(values.size):
         out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, last)
 
 
 @njit(nogil=True, cache=True)
-def _count(values: Floats, cells: Cells, counts: Integers, weights: Integers | None) -> None:
+def _count(values: Array, cells: Cells, counts: Integers, weights: Integers | None) -> None:
     borders, by_order, low, slots_per_unit, first, steps = cells
     found = np.empty(_TOGETHER, dtype=np.int64)
     for start in range(0, values.size, _TOGETHER):
@@ -86,7 +86,7 @@ def _count(values: Floats, cells: Cells, counts: Integers, weights: Integers | N
             counts[cell] += 1 if weights is None else weights[start + i]
 
 
-def index_cells(borders: Floats) -> Cells:
+def index_cells(borders: Array) -> Cells:
     """Index borders by the map that leaves fewer of them in the fullest slot.
 
     They never fall, and none is NaN.
@@ -97,7 +97,7 @@ def index_cells(borders: Floats) -> Cells:
     return min(indexed, key=lambda cells: cells.steps)
 
 
-def _indexed(borders: Floats, by_order: bool) -> Cells:
+def _indexed(borders: Array, by_order: bool) -> Cells:
     slots = max(2 * len(borders), 1)
     ends = borders[[0, -1]] if len(borders) else np.zeros(2)
     low, high = (_place(ends, i, by_order) for i in range(2))
@@ -115,7 +115,7 @@ def _indexed(borders: Floats, by_order: bool) -> Cells:
 
 
 def count_into(
-    counts: Integers, values: Floats, cells: Cells, weights: Integers | None = None
+    counts: Integers, values: Array, cells: Cells, weights: Integers | None = None
 ) -> None:
     """Count every value into its cell, in place, as often as its weight says: once without.
 

@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Curves", "add_curves"]
+from nolook._arrays import Array
 
-Array = NDArray[np.float64]
+__all__ = ["Curves", "add_curves"]
 
 
 class Curves(NamedTuple):

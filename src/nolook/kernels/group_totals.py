@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Integers
+
 __all__ = ["MOMENT_UNIT", "add_cells", "add_moments", "add_weights", "group_numbers"]
 
 #: One row's sums are whole multiples of 1/MOMENT_UNIT.
 MOMENT_UNIT = 2**30
 _BITS = 30
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Weights = NDArray[np.int64] | None
 
 

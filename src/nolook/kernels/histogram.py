@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Integers
+
 __all__ = [
     "MAGNITUDE_BINS",
     "linear_counts",
@@ -20,8 +22,6 @@ __all__ = [
     "threshold_counts",
 ]
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Weights = NDArray[np.int64] | None
 
 # Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range,
@@ -58,7 +58,7 @@ def _count_linear(columns, weights, low, width, counts):  # type: ignore[no-unty
             own[int(place)] += 1 if weights is None else weights[i]
 
 
-def magnitude_counts(columns: Array, weights: Weights = None) -> Counts:
+def magnitude_counts(columns: Array, weights: Weights = None) -> Integers:
     """Count every value by its sign and binary exponent, in the order of the real line.
 
     Any doubles: zeros of both signs and values below ``2**-1000`` in size share the middle bin;
@@ -87,7 +87,7 @@ def magnitude_edges() -> tuple[Array, Array]:
 
 def linear_counts(
     columns: Array, weights: Weights = None, *, low: Array, width: Array, bins: int
-) -> Counts:
+) -> Integers:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 
     The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
@@ -97,12 +97,12 @@ def linear_counts(
     return counts
 
 
-def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) -> Counts:
+def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) -> Integers:
     """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``."""
     places = np.searchsorted(thresholds, values, side="left")
     return np.bincount(places, weights, thresholds.size + 1).astype(np.int64)
 
 
-def row_counts(columns: Array, weights: Weights = None) -> Counts:
+def row_counts(columns: Array, weights: Weights = None) -> Integers:
     """Count all rows in one bin, shape (1, 1)."""
     return np.array([[columns.shape[1] if weights is None else weights.sum()]])

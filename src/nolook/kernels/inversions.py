@@ -17,6 +17,7 @@ from attrs import frozen
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.kernels.counters import (
     COUNTERS,
     MOST_COUNTED,
@@ -28,7 +29,6 @@ from nolook.kernels.counters import (
 __all__ = ["RankedColumn", "pair_differences", "rank_columns"]
 
 Ranks = NDArray[np.uint32]
-Vector = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
 # Ranks of a part that is finished with bits, as a power of 2.

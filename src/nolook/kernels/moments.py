@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
+
 __all__ = [
     "UNIT",
     "exact_block_rows",
@@ -19,7 +21,6 @@ __all__ = [
     "squared_norms",
 ]
 
-Array = NDArray[np.float64]
 
 #: Standardised values are whole multiples of 1/UNIT.
 UNIT = 2**14

@@ -15,12 +15,11 @@ or loading compiled code would take longer. Secrets choose by masks, not by bran
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from nolook._arrays import Bytes, Words
 
 __all__ = ["correct_proofs", "correct_turn", "correct_values"]
 
-Bits = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
 _REST = ~np.uint64(1)  # of a block's first word, all but the control bit
@@ -33,7 +32,7 @@ def correct_turn(
     inputs: Words,
     blocks: Words,
     corrections: Words,
-    bits: Bits,
+    bits: Bytes,
 ) -> None:
     """Write one level of every key, and move both parties' nodes down the secret path.
 

@@ -22,6 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Words
+
 __all__ = [
     "add_proofs",
     "add_values",
@@ -29,8 +31,6 @@ __all__ = [
     "level_steps",
 ]
 
-Bits = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -39,7 +39,7 @@ _LEFT, _RIGHT = 0, 1
 
 
 @njit(nogil=True, cache=True)
-def level_steps(level: int, corrections: Words, bits: Bits, steps: Words) -> None:
+def level_steps(level: int, corrections: Words, bits: Bytes, steps: Words) -> None:
     """Write the terms that a level's corrections add to the inputs of left and right children."""
     for k in range(len(corrections)):
         first, second = corrections[k, level, 0], corrections[k, level, 1]

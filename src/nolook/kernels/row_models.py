@@ -15,11 +15,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.kernels.weights import WEIGHTED_ROWS, joined, split_products
 
 __all__ = ["clipped_products", "exponentials", "probabilities", "residual_products", "scores"]
 
-Vector = NDArray[np.float64]
 Rows = NDArray[np.int16]
 Weights = NDArray[np.int32] | NDArray[np.int64] | None
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.curves import Curves, add_curves
 from nolook.kernels.moments import UNIT, shrink_rows
 
@@ -25,7 +26,6 @@ __all__ = [
     "weighted_rows",
 ]
 
-Array = NDArray[np.float64]
 #: What the sizes of a row of a whitening's matrix may add up to: times 2^20 it is below 2^53.
 LARGEST_ROW = 2.0**32
 

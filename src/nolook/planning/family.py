@@ -13,13 +13,12 @@ from typing import Literal
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms._simulation import Generator
 
 __all__ = ["KINDS", "Kind", "classes", "simulate"]
 
-Vector = NDArray[np.float64]
 
 # A flag is set where its column lies this many standard deviations up: in a tenth of the rows.
 _RARE = 1.28

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from nolook._arrays import Vector
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.comparison import compare_groups
 from nolook.estimators.ecdf import ECDF
@@ -41,7 +41,6 @@ __all__ = [
     "share_error",
 ]
 
-Vector = NDArray[np.float64]
 
 _PLACES = np.arange(0.01, 1.0, 0.01)
 _QUARTILES = np.array([0.25, 0.5, 0.75])

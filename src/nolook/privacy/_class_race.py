@@ -8,11 +8,12 @@ by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Words
 from nolook.privacy._compare import LARGEST_GAP, clear_words, log_exponentials
 from nolook.privacy._refine import LazyUniform, class_winner
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
 
-
-Words: TypeAlias = NDArray[np.uint64]
-Floats: TypeAlias = NDArray[np.float64]
 
 _TOLERANCE = 2.0**-34
 # A clear word's exponential number is above 2^-24, so noise exceeds ln(size) by less than this.
@@ -36,9 +34,9 @@ class ClassBlock(NamedTuple):
 
     row: int  # of the first class
     column: int
-    gaps: Floats  # how far scores lie below the best one, right to a relative 2^-51; a gap of
+    gaps: Array  # how far scores lie below the best one, right to a relative 2^-51; a gap of
     # LARGEST_GAP may be larger, and one of infinity is not known
-    log_sizes: Floats
+    log_sizes: Array
 
 
 class Classes(Protocol):
@@ -63,8 +61,8 @@ class _Standing(NamedTuple):
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     words: Words
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
 
 
 def class_race(
@@ -109,7 +107,7 @@ def _contenders(block: ClassBlock, words: Words, slack: float, best: float) -> _
     return _Standing(block.row + rows, block.column + columns, chosen, low[kept], high[kept])
 
 
-def _noise(logarithms: Floats) -> Floats:
+def _noise(logarithms: Array) -> Array:
     """Return -ln(1 - exp(-q)) from ln q."""
     out = -logarithms
     large = np.flatnonzero(logarithms >= _SMALL)

@@ -9,20 +9,18 @@ returns further words are arguments.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Words
 from nolook.errors import ParameterError
 from nolook.privacy._refine import LazyUniform, below_exponential, floor_exponential, gumbel_winner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-Words: TypeAlias = NDArray[np.uint64]
-Floats: TypeAlias = NDArray[np.float64]
 
 UNIT = 2.0**-64  # what the last bit of a word is worth as a digit of a uniform number
 
@@ -49,7 +47,7 @@ def floor_exponentials(words: Words, scale: float, draw: Callable[[], int]) -> N
 
 def below_exponentials(
     words: Words,
-    exponents: Floats,
+    exponents: Array,
     exact: Callable[[LazyUniform, int], bool],
     draw: Callable[[], int],
 ) -> NDArray[np.bool_]:
@@ -85,11 +83,11 @@ def clear_words(words: Words) -> NDArray[np.bool_]:
     return clear
 
 
-def log_exponentials(words: Words) -> Floats:
+def log_exponentials(words: Words) -> Array:
     """Return ln(-ln U_i), wrong by less than 2**-38 where the word is clear; anything elsewhere."""
     mirrored = ~words
     distance = np.minimum(words, mirrored) * UNIT  # to the nearer end: both logarithms keep digits
-    logarithms: Floats = np.log(np.where(words > mirrored, -np.log1p(-distance), -np.log(distance)))
+    logarithms: Array = np.log(np.where(words > mirrored, -np.log1p(-distance), -np.log(distance)))
     return logarithms
 
 
@@ -132,18 +130,18 @@ def gap_flips(
     return heads
 
 
-def _gaps(scores: NDArray[Any]) -> Floats:
+def _gaps(scores: NDArray[Any]) -> Array:
     """Return the distance of each score from the best one, to a relative 2**-52."""
     best = scores.max()
     if scores.dtype == np.int64:
         # The difference of two int64 fits into uint64 and is exact there, modulo 2**64.
-        exact: Floats = (best.astype(np.uint64) - scores.astype(np.uint64)).astype(np.float64)
+        exact: Array = (best.astype(np.uint64) - scores.astype(np.uint64)).astype(np.float64)
         return exact
-    gaps: Floats = best - scores
+    gaps: Array = best - scores
     return gaps
 
 
-def _gumbel_bounds(words: Words, gaps: Floats, scale: float) -> tuple[Floats, Floats]:
+def _gumbel_bounds(words: Words, gaps: Array, scale: float) -> tuple[Array, Array]:
     """Enclose -gap / scale - ln(-ln U).
 
     The ends are infinite where a word tells too little of its U or the gap has overflowed.

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Words
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
-
-Words: TypeAlias = NDArray[np.uint64]
 
 _KEYED_WORDS = 1024  # of a :class:`KeyedSource`, for each value of its counter
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from rich.console import Console
 
+from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import called
 from nolook.estimators.result import Summary, frame
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare", "print_comparison"]
 
-Vector = NDArray[np.float64]
 
 _NONE = "-"  # of a column that a model does not have
 _INTERCEPT = "intercept"

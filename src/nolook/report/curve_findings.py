@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.report.findings import Figure, Section, Table, in_percent
 from nolook.report.model_words import words_of
 from nolook.report.picture import Band, Line, Picture, around, axis
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bent_columns", "curve_sections"]
 
-Vector: TypeAlias = NDArray[np.float64]
 
 _MOST_DRAWN = 12
 # Scales about the centre that a picture shows, and places in it.

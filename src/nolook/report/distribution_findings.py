@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators.ecdf import check_grid
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ecdf_findings", "noise_and_sampling", "quantiles_findings", "what_was_found"]
 
-Vector = NDArray[np.float64]
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05

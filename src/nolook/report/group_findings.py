@@ -16,12 +16,12 @@ from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
 if TYPE_CHECKING:
+    from nolook._arrays import Vector
     from nolook._unit import Unit
     from nolook.algorithms.node_counts import NoisyForest
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
     from nolook.estimators.survival import SurvivalCurve
-    from nolook.report.picture import Vector
 
 __all__ = ["comparison_findings", "survival_findings"]
 

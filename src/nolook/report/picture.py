@@ -11,10 +11,7 @@ from attrs import frozen
 from nolook.report.wording import Ends, number
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector: TypeAlias = NDArray[np.float64]
+    from nolook._arrays import Vector
 
 __all__ = [
     "DASHES",

@@ -38,12 +38,12 @@ from nolook.report.wording import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nolook._arrays import Vector
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
     from nolook.estimators._scores import Scored
     from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
-    from nolook.report.picture import Vector
 
 __all__ = [
     "calibration_card",

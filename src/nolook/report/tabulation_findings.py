@@ -18,11 +18,8 @@ from nolook.tables.levels import OTHERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from nolook._arrays import Places
     from nolook.estimators.tabulation import Description, Measured, Tabulation
-
-    Places = NDArray[np.intp]
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 

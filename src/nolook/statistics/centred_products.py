@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.kernels.weights import part_bits, weight_parts
 from nolook.statistics import Statistic
 
@@ -29,8 +30,6 @@ _EXACT_ROWS = 2**20
 _BITS = part_bits(2**42)
 # Scores of more than 2^33 rows may exceed it; two scores that are cut only come closer.
 _LARGEST_SCORE = 2**63 - 1
-
-Vector = NDArray[np.float64]
 
 
 class CentredProducts(Statistic):

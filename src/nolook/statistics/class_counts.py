@@ -7,13 +7,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.histogram import threshold_counts
 from nolook.statistics import Statistic
 from nolook.statistics.grid_models import ClassModel
 
 __all__ = ["ClassBalance", "ScoreCounts", "balance_sensitivity"]
-
-Array = NDArray[np.float64]
 
 
 def balance_sensitivity() -> int:

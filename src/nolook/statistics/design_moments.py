@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.weights import part_bits, weighted_sums
 from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
@@ -24,7 +25,6 @@ __all__ = [
     "smallest_eigenvalue",
 ]
 
-Array = NDArray[np.float64]
 
 #: More rows than any table here has: a precondition of the eigenvalue's sensitivity.
 MOST_ROWS = 2**34

@@ -14,11 +14,11 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.row_models import exponentials, probabilities, scores
 
 __all__ = ["LARGEST_MEAN", "MOST_ROWS", "ClassModel", "CountModel", "GridModel", "RowBlock"]
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int16]
 
 #: Rows of a block. A clip is below 2^30, so a block's sums are exact.

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Vector
 from nolook.statistics import Statistic
 
 __all__ = ["GROUP_COUNTS_SENSITIVITY", "GROUP_UNIT", "GroupSums", "excess_sensitivities"]
@@ -18,9 +19,6 @@ GROUP_COUNTS_SENSITIVITY = 1
 
 # Rows whose weights and excesses, at most 2^30 each, add up exactly in float64 and int64.
 _EXACT_ROWS = 2**23
-
-Vector = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def excess_sensitivities(borders: Vector) -> Integers:

@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Array, Integers
 from nolook.kernels.group_totals import add_cells, add_moments, add_weights, group_numbers
 from nolook.statistics import Statistic
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity
@@ -21,9 +21,6 @@ __all__ = [
     "moments_l1_sensitivity",
     "moments_l2_sensitivity",
 ]
-
-Integers = NDArray[np.int64]
-Array = NDArray[np.float64]
 
 
 def moments_l1_sensitivity(times: int, relation: Literal["add-remove", "replace"]) -> float:

@@ -7,13 +7,12 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.kernels.moments import UNIT, exact_block_rows, integer_gram, shrink_rows
 from nolook.kernels.weights import part_bits, weighted_sums
 from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
 __all__ = ["MomentMatrix", "moment_sensitivity"]
-
-Vector = NDArray[np.float64]
 
 
 def moment_sensitivity(

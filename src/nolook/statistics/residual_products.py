@@ -15,12 +15,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook.kernels.row_models import residual_products, scores
 from nolook.statistics import Statistic, in_full
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
 
-Array = NDArray[np.float64]
 
 #: Residuals are whole multiples of 1/RESIDUAL_UNIT of the target's unit.
 RESIDUAL_UNIT = 2**18

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Array
 from nolook._numerics import logarithms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.row_models import clipped_products, residual_products
@@ -48,7 +49,6 @@ __all__ = [
     "unit_scores",
 ]
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int16]
 Squares = NDArray[np.int32]
 Weights = NDArray[np.int64] | None

@@ -18,6 +18,7 @@ from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import products_sigma, release_products
@@ -59,9 +60,6 @@ _STEPS = 2
 _DESCENT = "histograms for curves, their choice, gradients and curvatures of the likelihood"
 # Least variance of residuals, in squared scales of the target.
 _LEAST_LEFT = 0.1
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import Shrunk, shrink
 from nolook.algorithms.glm.estimate import hidden_directions
@@ -28,9 +28,6 @@ _STRAIGHT = 1e-6
 # Share of a curve's squared loading on hidden directions beyond which it has no band; and what the
 # variance of effects along these is at least: theirs seem smaller than they are.
 _MOST_HIDDEN, _HIDDEN = 0.2, 0.02
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.estimate import CombinedGradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
@@ -26,9 +27,6 @@ _VAGUE = 0.5
 _PRIORS, _STRAIGHT = (1e-7, 10.0), 1e-9
 _ROUNDS, _SETTLED = 60, 0.01
 _STEPS_UP = 60
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

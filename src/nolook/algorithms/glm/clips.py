@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -30,8 +30,6 @@ __all__ = ["clip_edges", "products_sigma", "release_clip", "release_products"]
 _CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
 # Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
 _SPARED = 3.0
-
-Vector = NDArray[np.float64]
 
 
 def clip_edges(norm: float) -> Vector:

@@ -18,6 +18,7 @@ import numpy as np
 from attrs import asdict, define, evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.clips import products_sigma, release_clip, release_products
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, release_score_moments
@@ -61,9 +62,6 @@ _LEAST_EXPOSURE = 1.0 / 64.0
 _STEEP = 2.0
 # Deviations of its noise by which a mean must be above 0.
 _DETECTED, _TINY = 2.0, 1e-9
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def _slopes(scores: Vector) -> Vector:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
 
@@ -18,8 +17,6 @@ __all__ = ["counts_model"]
 
 # Intervals of the deviance explained that say nothing.
 _WIDEST = 0.5
-
-Vector = NDArray[np.float64]
 
 
 def counts_model(release: NoisyCounts) -> tuple[Coefficients, float | None, Vector | None]:

@@ -15,8 +15,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Gradients, hidden_directions
@@ -52,8 +52,6 @@ _GROWTH, _ARRIVALS = 2, 3
 # What is kept for the last gradient and the curvature there, and the curvature's share of it.
 _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
-
-Vector = NDArray[np.float64]
 
 
 class Likelihood(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._unit import Unit
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound, whitened_norm_counts
 from nolook.algorithms.scaling import Scaling
@@ -43,7 +44,6 @@ __all__ = [
     "whitened_bound",
 ]
 
-Vector = NDArray[np.float64]
 #: Gives the scores, shape (size, rows), of rows: squares, targets, factors and exposures follow.
 RowScores: TypeAlias = Callable[..., Vector]
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.moment_estimates import QUANTILE
@@ -20,7 +20,6 @@ from nolook.algorithms.scaling import NoisyCount, Scaling
 
 __all__ = ["CutErrors", "ErrorQuantile", "cut_errors", "error_quantile", "share_beyond", "smearing"]
 
-Vector = NDArray[np.float64]
 
 # Errors are cut on one side if so many times as many are as on the other, which noise and chance
 # of so many deviations do not explain.

@@ -8,8 +8,8 @@ Sizes are counted in nested blocks of cells, as for distributions
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.node_counts import NoisyForest, release_forests
@@ -23,7 +23,6 @@ from nolook.statistics.weighted_rows import ErrorSides, ErrorSizes
 
 __all__ = ["ERROR_EDGES", "release_errors", "release_sides"]
 
-Vector = NDArray[np.float64]
 
 #: Ends of the cells of sizes, in scales of the target: eighths of an octave. Targets are clipped
 #: further out, so that no size below the last but one end depends on where.

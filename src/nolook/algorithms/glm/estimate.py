@@ -20,11 +20,13 @@ name here         meaning
 from __future__ import annotations
 
 from functools import partial
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+
+from nolook._arrays import Matrix, Vector
 
 __all__ = [
     "CombinedGradients",
@@ -35,8 +37,6 @@ __all__ = [
     "likeliest_prior",
 ]
 
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
 
 _PRIORS = np.geomspace(1e-5, 3.0, 16)  # columns and target are standardised
 _FIXED_POINT_STEPS = 4

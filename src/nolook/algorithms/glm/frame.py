@@ -28,6 +28,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.designs import (
     Blocks,
@@ -53,8 +54,6 @@ __all__ = ["Blocked", "Frame", "NoisyFrame"]
 # Share of the rows that may be longer than B.
 _MOST_SHORTENED = 0.75
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 #: Gives the table, and the design, that blocks of a design's rows come from.
 Blocked: TypeAlias = Callable[[WeightedDesign], tuple[Table, WeightedDesign]]
 

@@ -19,6 +19,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients
 from nolook.algorithms.glm.frame import NoisyFrame
@@ -43,9 +44,6 @@ MOST_CLIPPED = 0.1
 QUANTILE = float(ndtri((1 + LEVEL) / 2))
 
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from nolook._arrays import Matrix
 
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
@@ -22,8 +23,6 @@ __all__ = ["level_sets", "named_alike", "turned"]
 _DEVIATIONS = 3.0  # of noise, above which a mean square is not 0 ...
 _SHARPEST = 0.05  # ... and which must be this small to tell: then hardly a row has another sum
 _ROUNDING = 0.001
-
-Matrix = NDArray[np.float64]
 
 
 def named_alike(names: Sequence[str], fewest: int = 3) -> dict[str, list[str]]:

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import QUANTILE, Knowledge
@@ -26,9 +26,6 @@ _MOST_HIDDEN = 0.1
 # How often the curvature is corrected for where the model is likely to be.
 _CORRECTIONS = 4
 _TINY = 1e-300
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False, kw_only=True)

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.clips import (
     clip_edges,
     products_sigma,
@@ -55,9 +55,6 @@ __all__ = ["LinearRelease", "NoisyRegression"]
 #: Gradients, and before which of them a histogram of their sizes bounds them anew.
 GRADIENTS = 8
 CLIPPED_AT = (0, 2)
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False)

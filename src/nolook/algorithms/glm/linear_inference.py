@@ -8,12 +8,10 @@ around it, and where nothing is known there is none. What they cover, and how th
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.error_inference import (
     CutErrors,
     ErrorQuantile,
@@ -57,9 +55,6 @@ _WIDEST_R2 = 0.5
 ERROR_SHARES = 0.5, 0.9
 # Where more errors may be cut no root mean square is given: it may be the work of a few.
 _MOST_CUT = 0.001
-
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
 
 
 @frozen(eq=False, kw_only=True)

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
-from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Gradients
@@ -46,9 +46,6 @@ __all__ = ["LogisticRelease", "NoisyLogistic"]
 _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
 _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @frozen(eq=False, kw_only=True)

@@ -6,13 +6,11 @@ where noise dominates; what they cover, and how that was tried, is in ``logistic
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import log_expit, ndtri
 
+from nolook._arrays import Vector
 from nolook.algorithms.glm.inference import QUANTILE, Coefficients, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
@@ -21,9 +19,6 @@ from nolook.algorithms.roc_curve import area_error
 __all__ = ["Estimate", "LogisticModel", "logistic_model"]
 
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
-
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
 
 
 @frozen(eq=False)

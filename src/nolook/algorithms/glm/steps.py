@@ -27,8 +27,8 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, likeliest_prior
 from nolook.algorithms.glm.frame import NoisyFrame
 
@@ -43,8 +43,6 @@ __all__ = [
     "score_law",
 ]
 
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
 #: A released curvature and the deviation of the noise on its diagonal.
 Curvature: TypeAlias = tuple[Matrix, float]
 
