@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint rooms format types layers proofs words pages docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint rooms format types layers proofs words pages older docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -92,7 +92,7 @@ audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
 	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
 
-check: lint rooms types layers proofs words pages ## Everything the continuous integration checks but the tests
+check: lint rooms types layers proofs words pages older ## Everything the continuous integration checks but the tests
 
 lint: $(READY) ## Check style
 	@$(BIN)/ruff check .
@@ -119,6 +119,9 @@ words: $(READY) ## Check that messages, help and pages have no new wording that 
 
 pages: $(READY) ## Check that pages have the numbers, tables, code and help of today (scripts/pages.py writes them)
 	@$(BIN)/python -m scripts.pages --check
+
+older: $(READY) ## List the pages of benchmarks and the trials of papers that are older than the code they measure
+	@$(BIN)/python -m scripts.older
 
 docs: $(READY) ## Make the pages of the site, in docs/_build/html; every example runs
 	@$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet -b html \

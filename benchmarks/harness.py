@@ -8,8 +8,11 @@ Every benchmark is run from the project's folder:
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
+import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -25,6 +28,7 @@ import pyarrow.parquet as pq
 
 from papers import tables
 from papers.trials import in_processes
+from scripts.sources import commit, digest
 
 # Share of a column's variance that may be left where it follows from others: rounding.
 _REDUNDANT = 1e-8
@@ -90,12 +94,26 @@ def main(report, about, *, quick=None, **options):
         given |= quick
     output = given.pop("output")
     del given["data"]  # taken already
+    made = measured(report, {name: given[name] for name in given if given[name] != options[name]})
     lines = []
     for line in report(**given):
         print(line, flush=True)
         lines.append(line)
     if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        output.write_text("\n".join([*lines, "", made]) + "\n", encoding="utf-8")
+
+
+def measured(report, given):
+    """Return the last line of a page: commit, code, kind of machine and command, without paths."""
+    file = Path(inspect.getfile(report))
+    name = file.parent.name if file.stem == "__main__" else file.stem
+    options = [f"--{name} {value}" for name, value in given.items() if os.sep not in str(value)]
+    command = " ".join([f"python -m benchmarks.{name}", *options])
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))
+    kind = f"{os.cpu_count()} cores{f' of {processor[1]}' if processor else ''}"
+    software = f"{platform.system()}, Python {platform.python_version()}"
+    code = f"commit {commit()}, code {digest(file)}"
+    return f"Measured at {code}, on {kind}, {software}: `{command}`."
 
 
 def load():

@@ -7,18 +7,16 @@ file. Every row says by which source it was made, so that nobody takes old resul
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import multiprocessing
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -30,10 +28,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-import nolook
 from nolook import _files
+from scripts.sources import commit, digest
 
-__all__ = ["Experiment", "Kept", "Row", "Settings", "commit", "in_processes", "run", "source_of"]
+__all__ = [
+    "Experiment",
+    "Kept",
+    "Row",
+    "Settings",
+    "in_processes",
+    "run",
+    "source_file",
+    "source_of",
+]
 
 #: What a trial is made with: words and numbers.
 Settings: TypeAlias = Mapping[str, Any]
@@ -42,11 +49,6 @@ Row: TypeAlias = Mapping[str, Any]
 
 #: A row's columns next to those of the trial: digest and commit of the source, and seconds.
 CODE, COMMIT, SECONDS = "code", "commit", "seconds"
-_ROOTS = {
-    "papers": Path(__file__).resolve().parent,
-    "nolook": Path(nolook.__file__).resolve().parent,
-}
-
 _COMPACT_EVERY = 400  # rows; more small files would make a folder slow
 _SAY_EVERY = 30.0  # seconds, where nobody watches a bar
 
@@ -145,64 +147,13 @@ def _write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def source_of(trial: Callable[..., Row]) -> str:
-    """Return a digest of the modules that a trial imports, of the papers and of nolook.
-
-    Comments and layout do not count.
-    """
-    this = Path(__file__).resolve()  # decides nothing in a trial
-    found: set[Path] = {this}
-    _imported(Path(inspect.getfile(inspect.unwrap(trial))), found)
-    digest = hashlib.sha256()
-    for file in sorted(found - {this}):
-        digest.update(file.name.encode() + ast.unparse(_parsed(file)).encode())
-    return digest.hexdigest()[:12]
+    """Return a digest of the code of the modules that a trial imports."""
+    return digest(source_file(trial))
 
 
-def _imported(file: Path, found: set[Path]) -> None:
-    """Add a module, and the modules it imports of the papers and of nolook, to those found."""
-    if file in found or not file.is_file():
-        return
-    found.add(file)
-    for name in _names_of_modules(_parsed(file)):
-        room, *rest = name.split(".")
-        place = _ROOTS[room].joinpath(*rest)
-        _imported(place.with_suffix(".py"), found)
-        _imported(place / "__init__.py", found)
-
-
-def _names_of_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield what may be a module: where a name comes from, and that name in it."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _ROOTS:
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        # Public names are found by name when they are used.
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "nolook":
-            yield vars(nolook)["_HOMES"].get(node.attr, "nolook")
-
-
-def commit() -> str:
-    """Return the commit of the source, with a plus if files differ from it; empty without git."""
-    root = _ROOTS["papers"].parent
-    asked = (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--", "src", "*.py"])
-    try:
-        head, changed = (
-            subprocess.run(  # noqa: S603 -- words of this module
-                ["git", "-C", str(root), *words],  # noqa: S607 -- the one on the path
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.strip()
-            for words in asked
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return head + ("+" if changed else "")
-
-
-@cache
-def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def source_file(trial: Callable[..., Row]) -> Path:
+    """Return the file that defines a trial."""
+    return Path(inspect.getfile(inspect.unwrap(trial)))
 
 
 def run(

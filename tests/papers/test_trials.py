@@ -167,49 +167,9 @@ def test_numbers_read_well():
     assert found == ["0.997", "-1.285", "-45,000", "failed", ""]
 
 
-MODULE = """
-from papers.helpers_of_a_test import helper
-
-def trial(data, *, trial):
-    return {"value": helper(trial)}  # a comment
-"""
-
-
-def test_a_change_of_what_a_trial_imports_is_another_source(tmp_path, monkeypatch):
-    from papers import trials
-
-    monkeypatch.setitem(trials._ROOTS, "papers", tmp_path / "papers")
-    (tmp_path / "papers").mkdir()
-    own, helper = tmp_path / "own.py", tmp_path / "papers" / "helpers_of_a_test.py"
-
-    def digest(text, help_text):
-        trials._parsed.cache_clear()
-        own.write_text(text)
-        helper.write_text(help_text)
-        monkeypatch.setattr(trials.inspect, "getfile", lambda _: str(own))
-        return trials.source_of(square)
-
-    plain = "def helper(x):\n    return x\n"
-    first = digest(MODULE, plain)
-    assert digest(MODULE.replace("# a comment", ""), "# new\n" + plain) == first
-    assert digest(MODULE, plain.replace("return x", "return 2 * x")) != first
-    assert digest(MODULE.replace("trial)}", "trial) + 1}"), plain) != first
-
-
-def test_a_digest_covers_what_is_imported_of_nolook_and_no_more():
-    from papers import trials
-    from papers.dick2023.experiments import trial
-
-    found = set()
-    trials._imported(Path(trials.inspect.getfile(trial)), found)
-    names = {file.name for file in found}
-    assert {"sublasso.py", "kendall.py", "block_lasso.py", "noise.py", "tukey_depth.py"} <= names
-    assert not {"hosmer_lemeshow.py", "roc.py", "screening.py"} & names
-
-
 def test_a_row_names_its_commit_and_a_missing_table_is_one_line(tmp_path, capsys):
     from papers.dick2023.pages import PAPER as DICK
-    from papers.trials import commit
+    from scripts.sources import commit
 
     assert re.fullmatch(r"([0-9a-f]{10}\+?)?", commit())
     options = ["--quick", "--jobs", "1", "--data", str(tmp_path), "--out", str(tmp_path)]
