@@ -10,7 +10,8 @@ ratio of these is the median over cells, if no error is 0.
 Independence is of 4 by 5 levels: the share of p-values below .05 where there is none, and where the
 test without privacy finds an association in 80 % of runs.
 
-    python -m benchmarks.tabulate [--output benchmarks/results/tabulate.md] [--runs 20] [--quick]
+    python -m benchmarks.tabulate [--output benchmarks/results/tabulate.md] [--runs 150]
+        [--tests 400] [--quick]
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy import stats
 import nolook
 from benchmarks.harness import DATA, main
 
-EPSILON, LEAST, LEVEL = 1.0, 200, 0.05
+EPSILON, LEAST, LEVEL, SAMPLE = 1.0, 200, 0.05, 20_000
 NUMBERS = dp.vector_domain(dp.atom_domain(T=float, nan=False))
 # The noncentrality of chi-square with 12 degrees of freedom found in 80 % of runs.
 EIGHTY = 17.4
@@ -115,30 +116,54 @@ def numbers(frame, by, name, runs):
     yield from compared(f"median of {of}", medians, lambda: [each() for each in peers], true, runs)
 
 
-def rejected(rows, epsilon, strength, runs):
+def covered(frame, by, name, runs):
+    """Yield how often intervals of groups hold what they are for, of rows drawn from a table."""
+    levels = {each: sorted(frame[each].unique()) for each in by}
+    measures = {"count": "size", f"mean_{name}": "mean", f"{name}_q0_5": "median"}
+    whole = frame.groupby(by)[name].agg([*measures.values()])
+    held = np.zeros((len(measures), 2))
+    cells, draws = 0, np.random.default_rng(0)
+    for _ in range(runs):
+        rows = frame.iloc[draws.integers(0, len(frame), SAMPLE)]
+        own = rows.groupby(by)[name].agg([*measures.values()])
+        own = own[own["size"] >= LEAST]
+        table = nolook.read_table(rows[[*by, name]], categories=levels)
+        found = nolook.tabulate(table, by, mean=name, median=name).to_frame().loc[own.index]
+        cells += len(own)
+        expected = whole.loc[own.index]
+        expected["size"] *= SAMPLE / len(frame)
+        for place, (label, what) in enumerate(measures.items()):
+            for column, (ends, true) in enumerate((("_noise", own[what]), ("", expected[what]))):
+                low, high = (found[f"{label}{ends}_{end}"] for end in ("low", "high"))
+                held[place, column] += ((low <= true) & (true <= high)).sum()
+    for label, shares in zip(measures, held / cells, strict=True):
+        yield row(f"{label} by {', '.join(by)}", f"{cells:,}", *(f"{each:.3f}" for each in shares))
+
+
+def rejected(rows, epsilon, strength, tests):
     """Return the share of runs in which a test rejects, and that of the test without privacy."""
     generator = np.random.default_rng(0)
     shift = np.outer([1, -1, 1, -1], [1, -1, 0, 1, -1]) / 20.0
     shares = 0.05 + shift * np.sqrt(strength / rows / (20.0 * np.square(shift).sum()))
     levels, found = {"a": [*"abcd"], "b": [*"vwxyz"]}, np.zeros(2)
-    for _ in range(runs):
+    for _ in range(tests):
         own = generator.multinomial(rows, shares.ravel())
         first, second = np.divmod(np.repeat(np.arange(20), own), 5)
         frame = pd.DataFrame({"a": np.take([*"abcd"], first), "b": np.take([*"vwxyz"], second)})
         table = nolook.read_table(frame, categories=levels)
-        _, chance = nolook.tabulate(table, ["a", "b"], epsilon=epsilon).independence()
+        _, chance, _ = nolook.tabulate(table, ["a", "b"], epsilon=epsilon).independence()
         plain = stats.chi2_contingency(own.reshape(4, 5)).pvalue
         found += np.array([chance, plain]) < LEVEL
-    return found / runs
+    return found / tests
 
 
-def independence(runs):
+def independence(tests):
     """Yield how often tests reject."""
     yield row("rows", "epsilon", "level", "without privacy", "power", "without privacy")
     yield row(*["---"] * 6)
     for rows in (2_000, 20_000):
         for epsilon in (0.1, 0.3, 1.0):
-            both = [rejected(rows, epsilon, strength, runs) for strength in (0.0, EIGHTY)]
+            both = [rejected(rows, epsilon, strength, tests) for strength in (0.0, EIGHTY)]
             rates = [f"{rate:.3f}" for each in both for rate in each]
             yield row(f"{rows:,}", f"{epsilon:g}", *rates)
 
@@ -152,7 +177,7 @@ def bank():
     return frame[["job", "education", "balance"]]
 
 
-def report(runs):
+def report(runs, tests):
     """Yield the lines of the page."""
     diamonds = pd.read_parquet("examples/data/diamonds.parquet")
     yield "# Tables by groups"
@@ -166,11 +191,20 @@ def report(runs):
     yield from numbers(diamonds, [], "carat", runs)
     yield from numbers(bank(), ["job", "education"], "balance", runs)
     yield ""
-    tests = 20 * runs
+    few = max(1, runs // 5)
+    yield f"95 % intervals of {few} releases of {SAMPLE:,} rows drawn from each table, of groups of"
+    yield f"at least {LEAST} rows: how many of the noise hold the rows' own number, and how many"
+    yield "in total the table's."
+    yield ""
+    yield row("intervals", "cells", "of the noise", "in total")
+    yield row(*["---"] * 4)
+    yield from covered(diamonds, ["cut", "color"], "carat", few)
+    yield from covered(bank(), ["job", "education"], "balance", few)
+    yield ""
     yield f"Independence of 4 by 5 levels: shares of {tests} p-values below .05."
     yield ""
     yield from independence(tests)
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=20, quick={"runs": 2})
+    main(report, __doc__, runs=150, tests=400, quick={"runs": 2, "tests": 40})
