@@ -46,6 +46,53 @@ def test_several_tables_and_a_share_of_a_value_that_no_schema_declares(cli):
     assert frame.share_died_1["yes"] - frame.share_died_1["no"] > 0.2
 
 
+def test_distributions_and_quantiles_of_each_group(cli):
+    done = cli("ecdf", "people.parquet", "--column", "income", *BY, "--output", "a.json")
+    assert done.status == 0, done.err
+    frame = nolook.load("a.json").to_frame()
+    values = frame.filter(regex="^income_q[^_]*_[0-9]*$")
+    assert values.shape == (5, 21)
+    assert (values.loc[["all", "yes", "no"]].diff(axis=1).iloc[:, 1:] >= 0.0).all(axis=None)
+    words = ("quantiles", "people.parquet", "--columns", "age,income", *BY, "--at", "0.1,0.9")
+    assert cli(*words, "--output", "b.json").status == 0
+    assert {"age_q0_1", "income_q0_9"} < set(nolook.load("b.json").to_frame())
+
+
+def test_the_distribution_of_a_category_is_its_counts(cli):
+    options = ("--column", "word", "--categories", "word=yes,no", "--epsilon", "2")
+    assert cli("ecdf", "people.parquet", *options, "--output", "a.json").status == 0
+    found = nolook.load("a.json")
+    assert (found.kind, [each.name for each in found.measured]) == ("tabulation", ["count"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ecdf", "--column", "income", "--grid", "0:9:1"),
+        ("ecdf", "--column", "income", "--log-grid", "1:9:1"),
+        ("ecdf", "--column", "income", "--smoothing", "none"),
+        ("ecdf", "--column", "income", "--missing", "drop-row"),
+        ("quantiles", "--columns", "income", "--grid", "income=0:9:1"),
+    ],
+)
+def test_groups_refuse_what_belongs_to_one_distribution(cli, words):
+    command, *own = words
+    done = cli(command, "people.parquet", *BY, *own, "--output", "a.json")
+    assert done.status == 2
+    assert f"{own[2]} does not apply to groups" in done.err
+
+
+def test_a_description_draws_small_distributions(cli, tmp_path):
+    words = ("describe", "people.parquet", "--features", "age,income", "--epsilon", "9")
+    done = cli(*words, "--output", "a.json", "--export", "a.tex")
+    assert done.status == 0, done.err
+    found = nolook.load("a.json")
+    _, quantiles = found.content().sections[0].tables
+    shapes = [row[-1] for row in quantiles.rows]
+    assert all(len(each) == 12 and "█" in each for each in shapes)
+    assert (tmp_path / "a.tex").read_text().count(r"\rule{.4em}") == 24
+
+
 def test_all_pairs_of_columns(cli):
     levels = [f"--categories={each}" for each in ("word=yes,no", "died=0,1", "age=20,30,40")]
     words = ("tabulate", "people.parquet", *levels, "--epsilon", "2", "--output", "b.json")

@@ -6,3 +6,6 @@ from __future__ import annotations
 DEFAULT_DELTA = 1e-6
 #: So many rows of a unit may count in full.
 MOST_ROWS_PER_UNIT = 2**10
+
+#: Shares at which quantiles tell the shape of a distribution.
+SHAPE = (0.01, *(place / 20 for place in range(1, 20)), 0.99)

@@ -6,17 +6,22 @@ from typing import Annotated
 
 import typer
 
+from nolook._defaults import SHAPE
 from nolook.cli._options import (
+    CategoriesOption,
     DeltaOption,
+    EachGroupOption,
     GridOption,
     LogGridOption,
     MissingNumbersOption,
     RelationOption,
     SmoothingOption,
     check_smoothing,
+    column_options,
     grid,
 )
 from nolook.cli._release import Release, release_command
+from nolook.cli._tabulate import is_category, release_by_groups
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -34,16 +39,38 @@ def ecdf(
     release: Release,
     *,
     column: Annotated[
-        str, typer.Option("--column", "-c", metavar="NAME", help="The column of numbers.")
+        str,
+        typer.Option(
+            "--column", "-c", metavar="NAME", help="The column of numbers; a category is counted."
+        ),
     ],
     delta: DeltaOption = 0.0,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "isotonic",
+    by: EachGroupOption = None,
+    categories: CategoriesOption = None,
 ) -> None:
     """Release a column's distribution, for quantiles, shares and means at no further cost."""
     smoother = check_smoothing(smoothing)
+    levels = column_options(None, categories).get("categories", {})
+    if by is not None or is_category(release, column, levels):
+        unused = {
+            "--grid": linear_grid,
+            "--log-grid": log_grid,
+            "--smoothing": smoothing != "isotonic",
+        }
+        return release_by_groups(
+            release,
+            [column],
+            SHAPE,
+            by,
+            categories,
+            delta=delta,
+            relation=relation,
+            unused=unused,
+        )
     thresholds = grid(linear_grid, log_grid)
     points = 0 if smoother or thresholds is None else len(thresholds.points())
     # Without smoothing every count differs: a file that could not be read again.
@@ -57,4 +84,4 @@ def ecdf(
     fitted = make(release.epsilon, thresholds, delta, relation, smoother, release.random_state)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_columns([column]), **ledger_and_progress)
-    release.keep(fitted)
+    return release.keep(fitted)

@@ -72,6 +72,17 @@ NegativeOption = Annotated[
         "missing. Not needed where types or a schema tell it.",
     ),
 ]
+EachGroupOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        "-b",
+        metavar="A,B",
+        help="Columns of groups, at most three, with declared levels (--categories or a schema): "
+        "each group and all rows get their own.",
+    ),
+]
+
 CategoriesOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,8 +6,17 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import DeltaOption, MissingNumbersOption, column_names, named_grids, shares
+from nolook.cli._options import (
+    CategoriesOption,
+    DeltaOption,
+    EachGroupOption,
+    MissingNumbersOption,
+    column_names,
+    named_grids,
+    shares,
+)
 from nolook.cli._release import Release, release_command
+from nolook.cli._tabulate import release_by_groups
 
 
 @release_command(
@@ -38,9 +47,15 @@ def quantiles(
             "needed. May be repeated.",
         ),
     ] = None,
+    by: EachGroupOption = None,
+    categories: CategoriesOption = None,
 ) -> None:
     """Release quantiles of several columns within one budget."""
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
+    if by is not None:
+        return release_by_groups(
+            release, names, wanted, by, categories, delta=delta, unused={"--grid": grids}
+        )
 
     from nolook.estimators.quantiles import quantiles as release_quantiles
 
@@ -54,4 +69,4 @@ def quantiles(
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    release.keep(found)
+    return release.keep(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +37,51 @@ ExportOption = Annotated[
         "--export", metavar="FILE", help="Also write the table: .csv (unrounded), .md or .tex."
     ),
 ]
+
+
+def release_by_groups(
+    release: Release,
+    columns: Sequence[str],
+    at: Sequence[float],
+    by: str | None,
+    categories: list[str] | None,
+    *,
+    delta: float,
+    relation: str = "add-remove",
+    unused: Mapping[str, object],
+) -> None:
+    """Release quantiles of columns for each group of others; count categories instead.
+
+    `unused` are options that do not apply to groups.
+    """
+    for option, given in {"--missing": release.missing.policy, **unused}.items():
+        if given:
+            raise ParameterError(f"{option} does not apply to groups and categories (leave it out)")
+    from nolook.estimators.tabulation import tabulate as release_groups
+
+    levels = column_options(None, categories).get("categories", {})
+    groups = () if by is None else column_names(by, "--by")
+    counted = [name for name in columns if is_category(release, name, levels)]
+    numbers = [name for name in columns if name not in counted]
+    with release.running() as ledger_and_progress:
+        found = release_groups(
+            release.read_groups([*dict.fromkeys((*groups, *columns))], levels),
+            [(*groups, *counted)],
+            median=numbers,
+            quantiles=at if numbers else (),
+            epsilon=release.epsilon,
+            delta=delta,
+            relation=relation,
+            random_state=release.random_state,
+            **ledger_and_progress,
+        )
+    release.keep(found)
+
+
+def is_category(release: Release, name: str, levels: Container[str]) -> bool:
+    """Tell whether the options or the schema declare levels of a column."""
+    declared = release.declared.columns.get(name)
+    return name in levels or (declared is not None and bool(declared.levels))
 
 
 def _check_export(path: Path | None, release: Release) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 
+from nolook._defaults import SHAPE
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_names
 from nolook.algorithms.group_estimates import (
@@ -63,7 +64,6 @@ Columns: TypeAlias = str | Sequence[str]
 
 _MOST_COLUMNS = 3
 _FEWEST_IN_PAIRS = 3
-_QUARTILES = (0.25, 0.5, 0.75)
 
 
 @frozen
@@ -401,8 +401,7 @@ def describe(
     names, kinds = coded.column_names, dict(zip(coded.column_names, coded.code_labels, strict=True))
     numbers = tuple(name for name in names if kinds[name] is None)
     tables = tuple((name,) for name in names if kinds[name] is not None)
-    quartiles = _QUARTILES if numbers else ()
-    asked = _Asked(tables, numbers, numbers, quartiles, described=True)
+    asked = _Asked(tables, numbers, numbers, SHAPE if numbers else (), described=True)
     return _released(
         Description, asked, table, budget, "add-remove", ledger, progress, random_state
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from nolook.formats.files import one_line, write_text
 from nolook.report.findings import Table, in_percent, plain
+from nolook.report.picture import BARS
 from nolook.report.sections import cautions
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["exported", "write_tables"]
 
-_LATEX = re.compile(r"[&%$#_{}~^\\]")
+_LATEX = re.compile(rf"[&%$#_{{}}~^\\{BARS}]")
 _MARKDOWN = re.compile(r"[\\`*_|<>\[\]]")
 _SPECIAL = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+_SPECIAL |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumerate(BARS, start=1)}
 
 
 def write_tables(found: Any, path: Path) -> None:  # noqa: ANN401 -- a result

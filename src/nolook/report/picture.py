@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nolook._arrays import Vector
 
 __all__ = [
+    "BARS",
     "DASHES",
     "LONGEST_NAME",
     "Axis",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: Lines that can be told apart, and the lengths of their dashes and gaps.
 DASHES = {"solid": "", "dashed": "8 4", "dotted": "2 4", "dashdot": "8 4 2 4"}
+#: Characters of small pictures in tables, the lowest first.
+BARS = "▁▂▃▄▅▆▇█"
 #: How wide a column's name may be in a picture, in letters.
 LONGEST_NAME = 36
 

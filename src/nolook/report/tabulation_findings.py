@@ -11,12 +11,13 @@ from attrs import evolve
 
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
-from nolook.report.picture import Axis, Picture, Point, around, axis
+from nolook.report.group_findings import legend
+from nolook.report.picture import BARS, DASHES, Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, number
 from nolook.tables.levels import OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from nolook._arrays import Places
     from nolook.estimators.tabulation import Description, Measured, Tabulation
@@ -25,6 +26,14 @@ __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
+_MOST_QUANTILES = 9  # in a table; of more it has the quartiles, and a picture the rest
+_QUARTILES = {0.25, 0.5, 0.75}
+_WIDTH, _FEWEST_BARS = 12, 4  # of a small distribution
+_MOMENTS = ("values", "missing", "mean", "deviation")
+_SHAPE = (
+    "Shapes show the shares of values in equal steps from the 1 % to the 99 % quantile, in fewer "
+    "where noise would hide them."
+)
 _MOST_PAIRS, _PAIRS_IN_FULL = 30, 10  # of all pairs of columns
 _HIDDEN = "not shown"
 _WHY_HIDDEN = f'"{_HIDDEN}" stands for a number that cannot be distinguished from noise.'
@@ -115,10 +124,14 @@ def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
 def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
     """Return the table of some columns: its groups, then margins, then all."""
     counted = found.privacy.unit.counted
+    shares = {each.at for each in found.measured if each.name == "quantile"}
+    shown = shares if len(shares) <= _MOST_QUANTILES else shares & _QUARTILES
     kept = [
         each
         for each in _of_groups(found, by)
-        if each.name != "deviation" and not (noise and np.isnan(each.estimates.low).all())
+        if each.name != "deviation"
+        and not (noise and np.isnan(each.estimates.low).all())
+        and (each.name != "quantile" or each.at in shown)
     ]
     margins = [own for size in range(len(by), 0, -1) for own in combinations(by, size)]
     places = [place for own in margins for place in _shown(found, found.groups_of(own))]
@@ -138,9 +151,47 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
     )
 
 
+def _curves(
+    found: Tabulation, by: Sequence[str], quantiles: Sequence[Measured]
+) -> tuple[Picture, ...]:
+    """Draw the distribution of a column in each of a table's first groups."""
+    shares = np.array([each.at for each in quantiles], dtype=np.float64)
+    lines: list[Line] = []
+    bands: list[Band] = []
+    for place in _shown(found, found.groups_of(by)):
+        values, low, high, *noise = np.array(
+            [[each[place] for each in measured.estimates] for measured in quantiles]
+        ).T
+        low, high = noise if np.isnan(low).all() else (low, high)
+        known = ~np.isnan(values)
+        if known.any() and len(lines) < len(DASHES):
+            name, dash = _label(found, place, by) or "all", [*DASHES][len(lines)]
+            lines.append(Line(values[known], shares[known], name, dash=dash))
+            across = np.union1d(low[known], high[known])
+            # The share up to a value is least where quantiles are at their upper ends.
+            least, most = (np.interp(across, each[known], shares[known]) for each in (high, low))
+            bands.append(Band(across, least, most, f"{CONFIDENCE} intervals" * (not bands)))
+    if not lines:
+        return ()
+    column, values = quantiles[0].column, np.concatenate([each.across for each in lines])
+    return (
+        Picture(
+            f"The share of each group up to each value of {column}",
+            f"{legend([each.label for each in lines])}; bands are {CONFIDENCE} intervals",
+            axis(str(column), *around(float(values.min()), float(values.max()))),
+            axis("share of the group", 0.0, 1.0),
+            (*bands, *lines),
+        ),
+    )
+
+
 def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
     """Draw one measure of a table's groups."""
     counts, *others = _of_groups(found, by)
+    quantiles = [each for each in others if each.name == "quantile"]
+    quantiles = [each for each in quantiles if each.column == quantiles[0].column]
+    if len(quantiles) > _MOST_QUANTILES:
+        return _curves(found, by, quantiles)
     each = others[0] if others and others[0].name != "estimate" else counts
     value, low, high, noise_low, noise_high = each.estimates
     if np.isnan(low).all():
@@ -293,30 +344,12 @@ def description_findings(found: Description) -> Findings:
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
-    listed_numbers = tuple(
-        (name, *(_cell(each, whole) for each in own if each.name != "sum"))
-        for name, own in numbers.items()
-    )
-    quartiles = ("25 %", "50 %", "75 %")
-    tables = []
-    if numbers:
-        heads = ("Column", "Values", "Missing", "Mean", "Standard deviation", *quartiles)
-        tables.append(Table(f"Numbers, with {CONFIDENCE} intervals", heads, listed_numbers))
-    levels = [
-        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(rows, place),
-         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.n_rows)))
-        for (name,) in found.by
-        for place in _shown(found, found.groups_of((name,)))
-    ]  # fmt: skip
-    if levels:
-        columns_of_levels = ("Level", f"{counted.capitalize()}s", "Share")
-        tables.append(
-            Table(f"Levels, with {CONFIDENCE} intervals", columns_of_levels, tuple(levels))
-        )
+    tables = [*_of_numbers(numbers, whole), *_of_levels(found)]
+    hidden = any(_HIDDEN in row for table in tables for row in table.rows)
     columns = [*numbers, *found.names]
     section = Section(
         "found", "Results", tables=tuple(tables), printed=tuple(tables),
-        notes=(_UNSEEN, *((_WHY_HIDDEN,) * any(_HIDDEN in row for row in listed_numbers))),
+        notes=(_UNSEEN, *((_SHAPE,) * bool(numbers)), *((_WHY_HIDDEN,) * hidden)),
     )  # fmt: skip
     return Findings(
         kind="description",
@@ -331,6 +364,58 @@ def description_findings(found: Description) -> Findings:
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )
+
+
+def _of_numbers(numbers: Mapping[str, Sequence[Measured]], place: int) -> Iterator[Table]:
+    """Yield the tables of the measures of all rows, by column."""
+
+    def row(own: Sequence[Measured], kept: Container[object]) -> list[str]:
+        return [_cell(each, place) for each in own if each.name in kept or each.at in kept]
+
+    if numbers:
+        heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")
+        rows = [(name, *row(own, _MOMENTS)) for name, own in numbers.items()]
+        yield Table(f"Numbers, with {CONFIDENCE} intervals", heads, tuple(rows))
+        heads = ("Column", "25 %", "50 %", "75 %", "Shape")
+        rows = [(name, *row(own, _QUARTILES), _shape(own, place)) for name, own in numbers.items()]
+        yield Table(f"Quantiles, with {CONFIDENCE} intervals", heads, tuple(rows))
+
+
+def _of_levels(found: Description) -> Iterator[Table]:
+    """Yield the table of the levels of all categories."""
+    rows = found.measured[0]
+    levels = [
+        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(rows, place),
+         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.n_rows)))
+        for (name,) in found.by
+        for place in _shown(found, found.groups_of((name,)))
+    ]  # fmt: skip
+    if levels:
+        heads = ("Level", f"{found.privacy.unit.counted.capitalize()}s", "Share")
+        yield Table(f"Levels, with {CONFIDENCE} intervals", heads, tuple(levels))
+
+
+def _shape(measured: Sequence[Measured], place: int) -> str:
+    """Return bars for the shares of equal steps of a column's range, as many as noise allows."""
+    quantiles = [each for each in measured if each.name == "quantile"]
+    found = np.array([[each[place] for each in one.estimates] for one in quantiles])
+    known = ~np.isnan(found[:, 0])
+    if not known.any():
+        return _HIDDEN
+    values, *_, low, high = found[known].T
+    shares = np.array([each.at for each in quantiles], dtype=np.float64)[known]
+    # Four deviations of a share, less than a bar, at the middle: the noise of a bar is a third.
+    middle = len(values) // 2
+    noise = np.diff(np.interp([low[middle], high[middle]], values, shares)).item()
+    bars = _WIDTH if noise * _WIDTH < 1.0 else int(1.0 / noise)
+    if bars < _FEWEST_BARS:
+        return _HIDDEN
+    edges = np.linspace(values[0], values[-1], bars + 1)
+    edges[[0, -1]] = -np.inf, np.inf
+    # What lies between two quantiles is spread evenly; equal ones are one value.
+    below = (edges[:, None] - values[:-1]) / np.maximum(np.diff(values), 1e-300)
+    parts = np.diff(below.clip(0.0, 1.0) @ np.diff(shares))
+    return "".join(BARS[round(each)] for each in parts / parts.max() * (len(BARS) - 1))
 
 
 def _columns_in_words(rows: str, counted: str, numbers: int, categories: int) -> str:
