@@ -173,7 +173,7 @@ def report(runs, processes, kept):
     tasks = [
         (rows, epsilon, groups, 0.0, runs)
         for rows in SIZES
-        for groups in ((2, 3) if rows in SIZES[1:3] else (2,))
+        for groups in (2, 3)
         for epsilon in EPSILONS
     ]
     for task, result in measured(rejected, tasks, "levels"):

@@ -2,9 +2,9 @@
 
 Everything is of `nolook.survival` itself, next to SciPy's curve and test without privacy on the
 same rows. Times are days from exponential laws, rounded up; in the test's table groups are censored
-at different rates. The table flchain (7,874 rows, 2,169 deaths) is that of scikit-survival, which
-and lifelines run in an environment of their own. The error of its curve is the root mean square
-over whole days up to the 99th percentile, against the exact curve.
+at different rates, and SciPy has no test of three. The table flchain (7,874 rows, 2,169 deaths) is
+that of scikit-survival, which and lifelines run in an environment of their own. The error of its
+curve is the root mean square over whole days up to the 99th percentile, against the exact curve.
 
     python -m benchmarks.survival [--output benchmarks/results/survival.md] [--runs 1000]
         [--peer PYTHON] [--kept FILE] [--processes 1] [--quick]
@@ -26,6 +26,7 @@ from benchmarks.harness import in_own_process, in_parallel, interpreter_with, ma
 
 EPSILONS = (0.1, 0.3, 1.0)
 SIZES = (500, 2_000, 20_000, 50_000)
+CENSORING = (1_500.0, 500.0, 800.0)  # mean days until a row of each group is censored
 LEVEL = 0.05
 #: Deviations from 0 that are found in 90 % of runs.
 NINETY = 3.24
@@ -73,10 +74,11 @@ def drawn(generator, rows, mean, censoring):
 def released(days, happened, groups=None, **options):
     """Return the survival curves of whole days."""
     frame = pd.DataFrame({"days": days.astype(int), "died": happened})
-    if groups is not None:
-        frame["arm"] = groups
-    table = nolook.read_table(frame)
-    return nolook.survival(table, "days", "died", None if groups is None else "arm", **options)
+    if groups is None:
+        return nolook.survival(nolook.read_table(frame), "days", "died", **options)
+    names = np.array(["first", "second", "third"])[: groups.max() + 1]
+    table = nolook.read_table(frame.assign(arm=names[groups]), categories={"arm": list(names)})
+    return nolook.survival(table, "days", "died", "arm", **options)
 
 
 def censored(days, happened):
@@ -84,7 +86,7 @@ def censored(days, happened):
     return stats.CensoredData(uncensored=days[happened], right=days[~happened])
 
 
-def tested(rows, epsilon, ratio, runs):
+def tested(rows, epsilon, groups, ratio, runs):
     """Return the runs done, those with a p-value, those below .05, and those of SciPy's.
 
     They end when so many runs have a p-value.
@@ -93,13 +95,14 @@ def tested(rows, epsilon, ratio, runs):
     shown = found = peers = 0
     for run in range(10 * runs):
         sides = [
-            drawn(generator, rows // 2, 300.0 / hazard, limit)
-            for hazard, limit in ((1.0, 1_500.0), (ratio, 500.0))
+            drawn(generator, rows // groups, 300.0 / (ratio if place else 1.0), CENSORING[place])
+            for place in range(groups)
         ]
-        peers += bool(stats.logrank(*(censored(*each) for each in sides)).pvalue < LEVEL)
+        if groups == 2:
+            peers += bool(stats.logrank(*(censored(*each) for each in sides)).pvalue < LEVEL)
         days, died = (np.concatenate(each) for each in zip(*sides, strict=True))
-        second = np.arange(days.size) >= rows // 2
-        p_value = released(days, died, second, epsilon=epsilon, random_state=run).p_value
+        arms = np.repeat(np.arange(groups), rows // groups)
+        p_value = released(days, died, arms, epsilon=epsilon, random_state=run).p_value
         shown += p_value is not None
         found += p_value is not None and p_value < LEVEL
         if shown == runs or (run == runs // 10 and not shown):
@@ -162,16 +165,18 @@ def head(*cells):
 
 def tests(found):
     """Yield how often the log-rank test rejects equal hazards, and different ones."""
-    yield from head("rows", "epsilon", "hazards", "runs", "with a p-value", "p < .05", "SciPy's")
-    for (rows, epsilon, ratio, _), (runs, shown, below, peers) in found.items():
+    names = "rows", "groups", "epsilon", "hazards", "runs", "with a p-value", "p < .05", "SciPy's"
+    yield from head(*names)
+    for (rows, epsilon, groups, ratio, _), (runs, shown, below, peers) in found.items():
         yield row(
             f"{rows:,}",
+            str(groups),
             f"{epsilon:g}",
             "equal" if ratio == 1.0 else f"{ratio:.2f} times",
             f"{runs:,}",
             f"{shown / runs:.2f}",
             f"{below / shown:.3f}" if shown / runs > 0.05 else "-",
-            f"{peers / runs:.3f}",
+            f"{peers / runs:.3f}" if groups == 2 else "",
         )
 
 
@@ -187,7 +192,7 @@ def others(peer):
     yield row(*(f"{one:.3f}" for one in peer["scikit-survival"]), "", NEEDS[1].replace("==", " "))
     for epsilon in EPSILONS[::-1]:
         curve = released(days, died, epsilon=epsilon, random_state=0).curves[0]
-        test = released(days, died, women, epsilon=epsilon, random_state=0).p_value
+        test = released(days, died, women.astype(int), epsilon=epsilon, random_state=0).p_value
         cells = [f"{one:.3f} ({low:.3f} to {high:.3f})" for one, low, high in curve.at(FLCHAIN).T]
         yield row(*cells, "-" if test is None else f"{test:.3f}", f"nolook, epsilon {epsilon:g}")
 
@@ -201,15 +206,22 @@ def report(runs, peer, processes, kept):
     def measured(work, tasks, name):
         return in_parallel(work, tasks, processes, kept and f"{kept}.{name}")
 
-    tasks = [(rows, epsilon, 1.0, runs) for rows in SIZES for epsilon in EPSILONS]
+    tasks = [
+        (rows, epsilon, groups, 1.0, runs)
+        for rows in SIZES
+        for groups in (2, 3)
+        for epsilon in EPSILONS
+    ]
     for rows in (2_000, 20_000):
         # About two in three have the event.
         ratio = float(np.exp(NINETY * 2.0 / np.sqrt(rows * 0.66)))
-        tasks += [(rows, epsilon, ratio, runs) for epsilon in EPSILONS[1:]]
+        tasks += [(rows, epsilon, 2, ratio, runs) for epsilon in EPSILONS[1:]]
     yield "# Survival curves"
     yield ""
-    yield "Printed by `python -m benchmarks.survival`. The log-rank test of two groups, one"
-    yield "censored three times as fast; SciPy's without privacy on the same rows."
+    means = "{:,g}, {:g} and {:g} days".format(*CENSORING)
+    yield "Printed by `python -m benchmarks.survival`. The log-rank test of groups of one size, all"
+    yield f"censored by exponential laws, after {means} in the mean, and at the latest after"
+    yield "900; SciPy's of two groups, without privacy, on the same rows."
     yield from tests(measured(tested, tasks, "tests"))
     yield ""
     few = max(2, 2 * runs // 5)
