@@ -161,7 +161,10 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
 
 @pytest.mark.parametrize(
     "name",
-    ["linear", "clipped", "chosen-levels", "levels", "adassp", "selected", "roc"],
+    [
+        *("linear", "clipped", "chosen-levels", "levels", "adassp", "selected", "roc"),
+        *("three groups", "survival curves of groups"),
+    ],
 )
 @pytest.mark.parametrize("width", [768, 500])
 def test_nothing_is_hidden_beside_the_screen(chromium, tmp_path, name, width):

@@ -10,6 +10,7 @@ import warnings
 
 import matplotlib as mpl
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
@@ -58,6 +59,7 @@ def releases():
     """One release of each kind, by its name."""
     first, second, happened = rows()
     X = np.column_stack([first, second])
+    groups = pa.table({"a": first, "z": happened, "y": second > 0.5})
     return {
         "linear": counted(current(fitted())),
         "additive": bending(),
@@ -76,6 +78,8 @@ def releases():
         "cross-validation": nolook.cross_validate(
             nolook.LinearRegression(), X, happened, folds=2, epsilon=8.0
         ),
+        "comparison": nolook.compare_groups(groups, "a", "y"),
+        "survival": nolook.survival(groups, "a", "z", "y"),
     }
 
 
@@ -92,7 +96,7 @@ KINDS = [
         "quantiles",
         "roc",
     ),
-    *("calibration", "evaluation", "cross-validation"),
+    *("calibration", "evaluation", "cross-validation", "comparison", "survival"),
 ]
 DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
 
@@ -253,6 +257,20 @@ def test_the_picture_has_the_intervals_and_hollow_points():
     points = [line for line in axes.lines if line.get_marker() == "o"]
     faces = {names[int(p.get_ydata()[0])]: p.get_markerfacecolor() for p in points}
     assert faces["height"] == "white" != faces["age"]
+    plt.close(axes.figure)
+
+
+def test_the_numbers_at_risk_stand_below_the_curves(tmp_path):
+    from matplotlib import pyplot as plt
+
+    found = releases()["survival"]
+    found.report(tmp_path / "page.html")
+    page, axes = texts((tmp_path / "page.html").read_text("utf-8")), found.plot()
+    drawn = [each.get_text() for each in axes.texts]
+    for group, curve in zip(found.groups, found.curves, strict=True):
+        name, first = f"at risk, {group}", f"{np.interp(0.0, curve.times, curve.at_risk):,.0f}"
+        assert f"{name} {first}" in page
+        assert drawn[drawn.index(name) + 1] == first
     plt.close(axes.figure)
 
 

@@ -331,10 +331,11 @@ def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
     )
     lines = tuple(Line(each.times, each.survival, name, dash=dash) for name, dash, each in kept)
     at = [place for place, _ in across.ticks]
-    below = [("at risk", ("",) * len(at))]
+    below = []
     for name, _, each in kept:
         risks = np.interp(at, each.times, each.at_risk, right=np.nan)
-        below.append((name, tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)))
+        numbers = tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)
+        below.append((f"at risk, {name}", numbers))
     return Picture(
         f"Survival by {found.time}",
         f"{legend(found.groups)}; bands are {interval}, numbers below those at risk",

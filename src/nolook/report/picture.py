@@ -117,7 +117,7 @@ class Picture:
     square : bool
         Whether both axes are of the same length.
     below : tuple of (str, tuple of str)
-        Rows of numbers under the ticks across, with the name of each.
+        Rows of numbers under the ticks across, each below its name.
     key : str
         Tells the pictures of a page apart.
     """

@@ -50,11 +50,11 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
             ax.plot([], [], "o-", color=_BLUE, label=picture.points)
         ax.legend()
         for row, (name, numbers) in enumerate(picture.below):
-            low = -0.16 - 0.06 * row
-            places = [-0.1, *(each for each, _ in picture.across.ticks)]
-            for column, (place, words) in enumerate(zip(places, (name, *numbers), strict=True)):
-                frame = ax.get_xaxis_transform() if column else ax.transAxes
-                ax.text(place, low, _plain(words), transform=frame, ha="center", fontsize="small")
+            low = -0.18 - 0.1 * row
+            ax.text(0.0, low, _plain(name), transform=ax.transAxes, fontsize="small")
+            for (place, _), words in zip(picture.across.ticks, numbers, strict=True):
+                frame = {"transform": ax.get_xaxis_transform(), "ha": "center"}
+                ax.text(place, low - 0.05, words, **frame, fontsize="small")
     if picture.square:
         ax.set_aspect("equal")
     return ax

@@ -16,7 +16,7 @@ from nolook.report.picture import DASHES, LONGEST_NAME, Band, Line, Picture, Poi
 
 __all__ = ["svg"]
 
-_ROW = 26  # pixels of a row
+_ROW, _NUMBERS = 26, 40  # pixels of a row, and of numbers below with their name
 _START, _WIDTH = 10.0, 87.0  # percent of the width
 _TOP, _HEIGHT = 30, 300  # pixels
 _LONGEST_LABEL = 40
@@ -59,7 +59,7 @@ def svg(picture: Picture) -> Markup:
     else:
         frame, below = (
             _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT),
-            46 + _ROW * len(picture.below),
+            46 + _NUMBERS * len(picture.below),
         )
     points = [one for one in picture.marks if isinstance(one, Point)]
     parts = (
@@ -114,10 +114,10 @@ def _axes(frame: _Frame) -> Iterator[Markup]:
 
 
 def _below(frame: _Frame) -> Iterator[Markup]:
-    """Write rows of numbers under the ticks, with their name at the left."""
+    """Write rows of numbers under the ticks, each below its name."""
     for row, (name, numbers) in enumerate(frame.picture.below):
-        y = frame.bottom + 46 + _ROW * row + 8
-        yield _text("0", y, shortened(one_line(name), 12), "start")
+        y = frame.bottom + 70 + _NUMBERS * row
+        yield _text("0", y - 16, shortened(one_line(name), LONGEST_NAME), "start")
         for (place, _), words in zip(frame.picture.across.ticks, numbers, strict=True):
             yield _text(frame.x(place), y, words)
 
