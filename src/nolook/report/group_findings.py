@@ -113,8 +113,8 @@ def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
 
 def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
     """Return the number of rows of groups, and its standard error."""
-    rows, variances = zip(*((each.rows, each.rows_variance) for each in groups), strict=True)
-    return max(math.fsum(rows), 0.0), math.sqrt(math.fsum(variances))
+    rows, errors = zip(*(each.counted for each in groups), strict=True)
+    return max(math.fsum(rows), 0.0), math.hypot(*errors)
 
 
 def _counted(
@@ -159,8 +159,7 @@ def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> 
 
 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
-    counted = found.forests.groups[place].counted
-    rows, _ = rows_in_words(*counted, found.privacy.unit.counted)
+    rows, _ = rows_in_words(*found.forests.groups[place].counted, found.privacy.unit.counted)
     mean, low, high, *noise = (float(each[place]) for each in found.means)
     if math.isnan(mean):
         return found.groups[place], rows, NOT_KNOWN

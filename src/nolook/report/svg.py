@@ -57,10 +57,8 @@ def svg(picture: Picture) -> Markup:
         # The names are on the left; below is room for the axis.
         frame, below = _Frame(picture, 36.0, 62.0, 8, _ROW * rows), 22
     else:
-        frame, below = (
-            _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT),
-            46 + _NUMBERS * len(picture.below),
-        )
+        frame = _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT)
+        below = 46 + _NUMBERS * len(picture.below)
     points = [one for one in picture.marks if isinstance(one, Point)]
     parts = (
         *_axes(frame),
