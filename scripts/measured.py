@@ -66,7 +66,7 @@ FIGURES: dict[str, tuple[str, str, Callable[..., str]]] = {
     "levels-all": ("logistic_coverage", rf"^\| bank_marketing {LEVELS} {NUMBER}", max),
     "levels-fewer": ("logistic_coverage", rf"^\| bank_.* left out {LEVELS} {NUMBER}", max),
     "logistic-covered": ("logistic_coverage", rf"^\| all \| \| \| {NUMBER}", max),
-    "logistic-least": ("logistic_coverage", rf"^\| [^|]+ \| [\d,]+ \| \S+ \| {NUMBER}", min),
+    "logistic-least": ("logistic_coverage", rf"^(?:\| [^|]+){{3}}\| {NUMBER} \| \S+ \|$", min),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
     "moments-5": (DICK, rf"{selected(5, 'linear')}Moments beat .* on (\d+) of", max),
     "moments-5-of": (DICK, rf"{selected(5, 'linear')}Moments beat .* of (\d+),", max),

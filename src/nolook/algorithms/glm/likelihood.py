@@ -67,11 +67,13 @@ class NoisyLikelihood(NoisyFrame):
         return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
 
     def _known(self, score_moments: Matrix) -> tuple[Knowledge, Vector]:
-        """Return the model's precision, and its squared distance from the last gradient.
+        """Return the model's precision, and the last step's error, a variance in each direction.
 
-        Where classes are far apart the curvature is less and less the steeper a model: it is taken
-        half way from the last gradient's model to the steepest one that is likely, and a direction
-        that noise would hide at the likeliest is hidden, too.
+        The error is the step's square times that of the curvature's relative change along it, or
+        times the family's share if that is larger. Where classes are far apart the curvature is
+        less and less the steeper a model: it is taken half way from the last gradient's model to
+        the steepest one that is likely, and a direction that noise would hide at the likeliest is
+        hidden, too.
         """
         base, start = self.steps.base, self.seen.thetas[-1]
         effect = hidden_effect(self.theta, self.gram)
@@ -95,6 +97,8 @@ class NoisyLikelihood(NoisyFrame):
             error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
             metric = self.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
         there = self.metric(base + way)
-        turned = ((vectors.T @ there.matrix) * vectors.T).sum(axis=1)
+        ends = np.stack([there.matrix, self.metric(start).matrix])
+        turned, begun = ((ends @ vectors) * vectors).sum(axis=1)
         found = evolve(found, hidden=found.hidden | hidden_directions(turned, there.sigma))
-        return found, last(found)
+        changes = ((turned - begun) / np.maximum(found.seen, _TINY)) ** 2
+        return found, last(found) * changes.clip(self.steps.family.misled, 1.0)

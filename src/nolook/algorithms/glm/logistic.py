@@ -23,7 +23,7 @@ from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
-from nolook.algorithms.glm.steps import Family, Steps, score_law
+from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -66,7 +66,7 @@ def _slopes(scores: Vector) -> Vector:
 
 #: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
 #: most 1/4, and where the scores' law is far from normal its mean is no guide.
-LOGISTIC = Family(_slopes, 1.0 / 8.0)
+LOGISTIC = Family(_slopes, 1.0 / 8.0, misled=MISFIT)
 
 
 @frozen
