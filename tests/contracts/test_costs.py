@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import nolook
-from nolook.algorithms.cross_validation import FoldsInSequence
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
+from nolook.estimators.cross_validation import FoldsInSequence
 from nolook.privacy import noise
 from nolook.privacy.guarantee import DeltaEvent
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms

@@ -22,7 +22,6 @@ from nolook.algorithms import (
     selection_plan,
     tabulation,
 )
-from nolook.algorithms import cross_validation as algorithms_cross_validation
 from nolook.algorithms.glm import clips, frame, linear
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators import cross_validation
@@ -242,7 +241,7 @@ def test_a_row_is_judged_by_one_model_which_it_did_not_train(monkeypatch):
 
         return call
 
-    kind = cross_validation._Fitting
+    kind = cross_validation.FoldsInSequence
     monkeypatch.setattr(kind, "fit", noted(kind.fit, fitted, 0))
     monkeypatch.setattr(kind, "judge", noted(kind.judge, judged, 1))
     X, y = data()
@@ -481,12 +480,12 @@ def test_the_attack_tells_of(plant, where, monkeypatch):
 
 
 def test_the_folds_tell_of_another_draw_for_each(monkeypatch):
-    folds_of = algorithms_cross_validation.folds_of
+    folds_of = cross_validation.folds_of
 
     def anew(table, folds, draw):
         for number in range(folds):
             yield list(folds_of(table, folds, draw))[number]
 
-    monkeypatch.setattr(algorithms_cross_validation, "folds_of", anew)
+    monkeypatch.setattr(cross_validation, "folds_of", anew)
     with pytest.raises(AssertionError):
         test_a_row_is_judged_by_one_model_which_it_did_not_train(monkeypatch)

@@ -12,9 +12,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 import nolook
-from nolook.algorithms import cross_validation
+from nolook.algorithms import cross_validation as judging
 from nolook.algorithms.cross_validation import Estimate, HeldOut, explained, mean_of, shown
 from nolook.errors import BudgetExceededError, TooFewRows
+from nolook.estimators import cross_validation
 from nolook.privacy.accounting import total_delta
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.held_out import HeldOutErrors
@@ -251,13 +252,13 @@ class Recorded:
 
     def __init__(self, monkeypatch):
         self.exact, self.runs = [], []
-        run = cross_validation.gaussian_release
+        run = judging.gaussian_release
 
         def release(exact, sensitivity, mu, source):
             self.exact.append((exact.tolist(), sensitivity))
             return run(np.zeros_like(exact), sensitivity, 1e-6, SeededSource(0))
 
-        monkeypatch.setattr(cross_validation, "gaussian_release", release)
+        monkeypatch.setattr(judging, "gaussian_release", release)
 
 
 class Counting(nolook.LinearRegression):
@@ -315,7 +316,7 @@ def folds_of_equal_size(patch):
     def cut(folds, source, rows):
         return (np.arange(rows) * folds // max(rows, 1)).astype(np.uint8)
 
-    patch.setattr(cross_validation, "uniform_integers", lambda k, n, source: cut(k, source, n))
+    patch.setattr(judging, "uniform_integers", lambda k, n, source: cut(k, source, n))
 
 
 @pytest.mark.parametrize("plant", [a_fold_per_pass, folds_of_equal_size])

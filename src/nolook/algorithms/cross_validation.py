@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
-from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.moment_estimates import QUANTILE
-from nolook.privacy.guarantee import Event, GaussianEvent
+from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import GaussianRelease, OnStep
+from nolook.privacy.release import GaussianRelease
 from nolook.statistics.held_out import (
     COUNT_STEPS,
     DEVIATION_STEPS,
@@ -29,12 +27,9 @@ from nolook.statistics.held_out import (
 )
 from nolook.statistics.weighted_rows import ERROR_UNIT
 from nolook.tables import Table
-from nolook.tables.folds import folds_of
 
 __all__ = [
     "Estimate",
-    "Fitting",
-    "FoldsInSequence",
     "HeldOut",
     "HeldOutRelease",
     "draw_folds",
@@ -48,11 +43,6 @@ _WIDEST = 0.5
 # The target's variation must be so many deviations of its noise, or a share of it means nothing.
 _CLEAR = 4.0
 _CHUNK = 2**20
-
-_Model = TypeVar("_Model")
-_Found = TypeVar("_Found")
-_Part = TypeVar("_Part")
-_Judged_co = TypeVar("_Judged_co", covariant=True)
 
 
 def draw_folds(folds: int, source: ByteSource, rows: int) -> NDArray[np.uint8]:
@@ -143,83 +133,3 @@ def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:
 def shown(found: Estimate | None) -> Estimate | None:
     """Return an estimate whose interval says something."""
     return None if found is None or 2 * QUANTILE * found.error > _WIDEST else found
-
-
-class Fitting(Protocol[_Model, _Judged_co]):
-    """A fit to one table and its evaluation on another, at the costs that are stated.
-
-    An implementer owes: `fit` releases what `fit_events` state of its table and nothing else, None
-    if a private test fails; `judge` what `judge_events` state of its own, for every fixed model.
-    Both under add-remove, for a unit where the table names one, and neither is ever raised by a
-    table. `for_rows_per_unit` returns the release that costs the same for units of `most` rows.
-    """
-
-    def fit_events(self) -> tuple[Event, ...]:
-        """State what one fit releases."""
-
-    def judge_events(self) -> tuple[Event, ...]:
-        """State what one evaluation releases."""
-
-    def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release that costs the same for units of `most` rows."""
-
-    def fit(self, table: Table, number: int) -> _Model | None:
-        """Return the model of a fold, if there is one."""
-
-    def judge(self, model: _Model, table: Table, source: ByteSource) -> _Judged_co:
-        """Release how good a model is on rows that it has not seen."""
-
-
-@frozen
-class FoldsInSequence(Generic[_Model, _Found]):
-    """A model of the rows outside each fold, judged on the rows in it.
-
-    Guarantee: that of `folds` - 1 fits and one evaluation in sequence, when a row is added or
-    removed, or a unit with all its rows. No table raises.
-
-    Parameters
-    ----------
-    folds : int
-        k, from 2 to 255.
-    fitting : Fitting
-    """
-
-    folds: int
-    fitting: Fitting[_Model, _Found]
-
-    @property
-    def progress_steps(self) -> int:
-        """One to draw folds, then two for each."""
-        return 1 + 2 * self.folds
-
-    def of_a_row(self, fit: _Part, evaluation: _Part) -> list[_Part]:
-        """Return the events of one row: all fits except that of its own fold, which evaluates it.
-
-        One evaluation stands for all, which are of disjoint rows.
-        """
-        return [*[fit] * (self.folds - 1), evaluation]
-
-    def events(self) -> tuple[Event, ...]:
-        """State what a row takes part in."""
-        parts = self.of_a_row(self.fitting.fit_events(), self.fitting.judge_events())
-        return tuple(event for part in parts for event in part)
-
-    def for_rows_per_unit(self, most: int) -> FoldsInSequence[_Model, _Found]:
-        """Return the release that costs the same for units of `most` rows."""
-        return evolve(self, fitting=self.fitting.for_rows_per_unit(most))
-
-    def run(
-        self, table: Table, source: ByteSource, progress: OnStep
-    ) -> list[tuple[_Model, _Found] | None]:
-        """Return the model of each fold with what was found of it; None where a fit failed."""
-        progress("folds")
-        released: list[tuple[_Model, _Found] | None] = []
-        # Drawn once: another draw for another pass would put a row into several evaluations.
-        pairs = folds_of(table, self.folds, partial(draw_folds, self.folds, source))
-        for number, (rest, part) in enumerate(pairs, 1):
-            progress(f"fit {number}")
-            model = self.fitting.fit(rest, number)
-            progress(f"evaluation {number}")
-            found = None if model is None else (model, self.fitting.judge(model, part, source))
-            released.append(found)
-        return released

@@ -77,9 +77,7 @@ class GeneralisedLinearModel(PrivateModel):
 
     fit.__doc__ = complete_docstring(fit, PrivateModel.fit)
 
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
+    _imputes_centres = True
 
     def _keep_coefficients(self, known: Coefficients, frame: NoisyFrame) -> None:
         self.coef_, self.coef_interval_ = known.coef, known.coef_interval

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     kind = "selection"
+    _alternative = "sample='auto' in Python, a method that needs sums alone"
+    _ordered: ClassVar[bool] = True
     target_name_: str
     strengths_: NDArray[np.float64] | None = None
     #: What share of the rows a selector that needs them together keeps.
@@ -58,6 +60,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.random_state = random_state
 
+    @property
+    def _needs_local_rows(self) -> bool:
+        return self.sample is None
+
     def _rows(self, X: object, y: object) -> Table:
         table = training_table(self, X, y)
         self.target_name_ = str(table.target_name)
@@ -68,6 +74,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.k_ = len(released.features)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[list(released.features)] = True
+        if self._ordered:
+            self.order_ = np.array(released.features)
         self.keep_rows(released.rows)
 
     def _known_k(self) -> int | None:
@@ -85,7 +93,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta."""
-        return "delta" in self.get_params()
+        return False
 
     def spend_beside(self, events: tuple[Event, ...], budget: Budget, delta: float) -> None:
         """Make choices as sharp as one budget for them and other releases allows.

@@ -42,6 +42,7 @@ __all__ = [
     "PrivateEstimator",
     "PrivateModel",
     "PrivateRegressor",
+    "check_adapts",
     "check_budget",
     "check_count_or_auto",
     "whole_mu",
@@ -536,6 +537,17 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.detected_ = bool(scaling.detected[-1])
         self.keep_rows(scaling.rows)
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
+
+
+def check_adapts(part: PrivateEstimator, most: int) -> None:
+    """Refuse a part of a release that cannot protect units of `most` rows, before any charge."""
+    adapted = getattr(part.plan().release, "for_rows_per_unit", None)
+    if adapted is None:
+        raise ParameterError(
+            f"{type(part).__name__} has no proof for units of several rows (choose another "
+            "method, or leave the unit out)"
+        )
+    adapted(most)  # refuses what is too small
 
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:

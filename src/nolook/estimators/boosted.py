@@ -68,9 +68,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     _ledger_label = "boosted AdaSSP"
     _needs_local_rows = True
 
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
+    _imputes_centres = True
 
     def plan(self) -> Plan[BoundedModel]:
         """Check the parameters; return what a fit will release and cost."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -13,11 +14,11 @@ from sklearn.base import clone, is_classifier
 
 from nolook._strength import delta_too_large
 from nolook._validation import check_count, check_random_state
-from nolook.algorithms.cross_validation import FoldsInSequence, HeldOutRelease
+from nolook.algorithms.cross_validation import HeldOutRelease, draw_folds
 from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.estimators.base import PrivateEstimator, check_adapts, check_budget, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn
@@ -25,45 +26,81 @@ from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
-from nolook.privacy.release import Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
+from nolook.tables.folds import folds_of
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["cross_validate"]
+__all__ = ["FoldsInSequence", "cross_validate"]
 
 _MOST_FOLDS = 100
+_Part = TypeVar("_Part")
 
 
 @frozen
-class _Fitting:
-    """An estimator with its share of the budget, and the release that judges its models."""
+class FoldsInSequence:
+    """A model of the rows outside each fold, judged on the rows in it.
 
+    Guarantee: that of `folds` - 1 fits and one evaluation in sequence, when a row is added or
+    removed, or a unit with all its rows. No table raises.
+
+    Parameters
+    ----------
+    folds : int
+        k, from 2 to 255.
+    estimator : estimator
+        With the budget of one fit.
+    release : HeldOutRelease or EvaluationRelease
+        Judges a model.
+    """
+
+    folds: int
     estimator: Any
     release: HeldOutRelease | EvaluationRelease
 
-    def fit_events(self) -> tuple[Event, ...]:
-        events: tuple[Event, ...] = self.estimator.plan().guarantee.mechanisms
-        return events
+    @property
+    def progress_steps(self) -> int:
+        """One to draw folds, then two for each."""
+        return 1 + 2 * self.folds
 
-    def judge_events(self) -> tuple[Event, ...]:
-        return self.release.events()
+    def of_a_row(self, fit: _Part, evaluation: _Part) -> list[_Part]:
+        """Return the events of one row: all fits except that of its own fold, which evaluates it.
 
-    def for_rows_per_unit(self, most: int) -> _Fitting:
+        One evaluation stands for all, which are of disjoint rows.
+        """
+        return [*[fit] * (self.folds - 1), evaluation]
+
+    def events(self) -> tuple[Event, ...]:
+        """State what a row takes part in."""
+        fit: tuple[Event, ...] = self.estimator.plan().guarantee.mechanisms
+        return tuple(chain(*self.of_a_row(fit, self.release.events())))
+
+    def for_rows_per_unit(self, most: int) -> FoldsInSequence:
         """Return the same fits, which adapt themselves to the unit; refuse those that cannot."""
-        adapted = getattr(self.estimator.plan().release, "for_rows_per_unit", None)
-        if adapted is None:
-            raise ParameterError(
-                f"{type(self.estimator).__name__} has no proof for units of several rows "
-                "(choose another method, or leave the unit out)"
-            )
-        adapted(most)  # refuses what is too small before anything is charged
+        check_adapts(self.estimator, most)
         return evolve(self, release=self.release.for_rows_per_unit(most))
 
+    def run(
+        self, table: Table, source: ByteSource, progress: OnStep
+    ) -> list[tuple[Any, Found] | None]:
+        """Return the model of each fold with what was found of it; None where a fit failed."""
+        progress("folds")
+        released: list[tuple[Any, Found] | None] = []
+        # Drawn once: another draw for another pass would put a row into several evaluations.
+        pairs = folds_of(table, self.folds, partial(draw_folds, self.folds, source))
+        for number, (rest, part) in enumerate(pairs, 1):
+            progress(f"fit {number}")
+            model = self.fit(rest, number)
+            progress(f"evaluation {number}")
+            released.append(None if model is None else (model, self.judge(model, part, source)))
+        return released
+
     def fit(self, table: Table, number: int) -> Any | None:  # noqa: ANN401
+        """Return the model of a fold; None if its private test failed."""
         model = clone(self.estimator)
         seeds = {
             name: value + number
@@ -76,6 +113,7 @@ class _Fitting:
             return None
 
     def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
+        """Release how good a model is on rows that it has not seen."""
         score = partial(beside_target, ModelScores(model))
         binary = np.array([False, table.binary[-1]])
         predicted = table.transformed(("prediction",), table.target_name, score, binary)
@@ -233,7 +271,7 @@ def _plan(
     judged = accounting.guarantee(
         release.events(), judging, relation="add-remove", private=seed is None
     )
-    sequence = FoldsInSequence(folds, _Fitting(fitted, release))
+    sequence = FoldsInSequence(folds, fitted, release)
     return Plan(sequence, in_sequence(sequence.of_a_row(part, judged), budget), seed)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import PrivateSelector
@@ -69,12 +67,6 @@ class KendallSelector(PrivateSelector):
 
     _ledger_label = "Kendall selection"
 
-    _alternative = "sample='auto' in Python, a method that needs sums alone"
-
-    @property
-    def _needs_local_rows(self) -> bool:
-        return self.sample is None
-
     def __init__(
         self,
         k: int | str = 5,
@@ -100,11 +92,3 @@ class KendallSelector(PrivateSelector):
             beside=self._beside,
         )
         return Plan.of(KendallSelection(parts, chances), parts.budget, self.random_state)
-
-    def needs_delta(self) -> bool:
-        """Tell whether no fit can do without a delta."""
-        return False
-
-    def _store(self, released: Selected) -> None:
-        super()._store(released)
-        self.order_ = np.array(released.features)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nolook._validation import check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
@@ -75,12 +73,6 @@ class LassoSelector(PrivateSelector):
 
     _ledger_label = "Lasso selection"
 
-    _alternative = "sample='auto' in Python, a method that needs sums alone"
-
-    @property
-    def _needs_local_rows(self) -> bool:
-        return self.sample is None
-
     def __init__(
         self,
         k: int | str = 5,
@@ -113,11 +105,6 @@ class LassoSelector(PrivateSelector):
         release = LassoSelection(parts, chances, blocks, penalty)
         return Plan.of(release, parts.budget, self.random_state)
 
-    def needs_delta(self) -> bool:
-        """Tell whether no fit can do without a delta."""
-        return False
-
     def _store(self, released: Selected) -> None:
         super()._store(released)
-        self.order_ = np.array(released.features)
         self.n_models_ = released.blocks

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.moment_selection import NoisyProducts, select_features, strengths
 from nolook.algorithms.selection_plan import Selected
@@ -69,6 +67,8 @@ class MomentSelector(PrivateSelector):
     """
 
     _ledger_label = "selection from moments"
+    _imputes_centres = True
+    _needs_local_rows = False
 
     def __init__(
         self,
@@ -80,8 +80,8 @@ class MomentSelector(PrivateSelector):
         super().__init__(k, epsilon, random_state)
         self.delta = delta
 
-    @property
-    def _imputes_centres(self) -> bool:
+    def needs_delta(self) -> bool:
+        """Tell whether no fit can do without a delta."""
         return True
 
     def plan(self) -> Plan[NoisyMoments]:
@@ -102,5 +102,4 @@ class MomentSelector(PrivateSelector):
         )
         chosen = select_features(moments, self._known_k(), released.scaling.detected[:-1])
         super()._store(Selected(chosen, rows=released.scaling.rows))
-        self.order_ = np.array(chosen)
         self.strengths_ = strengths(moments, chosen)

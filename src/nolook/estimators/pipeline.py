@@ -10,19 +10,24 @@ from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from nolook._language import parameter_name
-from nolook._numerics import undisturbed
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._chosen import check_selected
-from nolook.estimators._classes import class_probabilities, class_table
+from nolook.estimators._classes import class_table
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._selector import PrivateSelector
-from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.base import PrivateModel, PrivateRegressor, check_budget, whole_mu
+from nolook.estimators._tables import training_table
+from nolook.estimators.base import (
+    PrivateModel,
+    PrivateRegressor,
+    check_adapts,
+    check_budget,
+    whole_mu,
+)
 from nolook.estimators.linear import LinearRegression
+from nolook.estimators.logistic import LogisticRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, GaussianEvent, PrivacyGuarantee
@@ -62,13 +67,7 @@ class _InSequence:
     def for_rows_per_unit(self, most: int) -> _InSequence:
         """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
         for part in (self.selector, self.regressor):
-            adapted = getattr(part.plan().release, "for_rows_per_unit", None)
-            if adapted is None:
-                raise ParameterError(
-                    f"{type(part).__name__} has no proof for units of several rows "
-                    "(choose another method, or leave the unit out)"
-                )
-            adapted(most)  # refuses what is too small before anything is charged
+            check_adapts(part, most)
         return self
 
     def run(
@@ -285,21 +284,12 @@ class PrivatePipeline(PrivateRegressor):
     def _hide(self) -> None:
         """Keep what its regression kept: a constant, or hardly more."""
 
-    @available_if(_has_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the log-odds of the positive class; see the classifier's own method."""
-        check_is_fitted(self)
-        rows = prediction_rows(self, X)
-        with undisturbed():
-            log_odds: NDArray[np.float64] = self.regressor_._linear_predictor(
-                rows[:, self.support_]
-            )
-        return log_odds
+    def _linear_predictor(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self.regressor_._linear_predictor(rows[:, self.support_])
+        return found
 
-    @available_if(_has_classes)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probabilities of both classes, shape (n_samples, 2)."""
-        return class_probabilities(self.decision_function(X))
+    decision_function = available_if(_has_classes)(LogisticRegression.decision_function)
+    predict_proba = available_if(_has_classes)(LogisticRegression.predict_proba)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of a classifier, or R2. A score of private rows is not private."""

@@ -68,9 +68,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         found = {name: getattr(self, f"{name}_") for name in names}
         return {"column": offered_columns(self), "centre": found.pop("center"), **found}
 
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
+    _imputes_centres = True
 
     def plan(self) -> Plan[Scaling]:
         """Check the parameters; return what a fit will release and cost."""

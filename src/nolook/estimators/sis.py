@@ -78,8 +78,7 @@ class SISSelector(PrivateSelector):
     """
 
     _ledger_label = "sure independence screening"
-
-    _alternative = "sample='auto' in Python, a method that needs sums alone"
+    _ordered = False
 
     @property
     def _needs_local_rows(self) -> bool:
