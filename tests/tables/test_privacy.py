@@ -263,9 +263,7 @@ def test_infinite_values_may_stand_for_the_largest_double():
 
 
 @pytest.mark.parametrize("place", [(0, 0), (70, 2), (99, 0), None])
-@pytest.mark.parametrize("held", [1, 7, 1 << 20])
-def test_arrays_are_searched_for_missing_values_whatever_the_part(place, held, monkeypatch):
-    monkeypatch.setattr("nolook.tables.source._MOST_HELD", held)
+def test_arrays_are_searched_for_missing_values_whatever_the_part(place):
     values = np.arange(300.0).reshape(100, 3)
     label = np.arange(100)
     if place is not None:

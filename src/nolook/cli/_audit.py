@@ -44,8 +44,7 @@ def audit(
     check_random_state(random_state, "--random-state")
     if runs is not None and runs < _LEAST_RUNS:
         raise ParameterError(f"--runs is {runs}; expected at least {_LEAST_RUNS}")
-    if output is not None:
-        check_outputs([("--output", output)])
+    check_outputs([("--output", output)])
     from nolook.audit.catalogue import catalogue
     from nolook.audit.findings import audit_all
     from nolook.report.audit_page import audit_page

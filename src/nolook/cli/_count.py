@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolook.cli._interruption import explained
@@ -11,6 +10,7 @@ from nolook.cli._release import printed_dry_run, tell
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
+    from nolook.cli._release import Reading
     from nolook.tables import Table
 
 
@@ -29,36 +29,29 @@ def number_in(table: Table) -> str:
     return str(names[0])
 
 
-def count_rows(
-    column: Table,
-    epsilon: float,
-    ledger: Path | None,
-    random_state: int | None,
-    *,
-    dry_run: bool,
-    quiet: bool,
-) -> int | None:
+def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
     """Count rows, those of the largest weight where they have weights; None in a dry run."""
     from nolook.algorithms.grids import LinearGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.privacy.ledger import Ledger
     from nolook.report.wording import rows_in_words
 
-    counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=random_state)
+    counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=reading.random_state)
     with ExitStack() as stack:
+        ledger = reading.ledger
         charged = None if ledger is None else stack.enter_context(Ledger(ledger))
         stack.enter_context(explained(lambda: _STOPPED))
-        if dry_run:
-            stack.enter_context(printed_dry_run(lambda: nullcontext(charged), quiet=quiet))
+        if reading.dry_run:
+            stack.enter_context(printed_dry_run(lambda: nullcontext(charged), quiet=reading.quiet))
         counter.fit(column, ledger=charged)
-    if dry_run:
+    if reading.dry_run:
         return None
     if counter.n_rows_ is None or counter.n_rows_error_ is None:
         raise ParameterError(
             f"--count-epsilon is {epsilon!r}, too small to count with (use 0.01 or more)"
         )
     unit = counter.privacy_.unit
-    if not quiet:
+    if not reading.quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_, unit.counted)
         table = counter.privacy_.of_table
         of_table = f" of {table}" if table else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+from attrs import has
 
 from nolook._language import option_names
 from nolook.errors import ParameterError
@@ -29,18 +31,67 @@ else:
     ]
 
 
+def options_of(
+    command: Callable[..., None],
+    forms: Mapping[str, Any] = MappingProxyType({}),
+    more: Iterable[Parameter] = (),
+) -> tuple[list[Parameter], Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Return the options of a command, and what makes its arguments of their values.
+
+    A parameter of an attrs class stands for the options that the class has; those of such a first
+    parameter come last. Some of these have `forms` of their own here; one of None is not an option
+    of the command. `more` are those that it takes by `**`.
+    """
+    own = signature(command, eval_str=True).parameters
+    groups = {
+        name: signature(each.annotation, eval_str=True).parameters
+        for name, each in own.items()
+        if isinstance(each.annotation, type) and has(each.annotation)
+    }
+    options: list[Parameter] = []
+    for name in sorted(own, key=lambda name: name in groups and name == next(iter(own))):
+        if own[name].kind is Parameter.VAR_KEYWORD:
+            options += more
+            continue
+        for option in groups.get(name, {name: own[name]}).values():
+            if option.name not in forms:
+                options.append(option)
+            elif (form := forms[option.name]) is not None:
+                options.append(option.replace(annotation=form, default=None))
+
+    def arguments(given: dict[str, Any]) -> dict[str, Any]:
+        made = {
+            name: own[name].annotation(**{one: given.pop(one) for one in group if one in given})
+            for name, group in groups.items()
+        }
+        return made | given
+
+    return options, arguments
+
+
+def as_command(
+    command: Callable[..., None], run: Callable[..., None], options: Iterable[Parameter]
+) -> Callable[..., None]:
+    """Have Typer take a function for a command with some options, required ones first."""
+    by_name = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+    by_name.sort(key=lambda one: one.default is not Parameter.empty)
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = Signature(by_name)  # type: ignore[attr-defined]
+    return run
+
+
 def reads_table(
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None, forms: Mapping[str, Any] = MappingProxyType({})
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Have a command that takes a `SchemaOption` get the schema, read.
 
     Errors then name the command's options; `names` are those called otherwise than the parameter
-    they set in Python.
+    they set in Python, and `forms` those of :func:`options_of`.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = signature(command, eval_str=True)
-        options = {option.name: _flag(option) for option in own.parameters.values()}
+        own, arguments = options_of(command, forms)
+        options = {option.name: _flag(option) for option in own}
         options |= {"missing": "--missing", **(names or {})}
 
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
@@ -49,11 +100,9 @@ def reads_table(
 
                 given["schema"] = Schema.read(given["schema"])
             with option_names(options):
-                command(**given)
+                command(**arguments(given))
 
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__signature__ = own  # type: ignore[attr-defined]
-        return run
+        return as_command(command, run, own)
 
     return decorate
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from nolook.cli._options import (
     ValueOption,
     target_option,
 )
-from nolook.cli._release import Release, release_command
+from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
@@ -79,24 +80,17 @@ def evaluate(
     that the figures may flatter it.
     """
     from nolook.estimators import evaluation
-    from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
     from nolook.report.model_findings import constant_in_words
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
-    with release.running() as ledger_and_progress:
-        found = evaluation.evaluate(
-            fitted,
-            release.read_for(fitted.read_options_, target, positive, negative),
-            epsilon=release.epsilon,
-            groups=groups,
-            other_rows=other_rows,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
-    word = release.positive_word(target, positive or fitted.read_options_.get("positive"))
-    scored = Scored(one_line(model.name), target, word)
+    options = fitted.read_options_
+    read = partial(release.read_for, options, target, positive, negative)
+    judge = partial(evaluation.evaluate, fitted)
+    found = release.make(judge, read, groups=groups, other_rows=other_rows)
+    classes = Classes(target, positive or options.get("positive"), negative)
+    scored = release.scored(one_line(model.name), classes)
     found = evolve(found, cautions=(*constant_in_words(fitted), *found.cautions))
     found.roc.asked_ = tuple(thresholds)
     for part in filter(None, (found.roc, found.calibration)):

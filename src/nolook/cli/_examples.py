@@ -28,18 +28,13 @@ def examples(
 
 def write_examples(folder: Path) -> None:
     """Write tables of people, patients and stays, the same ones each time."""
-    import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    people = pa.table(_people())
-    for name, table in (
-        ("people", people),
-        ("new", _new(people)),
-        ("patients", pa.table(_patients(people))),
-        ("stays", pa.table(_stays(people))),
-    ):
+    tables = _tables()
+    people = tables["people"]
+    for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
     ds.write_dataset(
         people,
@@ -49,64 +44,41 @@ def write_examples(folder: Path) -> None:
         partitioning_flavor="hive",
     )
     pyarrow.csv.write_csv(people.drop_columns("city"), folder / "people.csv")
-    _write_german(people, folder / "euro.csv")
-    _write_databases(people, folder)
-
-
-def _uniform(column: int) -> Any:  # noqa: ANN401 -- NumPy is imported where it is needed
-    """Return evenly spread numbers between 0 and 1, unrelated between columns (no noise)."""
-    import numpy as np
-
-    step = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0])[column]
-    return (np.arange(1, _ROWS + 1) * step) % 1.0
-
-
-def _normal(column: int) -> Any:  # noqa: ANN401
-    from scipy.special import ndtri
-
-    return ndtri(_uniform(column))
-
-
-def _people() -> dict[str, Any]:
-    import numpy as np
-
-    age = (20 + 45 * _uniform(0)).astype(np.int64)
-    height = (170 + 9 * _normal(1)).round(1)
-    cities = np.array(["Bern", "Basel", "Chur", "Olten"])
-    return {
-        "age": age,
-        "height": height,
-        "siblings": (5 * _uniform(2)).astype(np.int64),
-        "city": cities[(4 * _uniform(3)).astype(np.int64)],
-        "income": (1000 + 40 * age + 5 * height + 300 * _normal(4)).round(2),
-    }
-
-
-def _new(people: Any) -> Any:  # noqa: ANN401
-    return people.select(["age", "height"]).slice(0, 10).add_column(0, "id", [list(range(10))])
-
-
-def _patients(people: Any) -> dict[str, Any]:  # noqa: ANN401
-    import numpy as np
-
-    risk = _uniform(5) ** 2
-    died = np.where(_uniform(6) < risk, "yes", "no")
-    return {"age": people["age"], "risk": risk, "died": died}
-
-
-def _stays(people: Any) -> dict[str, Any]:  # noqa: ANN401
-    import numpy as np
-
-    patient = (_ROWS / 3 * _uniform(7)).astype(np.int64)
-    cost = 200.0 + 30 * people["age"].to_numpy() + 400 * _normal(6)
-    return {"patient_id": patient, "age": people["age"], "cost": cost}
-
-
-def _write_german(people: Any, path: Path) -> None:  # noqa: ANN401
     swapped = str.maketrans(",.", ".,")
     rows = zip(*(people[name].to_pylist() for name in ("age", "height", "income")), strict=True)
     lines = [f"{age};{tall};{pay:,.2f}".translate(swapped) for age, tall, pay in rows]
-    path.write_text("\n".join(["age;height;income", *lines, ""]), encoding="utf-8")
+    text = "\n".join(["age;height;income", *lines, ""])
+    (folder / "euro.csv").write_text(text, encoding="utf-8")
+    _write_databases(people, folder)
+
+
+def _tables() -> dict[str, Any]:
+    import numpy as np
+    import pyarrow as pa
+    from scipy.special import ndtri
+
+    # Evenly spread between 0 and 1, and unrelated between columns: no noise.
+    steps = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0])
+    uniform = (np.arange(1, _ROWS + 1) * steps[:, np.newaxis]) % 1.0
+    normal = ndtri(uniform)
+    age, risk = (20 + 45 * uniform[0]).astype(np.int64), uniform[5] ** 2
+    height = (170 + 9 * normal[1]).round(1)
+    cities = np.array(["Bern", "Basel", "Chur", "Olten"])
+    people = {
+        "age": age,
+        "height": height,
+        "siblings": (5 * uniform[2]).astype(np.int64),
+        "city": cities[(4 * uniform[3]).astype(np.int64)],
+        "income": (1000 + 40 * age + 5 * height + 300 * normal[4]).round(2),
+    }
+    patient = (_ROWS / 3 * uniform[7]).astype(np.int64)
+    tables = {
+        "people": people,
+        "new": {"id": range(10), "age": age[:10], "height": height[:10]},
+        "patients": {"age": age, "risk": risk, "died": np.where(uniform[6] < risk, "yes", "no")},
+        "stays": {"patient_id": patient, "age": age, "cost": 200.0 + 30 * age + 400 * normal[6]},
+    }
+    return {name: pa.table(columns) for name, columns in tables.items()}
 
 
 def _write_databases(people: Any, folder: Path) -> None:  # noqa: ANN401

@@ -10,15 +10,7 @@ import typer
 from nolook._defaults import DEFAULT_DELTA
 from nolook._language import option_names
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
-from nolook.cli._options import (
-    CategoriesOption,
-    DeltaOption,
-    ExcludeOption,
-    FeaturesOption,
-    NegativeOption,
-    TargetOption,
-    ValueOption,
-)
+from nolook.cli._options import DeltaOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
@@ -57,8 +49,8 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
 )
 def fit(
     release: Release,
+    columns: Columns,
     *,
-    target: TargetOption = "",
     formula: Annotated[  # noqa: ARG001 -- read before: see `release_command`
         str | None,
         typer.Option(
@@ -68,11 +60,6 @@ def fit(
         ),
     ] = None,
     delta: DeltaOption = DEFAULT_DELTA,
-    features: FeaturesOption = None,
-    categories: CategoriesOption = None,
-    exclude: ExcludeOption = None,
-    positive: ValueOption = None,
-    negative: NegativeOption = None,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *MODELS)), help="Method of the fit.")
     ] = "auto",
@@ -105,7 +92,6 @@ def fit(
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     check_method(method, "--method")
     first = _selection(select, selector, split, release.random_state)
-    columns = Columns(target, features, categories, exclude, positive, negative)
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
 
@@ -127,8 +113,9 @@ def fit(
         predicts = "the same number for every row"
         if chosen not in METHODS:
             predicts = f"hardly more than the {'mean' if chosen in COUNTS else 'base rate'}"
+        target, why = one_line(columns.target), why_not_visible(model)
         raise TargetNotVisible(
-            f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
+            f"{target} did not stand out from the noise: {why} "
             f"({one_line(release.output)} predicts {predicts}; the budget is spent)"
         )
 

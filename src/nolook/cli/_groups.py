@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -36,17 +37,8 @@ def compare_groups(
     from nolook.estimators.comparison import compare_groups as release_comparison
 
     levels = column_options(None, categories).get("categories", {})
-    with release.running() as ledger_and_progress:
-        found = release_comparison(
-            release.read_groups([value, by], levels),
-            value,
-            by,
-            epsilon=release.epsilon,
-            relation=relation,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
-    release.keep(found)
+    read = partial(release.read_groups, [value, by], levels)
+    release.keep(release.make(release_comparison, read, value, by, relation=relation))
 
 
 @release_command("survival.json", "The curves' file", about=("time", "event"), missing=None)
@@ -70,15 +62,5 @@ def survival(
     from nolook.estimators.survival import survival as release_curves
 
     levels = column_options(None, categories).get("categories", {})
-    with release.running() as ledger_and_progress:
-        found = release_curves(
-            release.read_groups([*filter(None, (time, event, by))], levels),
-            time,
-            event,
-            by or None,
-            epsilon=release.epsilon,
-            relation=relation,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
-    release.keep(found)
+    read = partial(release.read_groups, [*filter(None, (time, event, by))], levels)
+    release.keep(release.make(release_curves, read, time, event, by or None, relation=relation))

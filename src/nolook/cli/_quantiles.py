@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -59,14 +60,5 @@ def quantiles(
 
     from nolook.estimators.quantiles import quantiles as release_quantiles
 
-    with release.running() as ledger_and_progress:
-        found = release_quantiles(
-            release.read_columns(names),
-            wanted,
-            epsilon=release.epsilon,
-            delta=delta,
-            grids=grids,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
-    return release.keep(found)
+    read = partial(release.read_columns, names)
+    return release.keep(release.make(release_quantiles, read, wanted, delta=delta, grids=grids))

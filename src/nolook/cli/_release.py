@@ -5,32 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from inspect import Parameter, Signature, signature
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from attrs import evolve, field, frozen
+from attrs import astuple, evolve, frozen
 
 from nolook._language import as_option, parameter_name
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
-from nolook.cli._declared import SchemaOption, reads_table, target_of
+from nolook.cli._declared import SchemaOption, as_command, options_of, reads_table, target_of
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
+    CategoriesOption,
+    ClassesOption,
     DryRunOption,
     EpsilonOption,
+    ExcludeOption,
+    FeaturesOption,
     ForceOption,
     LedgerOption,
     Missing,
+    MissingNumbersOption,
     MissingOption,
+    NegativeOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
     RowsPerUnitOption,
+    TargetOption,
     TitleOption,
     UnitOption,
+    ValueOption,
     WeightsOption,
     check_missing,
     check_rows_per_unit,
@@ -54,6 +62,7 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
     from nolook.privacy.ledger import Ledger
@@ -76,12 +85,12 @@ _UNCHARGED = (
 class Columns:
     """The columns of a model, as options of the command line."""
 
-    target: str
-    features: str | None
-    categories: Sequence[str] | None
-    exclude: str | None
-    positive: str | None
-    negative: str | None
+    target: TargetOption = ""
+    features: FeaturesOption = None
+    categories: CategoriesOption = None
+    exclude: ExcludeOption = None
+    positive: ValueOption = None
+    negative: NegativeOption = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -95,29 +104,78 @@ class Columns:
         return () if self.exclude is None else column_names(self.exclude, "--exclude")
 
 
+@frozen
+class Classes:
+    """The target of a score, as options of the command line."""
+
+    target: ClassesOption = ""
+    positive: ValueOption = None
+    negative: NegativeOption = None
+
+
 @frozen(kw_only=True)
-class Release:
-    """The options that all releases share, checked: every file can be written."""
+class Reading:
+    """The options of commands that read a table, and charge and report what they find."""
 
     table: TableArgument
-    epsilon: EpsilonOption
     schema: SchemaOption = None
     from_table: FromTableOption = None
     where: WhereOption = None
-    missing: Missing = field(factory=Missing)
+    missing: MissingNumbersOption = None
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
     weights: WeightsOption = None
-    engine: _engine.EngineOption = None
-    spark_master: _engine.SparkMasterOption = None
-    output: Path = Path()
     report: ReportOption = None
-    title: TitleOption = ""
     force: ForceOption = False
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
     dry_run: DryRunOption = False
     quiet: QuietOption = False
+
+    @cached_property
+    def place(self) -> Path | str | Database:
+        """Where the table is."""
+        return place_of(self.table, self.from_table)
+
+    @cached_property
+    def gaps(self) -> Missing:
+        """The policy on missing values."""
+        return check_missing(self.missing)
+
+    @property
+    def declared(self) -> Schema:
+        """The declarations of the table."""
+        from nolook.tables.schema import as_schema
+
+        return as_schema(self.schema).indicating(self.gaps.indicated)
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The rows and the unit, as arguments of `nolook.read_table`."""
+        missing = {} if self.gaps.policy is None else {"missing": self.gaps.policy}
+        return missing | {
+            "where": conditions_of(self.where),
+            "unit": self.unit,
+            "rows_per_unit": check_rows_per_unit(self.rows_per_unit),
+            "weights": self.weights,
+        }
+
+    def read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
+        """Open the table; the options are those of `nolook.read_table`."""
+        from nolook.tables import read_table
+
+        return read_table(self.place, target, **({"schema": self.declared} | options | self.rows))
+
+
+@frozen(kw_only=True)
+class Release(Reading):
+    """The options that all releases share, checked: every file can be written."""
+
+    epsilon: EpsilonOption
+    engine: _engine.EngineOption = None
+    spark_master: _engine.SparkMasterOption = None
+    output: Path = Path()
+    title: TitleOption = ""
 
     def __attrs_post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
@@ -127,10 +185,10 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        check_apart(self.place, [("--output", self.output), ("--report", self.report)])
-        inputs = (*files_of(self.place), *ledger_files)
+        outputs = [("--output", self.output), ("--report", self.report)]
+        check_apart(self.place, outputs)
         try:
-            check_files(self.output, self.report, inputs, force=self.force)
+            check_outputs(outputs, (*files_of(self.place), *ledger_files), replace=self.force)
         except ParameterError as error:
             raise ParameterError(f"{error}{self._overdraft()}") from None
 
@@ -149,40 +207,18 @@ class Release:
         return ""
 
     @cached_property
-    def place(self) -> Path | str | Database:
-        """Where the table is."""
-        return place_of(self.table, self.from_table)
-
-    @cached_property
     def outcome(self) -> Outcome:
         """Its charges and outputs since this was first asked for."""
         return Outcome(self.ledger, self.output, self.report)
 
     @property
-    def declared(self) -> Schema:
-        """The declarations of the table."""
-        from nolook.tables.schema import as_schema
-
-        return as_schema(self.schema).indicating(self.missing.indicated)
-
-    @property
-    def _rows(self) -> dict[str, Any]:
+    def rows(self) -> dict[str, Any]:
         """The rows, the unit and the engine, as arguments of `nolook.read_table`."""
-        rows = check_rows_per_unit(self.rows_per_unit)
-        session = _engine.session_of(self.engine, self.spark_master)
-        where = conditions_of(self.where)
-        missing = {} if self.missing.policy is None else {"missing": self.missing.policy}
-        return missing | {
-            "where": where,
-            "unit": self.unit,
-            "rows_per_unit": rows,
-            "weights": self.weights,
-            "engine": session,
-        }
+        return super().rows | {"engine": _engine.session_of(self.engine, self.spark_master)}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        table = self._read(False, features=names, schema=self.declared)
+        table = self.read(False, features=names)
         if table.feature_names != tuple(names):
             raise ParameterError(
                 f"{parameter_name('features')} names a category, but this release needs "
@@ -194,34 +230,32 @@ class Release:
         self, names: Sequence[str], categories: Mapping[str, Sequence[str | None]]
     ) -> Table:
         """Open the table for some of its columns, of numbers or declared levels."""
-        return self._read(False, features=names, categories=categories, schema=self.declared)
+        return self.read(False, features=names, categories=categories)
 
     def read_described(self, options: Mapping[str, Any], excluded: tuple[str, ...]) -> Table:
         """Open the table for all its columns that are numbers or have declared levels."""
-        table = self._read(None, schema=self._without(excluded), **options)
+        table = self.read(None, schema=self._without(excluded), **options)
         self._tell(table, by_default="features" not in options)
         return table
 
-    def positive_word(self, target: str, given: str | None) -> str:
-        """Return the name of a target's positive class in a report."""
-        own = self.declared.columns.get(target)
-        return given or (own.true[0] if own and own.type == "boolean" else "1")
+    def scored(self, score: str, classes: Classes) -> Scored:
+        """Return the names of a score and of the positive class for a report."""
+        from nolook.estimators._scores import Scored
 
-    def read_scores(
-        self, score: str, target: str, positive: str | None, negative: str | None
-    ) -> Table:
-        """Open the table for a score and a target of classes."""
+        own = self.declared.columns.get(classes.target)
+        usual = own.true[0] if own and own.type == "boolean" else "1"
+        return Scored(score, classes.target, classes.positive or usual)
+
+    def fit_scores(self, estimator: Any, score: str, classes: Classes) -> None:  # noqa: ANN401
+        """Fit an estimator to a score and a target of classes."""
         from nolook.tables.read import read_scores
 
-        return read_scores(
-            self.place,
-            score,
-            target,
-            positive,
-            negative,
-            schema=self.declared,
-            **self._rows,
-        )
+        scored = self.scored(score, classes)
+        with self.running() as ledger_and_progress:
+            how = {"schema": self.declared, **self.rows}
+            table = read_scores(self.place, score, *astuple(classes), **how)
+            estimator.fit(table, **ledger_and_progress)
+        estimator.scored_ = scored
 
     def read_for(
         self,
@@ -231,22 +265,31 @@ class Release:
         negative: str | None,
     ) -> Table:
         """Open the table as a model's fit did, with a target, and perhaps words, of its own."""
-        from nolook.tables import read_table
+        from nolook.tables.read import read_classes
 
-        declared = self.schema or read_options.get("schema")
-        options = {**read_options, **self._rows, "schema": declared}
+        options = {**read_options, **self.rows}
+        options["schema"] = self.schema or read_options.get("schema")
         if positive is not None or negative is not None:
             options |= {"positive": positive, "negative": negative}
-        table = read_table(self.place, target, **options)
-        if not table.binary[-1]:
-            table = read_table(self.place, target, **options | {"positive": "1"})
-        return table
+        return read_classes(self.place, target, **options)
+
+    def make(
+        self,
+        release: Callable[..., Any],
+        read: Callable[[], Table],
+        *args: Any,  # noqa: ANN401
+        **own: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Make a release of the table that `read` opens in its turn."""
+        own |= {"epsilon": self.epsilon, "random_state": self.random_state}
+        with self.running() as ledger_and_progress:
+            return release(read(), *args, **own, **ledger_and_progress)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
-        units, excluded = {self.unit, *self.declared.used_as("unit")}, columns.excluded
+        units = {self.unit, *self.declared.used_as("unit")}
         for what, names in (("target", {columns.target}), ("unit", units)):
-            for name in names.intersection(excluded):
+            for name in names.intersection(columns.excluded):
                 raise ParameterError(
                     f"--exclude names the {what} {name!r}, which is not a feature anyway "
                     "(leave it out there)"
@@ -254,9 +297,8 @@ class Release:
         from nolook.tables.design import GAP
 
         with self.running() as ledger_and_progress:
-            schema = self._without(excluded)
-            table = self._read(columns.target, schema=schema, **columns.options)
-            for name in self.missing.indicated:
+            table = self.opened(columns)
+            for name in self.gaps.indicated:
                 if f"{name}={GAP}" not in table.feature_names:
                     raise ParameterError(
                         f"--missing indicator names {name!r}, which is not a numeric feature "
@@ -268,27 +310,20 @@ class Release:
     def opened(self, columns: Columns) -> Table:
         """Open the table for a model's columns; reads no row."""
         schema = self._without(columns.excluded)
-        return self._read(columns.target, schema=schema, **columns.options)
+        return self.read(columns.target, schema=schema, **columns.options)
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
         from nolook.tables.design import unknown_column
         from nolook.tables.read import column_names as header
 
-        named = {"exclude": excluded, "missing": self.missing.indicated}
+        named = {"exclude": excluded, "missing": self.gaps.indicated}
         known = header(self.place, self.declared) if any(named.values()) else ()
         for option, names in named.items():
             for name in names:
                 if name not in known:
                     raise unknown_column(option, name, repr(str(called(self.place))), known)
         return self.declared.without(excluded)
-
-    def _read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
-        """Open the table; the options are those of `nolook.read_table`."""
-        from nolook.tables import read_table
-
-        options |= self._rows
-        return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, *, by_default: bool) -> None:
         """List the columns left out, and those that may identify persons, before spending."""
@@ -365,29 +400,23 @@ def release_command(
     output = typer.Option(
         "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
     )
-    own_forms: dict[str, Any] = {"missing": missing, "output": Annotated[Path | None, output]}
+    # Without a form for them, missing values are groups of their own.
+    forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        _, *own = signature(command, eval_str=True).parameters.values()
-        own = [option for option in own if option.kind is not Parameter.VAR_KEYWORD]
-        shared = dict(signature(Release, eval_str=True).parameters)
-        if missing is None:  # missing values are groups of their own
-            del shared["missing"], own_forms["missing"]
-        for name, form in own_forms.items():
-            shared[name] = shared[name].replace(annotation=form, default=None)
+        options, arguments = options_of(command, forms, more)
 
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
-            options = {name: given.pop(name) for name in shared}
-            options["missing"] = check_missing(options.get("missing"))
             if given.get("formula") is not None:
-                _read_formula(given, options)
+                _read_formula(given)
             if "target" in given:
-                given["target"] = find_target(given, options["schema"])
-            if options["output"] is None:
+                given["target"] = find_target(given, given["schema"])
+            if given["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
-                place = place_of(options["table"], options["from_table"])
-                options["output"] = default_name(called(place), named, ending)
-            release = Release(**options)
+                place = place_of(given["table"], given["from_table"])
+                given["output"] = default_name(called(place), named, ending)
+            made = arguments(given)
+            release = made["release"]
             outcome = release.outcome
             dry = printed_dry_run(release.charging, quiet=release.quiet)
             with (
@@ -395,18 +424,14 @@ def release_command(
                 outcome.told(),
                 dry if release.dry_run else nullcontext(),
             ):
-                command(release, **given)
+                command(**made)
 
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        options = [*own, *more, *shared.values()]
-        required_first = sorted(options, key=lambda one: one.default is not Parameter.empty)
-        run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
-        return reads_table(names)(run)
+        return reads_table(names)(as_command(command, run, options))
 
     return decorate
 
 
-def _read_formula(given: dict[str, Any], options: dict[str, Any]) -> None:
+def _read_formula(given: dict[str, Any]) -> None:
     """Replace a formula by its target, its features and a schema that derives them."""
     from nolook.tables.formula import schema_of
     from nolook.tables.schema import as_schema
@@ -417,8 +442,8 @@ def _read_formula(given: dict[str, Any], options: dict[str, Any]) -> None:
                 f"{parameter_name(name)} is given next to --formula, which names it (leave one out)"
             )
     categories = column_options(None, given["categories"]).get("categories")
-    made = schema_of(given["formula"], as_schema(options["schema"]), categories)
-    options["schema"], given["target"], features = made
+    made = schema_of(given["formula"], as_schema(given["schema"]), categories)
+    given["schema"], given["target"], features = made
     given["features"] = as_option(features)
     if given["target"] is None:
         raise ParameterError("--formula has no target (for example --formula 'cost ~ age')")
@@ -447,12 +472,6 @@ def printed_dry_run(
         if not quiet:
             with charging() as ledger:
                 print_dry_run(console(), found, ledger)
-
-
-def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
-    """Check that a release's file and report can be written, before anything is spent on them."""
-    reports = [] if report is None else [("--report", report)]
-    check_outputs([("--output", output), *reports], inputs, replace=force)
 
 
 def show(

@@ -7,19 +7,16 @@ from typing import Annotated
 import typer
 
 from nolook.cli._options import (
-    ClassesOption,
     GridOption,
     LogGridOption,
     MissingNumbersOption,
-    NegativeOption,
     RelationOption,
     SmoothingOption,
     ThresholdOption,
-    ValueOption,
     check_smoothing,
     grid,
 )
-from nolook.cli._release import Release, release_command
+from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
 
@@ -32,13 +29,11 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 )
 def roc(
     release: Release,
+    classes: Classes,
     *,
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    target: ClassesOption = "",
-    positive: ValueOption = None,
-    negative: NegativeOption = None,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
@@ -52,15 +47,11 @@ def roc(
     smoother = check_smoothing(smoothing)
     points = grid(linear_grid, log_grid)
 
-    from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, points, 1, relation, smoother, release.random_state)
-    scored = Scored(score, target, release.positive_word(target, positive))
-    with release.running() as ledger_and_progress:
-        read = release.read_scores(score, target, positive, negative)
-        fitted.fit(read, **ledger_and_progress)
-    fitted.scored_, fitted.asked_ = scored, tuple(thresholds)
+    release.fit_scores(fitted, score, classes)
+    fitted.asked_ = tuple(thresholds)
     release.keep(fitted)

@@ -7,14 +7,6 @@ from typing import Annotated
 import typer
 
 from nolook._validation import check_choice, check_delta, count_or_auto
-from nolook.cli._options import (
-    CategoriesOption,
-    ExcludeOption,
-    FeaturesOption,
-    NegativeOption,
-    TargetOption,
-    ValueOption,
-)
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
@@ -23,9 +15,9 @@ from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
 @release_command("selection.json", "The selection file")
 def select(
     release: Release,
+    columns: Columns,
     *,
     k: Annotated[str, typer.Option("-k", metavar="K|auto", help="Number of columns to choose.")],
-    target: TargetOption = "",
     selector: Annotated[
         str | None,
         typer.Option(
@@ -41,16 +33,10 @@ def select(
             "and use one only for many columns."
         ),
     ] = None,
-    features: FeaturesOption = None,
-    categories: CategoriesOption = None,
-    exclude: ExcludeOption = None,
-    positive: ValueOption = None,
-    negative: NegativeOption = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
     if delta is not None:
         check_delta(delta, "--delta")
-    columns = Columns(target, features, categories, exclude, positive, negative)
     if selector is None:
         selector = selector_for(len(release.opened(columns).feature_names), delta or 0.0)
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()

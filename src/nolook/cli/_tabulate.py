@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ def release_by_groups(
 
     `unused` are options that do not apply to groups.
     """
-    for option, given in {"--missing": release.missing.policy, **unused}.items():
+    for option, given in {"--missing": release.gaps.policy, **unused}.items():
         if given:
             raise ParameterError(f"{option} does not apply to groups and categories (leave it out)")
     from nolook.estimators.tabulation import tabulate as release_groups
@@ -63,18 +64,16 @@ def release_by_groups(
     groups = () if by is None else column_names(by, "--by")
     counted = [name for name in columns if is_category(release, name, levels)]
     numbers = [name for name in columns if name not in counted]
-    with release.running() as ledger_and_progress:
-        found = release_groups(
-            release.read_groups([*dict.fromkeys((*groups, *columns))], levels),
-            [(*groups, *counted)],
-            median=numbers,
-            quantiles=at if numbers else (),
-            epsilon=release.epsilon,
-            delta=delta,
-            relation=relation,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
+    read = partial(release.read_groups, [*dict.fromkeys((*groups, *columns))], levels)
+    found = release.make(
+        release_groups,
+        read,
+        [(*groups, *counted)],
+        median=numbers,
+        quantiles=at if numbers else (),
+        delta=delta,
+        relation=relation,
+    )
     release.keep(found)
 
 
@@ -92,8 +91,7 @@ def _check_export(path: Path | None, release: Release) -> None:
         raise ParameterError(
             f"--export is {one_line(path)}; expected a name that ends in .csv, .md or .tex"
         )
-    reports = [] if release.report is None else [("--report", release.report)]
-    outputs = [("--output", release.output), *reports, ("--export", path)]
+    outputs = [("--output", release.output), ("--report", release.report), ("--export", path)]
     check_outputs(outputs, files_of(release.place), replace=release.force)
 
 
@@ -176,22 +174,19 @@ def tabulate(
 
     from nolook.estimators.tabulation import tabulate as release_groups
 
-    with release.running() as ledger_and_progress:
-        found = release_groups(
-            release.read_groups([*names], levels),
-            tables,
-            mean=means,
-            median=medians,
-            quantiles=at,
-            share=of_shares,
-            find_levels=find_levels,
-            all_pairs=pairs,
-            epsilon=release.epsilon,
-            delta=delta,
-            relation=relation,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
+    found = release.make(
+        release_groups,
+        partial(release.read_groups, [*names], levels),
+        tables,
+        mean=means,
+        median=medians,
+        quantiles=at,
+        share=of_shares,
+        find_levels=find_levels,
+        all_pairs=pairs,
+        delta=delta,
+        relation=relation,
+    )
     release.keep(found, export)
 
 
@@ -212,12 +207,5 @@ def describe(
 
     options = column_options(features, categories)
     left_out = () if exclude is None else column_names(exclude, "--exclude")
-    with release.running() as ledger_and_progress:
-        found = release_columns(
-            release.read_described(options, left_out),
-            epsilon=release.epsilon,
-            delta=delta,
-            random_state=release.random_state,
-            **ledger_and_progress,
-        )
-    release.keep(found, export)
+    read = partial(release.read_described, options, left_out)
+    release.keep(release.make(release_columns, read, delta=delta), export)

@@ -60,6 +60,13 @@ class _Grouped(Finding, frozen=True):
     groups: list[str]
     n_rows: Annotated[float, Meta(ge=1)]
     n_rows_error: Annotated[float, Meta(ge=0)]
+    forests: ForestsFile
+
+    @classmethod
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return the record of a release by groups."""
+        forests = ForestsFile.of(found.forests)
+        return cls.holding(found, forests=forests, groups=list(found.groups), **others)
 
     def about_groups(self) -> dict[str, Any]:
         """Return the groups, the number of rows, the guarantee and how columns were read."""
@@ -77,22 +84,14 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
     event: str
     level: str
     whole: bool
-    forests: ForestsFile
-
-    @classmethod
-    def of(cls, found: SurvivalCurve) -> Self:
-        """Return the record of survival curves."""
-        forests = ForestsFile.of(found.forests)
-        return cls.holding(found, forests=forests, groups=list(found.groups))
 
     def release(self) -> SurvivalCurve:
         """Return the curves."""
         known = {self.time, self.event, *([] if self.by is None else [self.by])}
         expect(known <= {*self.read_options.features}, "columns of read_options")
-        own: dict[str, Any] = {"time": self.time, "event": self.event, "whole": self.whole}
         levels = check_categories(self.read_options.categories).get(self.event)
         expect(known_levels(labels_of(levels), "event")[1:] == (self.level,), "the level of event")
-        own["level"] = self.level
+        own = self.fields(lambda name: name in {"time", "event", "whole", "level"})
         forests = self.forests.forests(2 * len(self.groups))
         return SurvivalCurve(forests=forests, **own, **self.about_groups())
 
@@ -102,17 +101,13 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
 
     value: str
     boolean: bool
-    forests: ForestsFile
     means: Measure
 
     @classmethod
-    def of(cls, found: GroupComparison) -> Self:
+    def of(cls, found: GroupComparison, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a comparison."""
         means = Measured("mean", found.value, None, found.means)
-        forests = ForestsFile.of(found.forests)
-        return cls.holding(
-            found, forests=forests, means=Measure.of(means), groups=list(found.groups)
-        )
+        return super().of(found, means=Measure.of(means), **others)
 
     def release(self) -> GroupComparison:
         """Return the comparison."""

@@ -52,14 +52,16 @@ def default_name(table: Path, columns: Sequence[str], ending: str) -> Path:
 
 
 def check_outputs(
-    outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = (), *, replace: bool = True
+    outputs: Iterable[tuple[str, Path | None]], inputs: Iterable[Path] = (), *, replace: bool = True
 ) -> None:
-    """Check that files can be written, before anything is spent on what goes into them.
+    """Check that files, those that are wanted, can be written, before anything is spent on them.
 
     Unless they may `replace` older ones, they must be new.
     """
     taken = {_identity(path) for path in inputs}
     for option, path in outputs:
+        if path is None:
+            continue
         shown = f"{option} is {one_line(path)}"
         if _identity(path) in taken:
             raise ParameterError(f"{shown}, which is used for something else; give another name")

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import require
@@ -107,7 +106,7 @@ class Database:
             "address and how you sign in; its own words are not shown, as they may quote cells)"
         )
         require(reader.package, f"databases of kind {self.kind}", "databases")
-        found = attempt(refused, reader.find, self.table)
+        found = attempt(refused, _Found.of, reader, self.table)
         if found is None:
             raise TableError(
                 f"the database has no table or view {self.table!r} that can be read; expected the "
@@ -142,37 +141,39 @@ class _Cells:
     type: Any = None  # the pyarrow.DataType, if it is not to be asked for
 
 
+@frozen
 class _Found:
     """A table or view, its columns, and how its rows are read."""
 
-    def __init__(
-        self,
-        reader: _Reader,
-        connection: Any,  # noqa: ANN401
-        schema: str,
-        table: str,
-        cells: Sequence[_Cells],
-    ) -> None:
-        self.schema, self.table = schema, table
-        self._reader = reader
-        self._sql = {each.name: each.sql for each in cells}
-        kinds = {each.name: each.type for each in cells}
-        asked = [each.name for each in cells if each.sql is not None and each.type is None]
-        if asked:  # types are those that no row at all has
-            empty = reader.types(connection, f"{self._select(asked)} WHERE 1 = 0")
-            kinds |= dict(zip(asked, empty, strict=True))
-        self.columns = tuple(
-            Column(
-                each.name,
-                kinds[each.name],
-                each.declared if kinds[each.name] is None else in_words(kinds[each.name]),
-                each.nullable,
-            )
-            for each in cells
-        )
+    reader: _Reader
+    schema: str
+    table: str
+    cells: Mapping[str, str | None]
+    columns: tuple[Column, ...] = ()
 
-    def _select(self, names: Sequence[str]) -> str:
-        chosen = (f"{self._sql[name]} AS {_quoted(f'c{i}')}" for i, name in enumerate(names))
+    @classmethod
+    def of(cls, reader: _Reader, table: str) -> Self | None:
+        """Return the table or view of a name, perhaps ``schema.name``."""
+        with reader.connect() as connection:
+            if (named := reader.names(connection, table)) is None:
+                return None
+            schema, name, cells = named
+            found = cls(reader, schema, name, {each.name: each.sql for each in cells})
+            kinds = {each.name: each.type for each in cells}
+            asked = [each.name for each in cells if each.sql is not None and each.type is None]
+            if asked:  # types are those that no row at all has
+                empty = reader.types(connection, f"{found.select(asked)} WHERE 1 = 0")
+                kinds |= dict(zip(asked, empty, strict=True))
+        own = [(each, kinds[each.name]) for each in cells]
+        columns = [
+            Column(each.name, kind, in_words(kind) if kind else each.declared, each.nullable)
+            for each, kind in own
+        ]
+        return evolve(found, columns=tuple(columns))
+
+    def select(self, names: Sequence[str]) -> str:
+        """Return the statement that reads some columns."""
+        chosen = (f"{self.cells[name]} AS {_quoted(f'c{i}')}" for i, name in enumerate(names))
         place = f"{_quoted(self.schema)}.{_quoted(self.table)}"
         return f"SELECT {', '.join(chosen)} FROM {place}"  # noqa: S608 -- names are quoted
 
@@ -180,43 +181,12 @@ class _Found:
         """Yield record batches of the named columns."""
         kinds = {column.name: column.type for column in self.columns}
         fields = pa.schema([(name, kinds[name]) for name in names])
-        with self._reader.connect() as connection:
-            for batch in self._reader.stream(connection, self._select(names), fields.types):
+        with self.reader.connect() as connection:
+            for batch in self.reader.stream(connection, self.select(names), fields.types):
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=fields)
 
 
-class _Reader(ABC):
-    """A reader of the tables of one kind of database."""
-
-    package: str
-
-    @abstractmethod
-    def __init__(self, uri: str, place: str) -> None: ...
-
-    @abstractmethod
-    def connect(self) -> AbstractContextManager[Any]:
-        """Open a connection that can only read."""
-
-    def find(self, table: str) -> _Found | None:
-        """Return the table or view of a name, perhaps ``schema.name``."""
-        with self.connect() as connection:
-            found = self.names(connection, table)
-            return None if found is None else _Found(self, connection, *found)
-
-    @abstractmethod
-    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
-        """Return a table's schema, its name and its columns."""
-
-    @abstractmethod
-    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
-        """Return the types of what a SELECT gives."""
-
-    @abstractmethod
-    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
-        """Yield the rows of a SELECT as record batches, whose columns should have these types."""
-
-
-class _OfFile(_Reader):
+class _OfFile:
     """A database that is one file."""
 
     def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
@@ -326,12 +296,8 @@ class _DuckDB(_OfFile):
     WHERE database_name = current_database() AND schema_name = ? AND table_name = ?
     ORDER BY column_index
     """
-    _PLAIN = frozenset(
-        (
-            *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"),
-            *("UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"),
-        )
-    )
+    # And all kinds of DECIMAL.
+    _PLAIN = re.compile("BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*")
     _CAST = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR"}  # noqa: RUF012
 
     def connect(self) -> AbstractContextManager[Any]:
@@ -354,7 +320,7 @@ class _DuckDB(_OfFile):
         sql: str | None = None
         if kind == "VARCHAR":
             sql, nullable = f"CASE WHEN strlen({column}) <= {LONGEST_CELL} THEN {column} END", True
-        elif kind in self._PLAIN or kind.startswith("DECIMAL"):
+        elif self._PLAIN.fullmatch(kind):
             sql = column
         elif kind in self._CAST or kind.startswith("ENUM"):
             sql = f"CAST({column} AS {self._CAST.get(kind, 'VARCHAR')})"
@@ -382,7 +348,7 @@ class _DuckDB(_OfFile):
                 return
 
 
-class _PostgreSQL(_Reader):
+class _PostgreSQL:
     package = "adbc_driver_postgresql"
     # Notices may quote cells, and the client prints them.
     _SETTINGS = (
@@ -484,6 +450,10 @@ def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ..
         return found
 
 
+#: A reader of the tables of one kind of database: it opens connections that can only read, finds a
+#: table's schema, name and columns, tells the types of what a SELECT gives, and yields its rows as
+#: record batches, whose columns should have these types.
+_Reader: TypeAlias = _SQLite | _DuckDB | _PostgreSQL
 _READERS: dict[str, type[_Reader]] = {
     "duckdb": _DuckDB,
     "sqlite": _SQLite,

@@ -54,6 +54,7 @@ __all__ = [
     "levels_given",
     "open_declared",
     "open_typed",
+    "read_classes",
     "read_scores",
     "read_table",
     "table_from_arrays",
@@ -414,6 +415,12 @@ _SPARK = "nolook.spark.frames"
 _CATEGORY = ColumnSchema("category")
 
 
+def read_classes(source: object, target: str, **how: Any) -> Table:  # noqa: ANN401
+    """Open a table whose target has two classes: the numbers 1 and 0 where nothing tells others."""
+    table = read_table(source, target, **how)
+    return table if table.binary[-1] else read_table(source, target, **how | {"positive": "1"})
+
+
 def read_scores(
     source: object,
     score: str,
@@ -431,17 +438,9 @@ def read_scores(
     """
     check_names([score, target], "columns")
     declared = as_schema(schema)
-    read = partial(
-        read_table,
-        located(source),
-        target,
-        features=[score],
-        negative=negative,
-        schema=declared.without({*declared.used_as("target")} - {target}),
-        **how,
-    )
-    table = read(positive=positive)
-    table = table if table.binary[-1] else read(positive="1")
+    how |= {"features": [score], "positive": positive, "negative": negative}
+    how["schema"] = declared.without({*declared.used_as("target")} - {target})
+    table = read_classes(located(source), target, **how)
     table._design = evolve(table._design, schema=declared)
     return with_class(table, 1.0)
 

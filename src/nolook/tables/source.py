@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -218,23 +217,26 @@ _PART_NUMBERS = 1 << 22
 
 
 _NAME = "the table"
-_MOST_HELD = 1 << 20  # numbers
 _EXPECTED = "expected one number a row (shape (rows,))"
 
 
-def from_frame(source: object) -> MemorySource | None:
+def from_frame(source: Any) -> MemorySource | None:  # noqa: ANN401 -- pyarrow has no types
     """Take over a pandas, Polars or Arrow table; return None for anything else."""
     if _is_pandas(source, "DataFrame"):
-        return _from_pandas(source)
+        names = [plain(str(name)) for name in source.columns]
+        series = [_series_column(source.iloc[:, i], name) for i, name in enumerate(names)]
+        return MemorySource(_NAME, series, len(source))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
-    if isinstance(source, pa.Table):
-        return _from_arrow(source)
-    if type(source).__module__.startswith("polars.dataframe"):
+    elif type(source).__module__.startswith("polars.dataframe"):
         # A null character in a name makes its stream abort the process; this raises.
         message = "source of type DataFrame gives no readable Arrow stream of rows"
-        return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
-    return None
+        source = attempt(message, source.to_arrow)
+    if not isinstance(source, pa.Table):
+        return None
+    slicers = (partial(_sliced, column) for column in source.columns)
+    columns = zip(map(Column.from_field, source.schema), slicers, strict=True)
+    return MemorySource(_NAME, columns, source.num_rows)
 
 
 def as_array(values: object, message: str) -> NDArray[Any]:
@@ -263,10 +265,8 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
             f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
         )
     dtype = _native(array.dtype, name)
-    rows, kind = _Rows(array, dtype), pa.from_numpy_dtype(dtype)
     columns = [
-        (Column(f"x{i}", kind, in_words(kind), nullable=False), partial(rows.column, i))
-        for i in range(array.shape[1])
+        _numeric_column(values, f"x{i}", dtype) for i, values in enumerate(np.asarray(array).T)
     ]
     return MemorySource(_NAME, columns, array.shape[0])
 
@@ -352,49 +352,20 @@ def _float(cell: Any) -> float:  # noqa: ANN401
         return math.inf if cell > 0 else -math.inf
 
 
-class _Rows(threading.local):
-    """Rows of an array by column; each thread keeps its last ones, as columns come in turn."""
-
-    def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
-        self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)
-        self._held: tuple[tuple[int, int], NDArray[Any]] = ((0, 0), np.empty((0, 0), dtype))
-
-    def column(self, place: int, start: int, stop: int) -> Any:  # noqa: ANN401
-        """Return some rows of a column."""
-        if (stop - start) * self._array.shape[1] > _MOST_HELD:
-            return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
-        asked, block = self._held
-        if asked != (start, stop):
-            block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
-            self._held = ((start, stop), block)
-        return pa.array(block[place], self._kind)
-
-
-def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
-    slicers = (partial(_sliced, column) for column in table.columns)
-    columns = zip(map(Column.from_field, table.schema), slicers, strict=True)
-    return MemorySource(_NAME, columns, table.num_rows)
+def _numeric_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
+    kind = pa.from_numpy_dtype(dtype)
+    column = Column(name, kind, in_words(kind), nullable=False)
+    return column, lambda start, stop: pa.array(_cast(values[start:stop], dtype), kind)
 
 
 def _sliced(column: Any, start: int, stop: int) -> Any:  # noqa: ANN401
     return _whole(column.slice(start, stop - start))
 
 
-def _from_pandas(frame: Any) -> MemorySource:  # noqa: ANN401
-    names = [plain(str(name)) for name in frame.columns]
-    columns = [_series_column(frame.iloc[:, i], name) for i, name in enumerate(names)]
-    return MemorySource(_NAME, columns, len(frame))
-
-
 def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: ANN401
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-        values, native = series.to_numpy(), _native(dtype, name)
-        kind = pa.from_numpy_dtype(native)
-        return (
-            Column(name, kind, in_words(kind), nullable=False),
-            lambda start, stop: pa.array(_cast(values[start:stop], native), kind),
-        )
+        return _numeric_column(series.to_numpy(), name, _native(dtype, name))
     pandas = sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
         codes = series.cat.codes.to_numpy()

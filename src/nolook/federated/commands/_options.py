@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from attrs import frozen
 
+from nolook.cli._declared import as_command, options_of
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -80,19 +80,14 @@ def _tell(message: str) -> None:
 
 
 def calls_servers(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes `Servers` first the options that these are made from."""
-    _, *own = signature(command, eval_str=True).parameters.values()
-    shared = signature(Servers, eval_str=True).parameters
+    """Give a command that takes `Servers` the options that these are made from."""
+    options, arguments = options_of(command)
 
     def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
         check_extra()
-        servers = Servers(**{name: given.pop(name) for name in shared})
-        command(servers=servers, **given)
+        command(**arguments(given))
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    options = sorted((*shared.values(), *own), key=lambda one: one.default is not Parameter.empty)
-    run.__signature__ = Signature(options)  # type: ignore[attr-defined]
-    return run
+    return as_command(command, run, options)
 
 
 def check_extra() -> None:

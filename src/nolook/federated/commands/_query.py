@@ -16,8 +16,9 @@ from nolook.cli._options import (
     SmoothingOption,
     check_smoothing,
 )
-from nolook.cli._release import check_files, console, show
+from nolook.cli._release import console, show
 from nolook.federated.commands._options import Servers, calls_servers
+from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from nolook.algorithms.node_counts import Smoothing
@@ -76,7 +77,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     chosen = cast("Smoothing", check_smoothing(smoothing))
     named = Path(f"{servers.batch.stem}.{_ENDINGS[batch.kind]}.json")
     file = named if output is None else output
-    check_files(file, report, servers.files, force=force)
+    check_outputs([("--output", file), ("--report", report)], servers.files, replace=force)
     with explained(lambda: _AGAIN), servers.clients(batch) as both:
         if dry_run:
             _print_dry_run(batch, quiet=quiet)
