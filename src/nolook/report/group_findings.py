@@ -38,22 +38,14 @@ def comparison_findings(found: GroupComparison) -> Findings:
     few = [pair.p_values is None for pair in found.pairs]
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
-    intervals = _interval(unit, "s")
     heads = ("Group", f"{unit.counted.capitalize()}s with a value", _mean(found))
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
-    section = what_was_found(
-        Table(
-            f"Differences and probabilities of a higher value, with {intervals}",
-            compared,
-            tuple(_pair(found, pair) for pair in found.pairs),
-        ),
-        notes,
-        _picture(found),
-    )
-    means = Table(f"Groups, with {intervals}", heads, groups)
-    section = evolve(section, tables=(means, *section.tables), printed=(means, *section.printed))
-    card = _pair(found, found.pairs[0])
+    pairs = tuple(_pair(found, pair) for pair in found.pairs)
+    captions = "Groups", "Differences and probabilities of a higher value"
+    means, differences = (f"{caption}, with {_interval(unit, 's')}" for caption in captions)
+    tables = Table(means, heads, groups), Table(differences, compared, pairs)
+    section = what_was_found(tables[1], notes, _picture(found))
     rows, lost = _counted(found, found.value, found.by)
     seen = zip(found.groups, found.forests.groups, strict=True)
     return Findings(
@@ -62,10 +54,10 @@ def comparison_findings(found: GroupComparison) -> Findings:
         of=found.value,
         provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(
-            ("Difference", card[1], f"{found.groups[1]} less {first}"),
-            ("p-value", card[3], "rank test, small if groups differ"),
+            ("Difference", pairs[0][1], f"{found.groups[1]} less {first}"),
+            ("p-value", pairs[0][3], "rank test, small if groups differ"),
         ),
-        sections=(section,),
+        sections=(evolve(section, tables=tables, printed=(*tables, *notes)),),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
         rows=rows,
         lost=lost,
@@ -249,19 +241,13 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     tested = len(names) > 1
     p_value = _tested("log_rank", found, _largest_gap(found, places))
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
-    notes = (
-        *p_value,
-        phrase("groups.about_curves"),
-        *((phrase(not_tested),) * (tested and not p_value)),
-    )
+    untested = (phrase(not_tested),) * (tested and not p_value)
+    notes = (*p_value, phrase("groups.about_curves"), *untested)
     table = Table(
         f"Survival, with {_interval(unit, 's')}",
         ("Group", "Median", *(f"{found.time} {words}" for _, words in across.ticks)),
-        tuple(
-            _curve_row(name, each, places) for name, each in zip(names, found.curves, strict=True)
-        ),
+        tuple(map(_curve_row, names, found.curves, [places] * len(names))),
     )
-    median = _median_cell(found.curves[0])
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
     rows, lost = _counted(found, found.time, found.event, *filter(None, (found.by,)))
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
@@ -272,7 +258,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         what=f"survival curve of {found.event}:",
         of=found.time,
         provenance=evolve(Provenance.of(found), missing=_MISSING),
-        cards=(("Median", median, f"of {names[0]}"), *((card,) * tested)),
+        cards=(("Median", _median_cell(found.curves[0]), f"of {names[0]}"), *((card,) * tested)),
         sections=(what_was_found(table, notes, _curves_picture(found, across)),),
         settings=(
             ("Time", found.time),
