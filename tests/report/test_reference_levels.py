@@ -139,3 +139,13 @@ def test_a_file_and_a_pipeline_say_the_same_as_the_fit(tmp_path):
         loaded = nolook.load(tmp_path / "m.json")
         part, again = (getattr(one, "regressor_", one) for one in (model, loaded))
         assert contrasts(again) == contrasts(part)
+
+
+def test_a_product_of_levels_keeps_the_name_that_a_formula_gives_it():
+    levels = {"sex": ["F", "M"], "ward": ["A", "B"]}
+    sex, ward = np.repeat(["F", "M", "F", "M"], 500), np.repeat(["A", "B", "B", "A"], 500)
+    rows = pa.table({"sex": sex, "ward": ward, "days": np.arange(2000.0)})
+    table = nolook.from_formula("days ~ sex*ward", rows, categories=levels)
+    model = nolook.LinearRegression(epsilon=1.0, delta=1e-6).fit(table)
+    (name,) = (name for name in told(model)[0] if "sex=M:ward=B" in name)
+    assert name == "sex=M:ward=B"

@@ -9,6 +9,7 @@ from nolook.algorithms.glm.level_sets import named_alike
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
+from nolook.tables.formula import interactions
 from nolook.tables.levels import check_categories
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
         mean = phrase("model.levels_mean", of=Name(of), levels=len(each))
         found |= {name: (name, mean) for name in each}
     columns = set(model.read_options_["features"])
+    products = interactions(model.read_options_)  # named by their factors
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
-        if name in used and name not in found:
+        if name in used and name not in found and name not in products:
             found[name] = _true(name, columns)
     return found
 

@@ -21,7 +21,7 @@ from nolook.tables.read import levels_given, read_table
 from nolook.tables.schema import Schema, as_schema
 from nolook.tables.table import Table
 
-__all__ = ["formula_of", "from_formula", "schema_of"]
+__all__ = ["formula_of", "from_formula", "interactions", "schema_of"]
 
 #: The columns of a term, each once: `age:sex` has two.
 Term: TypeAlias = tuple[str, ...]
@@ -107,13 +107,19 @@ def schema_of(
 
 def formula_of(target: str, read_options: Mapping[str, Any]) -> str | None:
     """Return the formula of a model some of whose columns are derived; None if none is."""
-    derived = as_schema(read_options.get("schema")).derived
+    products = interactions(read_options)
     terms: dict[str, None] = {}
     for name in read_options["features"]:
-        of = derived[name].of if name in derived else ()
-        product_of = name == ":".join(of)
-        terms[":".join(e.rpartition("=")[0] or e for e in of) if product_of else name] = None
+        factors = [each.rpartition("=")[0] or each for each in products.get(name, ())]
+        terms[":".join(factors) or name] = None
+    derived = as_schema(read_options.get("schema")).derived
     return f"{target} ~ {' + '.join(terms)}" if derived else None
+
+
+def interactions(read_options: Mapping[str, Any]) -> dict[str, Term]:
+    """Return the factors of each column that is named as a product of them."""
+    derived = as_schema(read_options.get("schema")).derived
+    return {name: each.of for name, each in derived.items() if name == ":".join(each.of)}
 
 
 @define
