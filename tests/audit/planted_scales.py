@@ -63,7 +63,7 @@ SCALES = Release(
     (np.full(60, 1.5), np.full(61, 1.5)),
     searched,
     _MU,
-    600,
+    400,
     0.3,
     delta=None,
 )
