@@ -120,6 +120,7 @@ def test_a_delta_is_judged_by_what_was_counted_and_only_then():
     ("column", "word"),
     [
         *(("patient_id", "patient"), ("PatientID", "patient"), ("HOUSEHOLD-NR", "household")),
+        *(("Patient", "patient"), ("patients", "unit"), ("person", "person")),
         *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "unit"), ("id", "unit")),
     ],
 )

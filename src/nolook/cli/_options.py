@@ -48,7 +48,7 @@ FeaturesOption = Annotated[
         "--features",
         "-f",
         metavar="A,B,C",
-        help="The columns to explain it with; by default the schema's, or all numeric ones. "
+        help="The columns to use; by default the schema's, or all numeric ones. "
         "Needed for CSV without a schema.",
     ),
 ]

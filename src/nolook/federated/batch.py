@@ -257,7 +257,8 @@ class Batch:
         points = self.points()
         released = _RELEASED[self.kind]
         value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
-        sender = "row" if self.unit is None else f"{self.unit}, with a row of it drawn at random"
+        one = "row" if self.unit is None else f"{Unit(self.unit, 1).protected} ({self.unit})"
+        sender = one if self.unit is None else f"{one}, made of a random one of its rows"
         reported = " and ".join((value, *target[:1]))
         return (
             f"{self.name}: {released} of {reported}; one report for each {sender}.",
