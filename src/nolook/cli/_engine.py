@@ -26,18 +26,13 @@ SparkMasterOption = Annotated[
 ]
 
 
-def check_engine(engine: str | None, master: str | None) -> None:
-    """Refuse an engine that is none, or an address without one."""
-    if engine is not None:
-        check_choice("--engine", engine, ("spark",))
-    elif master is not None:
-        raise ParameterError("--spark-master is given without an engine (add --engine spark)")
-
-
 def session_of(engine: str | None, master: str | None) -> object:
     """Start the session of Spark that reads, if one is wanted."""
     if engine is None:
+        if master is not None:
+            raise ParameterError("--spark-master is given without an engine (add --engine spark)")
         return None
+    check_choice("--engine", engine, ("spark",))
     from nolook.spark.frames import start_session
 
     return start_session(master)

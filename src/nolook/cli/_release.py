@@ -180,8 +180,6 @@ class Release(Reading):
     def __attrs_post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
-        check_rows_per_unit(self.rows_per_unit)
-        _engine.check_engine(self.engine, self.spark_master)
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]

@@ -75,8 +75,6 @@ class ByUnit:
         """Return the place of each row; 0 where there is no identifier."""
         cells, out = self._unit(batch), np.zeros(batch.num_rows, dtype=np.int64)
         known = named_rows(cells)
-        if known is None:
-            known = np.ones(batch.num_rows, dtype=np.bool_)
         hashes = hashes_of(kept_cells(cells, known), self._key)
         out[known] = hashes[:, 0] % np.uint64(places)
         return out

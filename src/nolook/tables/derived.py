@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import mul
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -144,23 +145,13 @@ def _positive(values: Numbers, least: float, function: Callable[[Numbers], Numbe
     return np.where(defined, function(np.where(defined, values, 1.0)), np.nan)
 
 
-def _square(values: Numbers, around: float) -> Numbers:
-    return (values - around) * (values - around)
-
-
-def _product(first: Numbers, *others: Numbers) -> Numbers:
-    for other in others:
-        first = first * other
-    return first
-
-
 #: By the setting that asks for it, what gives the numbers of a derived column.
 FUNCTIONS: dict[str, Callable[..., Numbers]] = {
     "log_of": partial(_positive, least=0.0, function=logarithms),
     "log1p_of": partial(_positive, least=-1.0, function=logarithms_1p),
     "asinh_of": partial(_positive, least=-math.inf, function=inverse_sinhs),
-    "square_of": _square,
-    "product_of": _product,
+    "square_of": lambda values, around: (values - around) * (values - around),
+    "product_of": lambda *columns: reduce(mul, columns),
     "bins_of": lambda *_: np.empty(0),  # texts: see `derive`
 }
 #: Of logarithms: a function that undoes them, and what it is short of.

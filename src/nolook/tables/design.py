@@ -115,9 +115,9 @@ class Design:
         levels are to be `found`, a code is the place of a cell's value among all that occur.
         """
         known = {
-            f.name: evolve(
-                f,
-                indicated=False,
+            f.name: Feature(
+                f.name,
+                f.levels,
                 coded=bool(f.levels),
                 vocabulary=Vocabulary() if f.name in found else None,
             )
@@ -155,19 +155,18 @@ class Design:
         """The length of a row: the columns and, last, its weight if there are weights."""
         return self.binary.size + (self.unit.weighting is not None)
 
-    def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
+    def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_]:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
         0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
-        rows have all they need, their unit too, or None if every row has.
+        rows have all they need, their unit too.
         """
         present = self._numbers(batch, out)
-        if self.unit.column is None:
-            return present
-        known = named_rows(batch.column(self.unit.column))
-        return known if present is None else present if known is None else present & known
+        if self.unit.column is not None:
+            present &= named_rows(batch.column(self.unit.column))
+        return present
 
-    def _numbers(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
+    def _numbers(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_]:  # noqa: ANN401
         """Write the numbers, and return which rows lack none that they need."""
         row = 0
         with np.errstate(all="ignore"):
@@ -196,7 +195,7 @@ class Design:
             np.clip(out, -_LARGEST, _LARGEST, out=out)
         finite = np.isfinite(out)
         if finite.all():
-            return None
+            return np.ones(batch.num_rows, dtype=np.bool_)
         out[~finite] = np.nan if self.missing == "centre" else 0.0
         if not self.needs_target:
             place = len(self.binary) - 1
@@ -295,7 +294,13 @@ def _usual_columns(
     source: Source, without: Collection[str | None], categories: Collection[str]
 ) -> list[str]:
     """Return the columns that types or declared levels make features, except some."""
-    _check_types(source, {*without, *categories})
+    for column in source.columns:
+        # This is what pandas calls a mixture; declared types have other names.
+        if column.declared == "object" and column.name not in {*without, *categories}:
+            raise TableError(
+                f"column {column.name!r} of {source.name} has type object, which may hold "
+                "anything (convert it, or name the columns to use: features=[...])"
+            )
     return [
         column.name
         for column in source.columns
@@ -356,22 +361,11 @@ class Columns:
         return found[0]
 
 
-def _check_types(source: Source, used: Collection[str | None]) -> None:
-    """Where types decide which columns are used, refuse columns whose type a cell decides."""
-    for column in source.columns:
-        # This is what pandas calls a mixture; declared types have other names.
-        if column.declared == "object" and column.name not in used:
-            raise TableError(
-                f"column {column.name!r} of {source.name} has type object, which may hold "
-                "anything (convert it, or name the columns to use: features=[...])"
-            )
-
-
 def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
-    if _is_time(column.type):
+    if in_words(column.type) in {"date", "date and time"}:
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
     elif parameter == "features" and in_words(column.type) == "text" and is_settable("categories"):
@@ -412,10 +406,6 @@ def _check_weights(unit: Unit, schema: Columns, used: Collection[str | None]) ->
             f"{parameter_name('weights')} names {name!r}, which has another use (leave it "
             "out there)"
         )
-
-
-def _is_time(kind: Any) -> bool:  # noqa: ANN401
-    return kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind))
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401

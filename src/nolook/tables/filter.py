@@ -259,7 +259,7 @@ def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool
     usual, word = ColumnSchema("boolean"), _word(value)
     for each in (usual if own is None or own.type != "boolean" else own, usual):
         for truth, words in ((True, each.true), (False, each.false or (word,))):
-            if any(same(word, one) for one in words):
+            if same(word, *words):
                 return truth
     raise _unlike(condition, "true or false", "true")
 

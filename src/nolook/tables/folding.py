@@ -20,6 +20,7 @@ from threading import Event
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from attrs import define, field
 from numpy.typing import NDArray
 
 from nolook._numerics import Threads
@@ -254,31 +255,24 @@ def _pool(threads: int, stop: Event) -> Iterator[Callable[..., Future[Any]]]:
             raise
 
 
+@define
 class RowChecksum:
     """The number and the checksum of a pass's rows, independent of order: the same in each pass.
 
     It finds rows that changed, not rows that were changed to deceive it.
     """
 
-    def __init__(self) -> None:
-        self.rows = self.sum = 0
+    rows: int = 0
+    sum: int = 0
 
     def update(self, numbers: NDArray[np.float64]) -> None:
         """Add rows of shape (columns, rows)."""
-        self._add(numbers.shape[1], int(sum_of_rows(numbers)))
+        self.merge(RowChecksum(numbers.shape[1], sum_of_rows(numbers)))
 
     def merge(self, other: RowChecksum) -> None:
         """Add the rows another one has seen."""
-        self._add(other.rows, other.sum)
-
-    def _add(self, rows: int, added: int) -> None:
-        self.rows += rows
-        self.sum = (self.sum + added) % 2**64
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RowChecksum) and (self.rows, self.sum) == (other.rows, other.sum)
-
-    __hash__ = None  # type: ignore[assignment]
+        self.rows += other.rows
+        self.sum = (self.sum + other.sum) % 2**64
 
 
 #: What may be kept of a table.
@@ -342,7 +336,7 @@ def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -
             start += piece.num_rows
             found = numbers[:, filled : filled + piece.num_rows]
             present = design.fill(piece, found)
-            if present is not None:
+            if not present.all():
                 found = found[:, present]
                 left_out += piece.num_rows - found.shape[1]
                 numbers[:, filled : filled + found.shape[1]] = found
@@ -372,9 +366,8 @@ def identified(
         cells, others = batch.column(design.unit.column), None
         numbers = np.empty((design.size, batch.num_rows))
         present = design.fill(batch, numbers)
-        if present is not None:
-            named = named_rows(cells)
-            others = kept_cells(cells, ~present if named is None else named & ~present)
+        if not present.all():
+            others = kept_cells(cells, named_rows(cells) & ~present)
             cells, numbers = kept_cells(cells, present), numbers[:, present]
         yield cells, others, numbers
 
@@ -407,6 +400,7 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
     return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
 
 
+@define
 class Run:
     """The shared state of one release's passes: threads, kept blocks, charges that are due.
 
@@ -415,35 +409,28 @@ class Run:
     nothing.
     """
 
-    def __init__(
-        self,
-        threads: Threads = "auto",
-        kept: BlockCache | None = None,
-        pay: Callable[[], object] | None = None,
-    ) -> None:
-        self.threads, self.kept = threads, kept
-        self.is_of_release = pay is not None
-        self._due = [] if pay is None else [pay]
-        self.left_out: dict[int | None, int] = {}  # rows of each part, or of all, once read
-        self.checksum: RowChecksum | None = None  # of an engine's rows, or of a worker's
+    threads: Threads = "auto"
+    kept: BlockCache | None = None
+    due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
+    is_of_release: bool = field(init=False)
+    left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
+    checksum: RowChecksum | None = None  # of an engine's rows, or of a worker's
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the first pass is still to come."""
-        return bool(self._due)
+    def __attrs_post_init__(self) -> None:
+        self.is_of_release = bool(self.due)
 
     def add(self, pay: Callable[[], object]) -> None:
         """Let a part of the release pay as well: with the release, or now if that has paid."""
-        if self._due:
-            self._due.append(pay)
+        if self.due:
+            self.due.append(pay)
         else:
             pay()
 
     def settle(self) -> None:
         """Pay, once."""
-        while self._due:
-            self._due[0]()
-            del self._due[0]  # what could not be paid stays due
+        while self.due:
+            self.due[0]()
+            del self.due[0]  # what could not be paid stays due
 
     def compare(self, checksum: RowChecksum, name: str) -> None:
         """Refuse other rows than those of the pass before."""

@@ -140,7 +140,10 @@ class _Reader:
         for each in _split(text, "+"):
             if each.strip() == "1":
                 continue  # the constant, which every model has
-            factors = [self.interaction(one) for one in _split(each, "*")]
+            factors = [
+                tuple(self.column(name.strip()) for name in _split(one, ":"))
+                for one in _split(each, "*")
+            ]
             for size in range(1, len(factors) + 1):
                 for some in combinations(factors, size):
                     term = tuple(name for one in some for name in one)
@@ -152,9 +155,6 @@ class _Reader:
         for term in found:
             self._check_margins(term, found)
         return sorted(found, key=len)
-
-    def interaction(self, text: str) -> Term:
-        return tuple(self.column(each.strip()) for each in _split(text, ":"))
 
     def column(self, text: str) -> str:
         """Return the column that a term without interactions stands for."""

@@ -39,20 +39,21 @@ _READ = 1 << 17  # rows; a library reads from the start up to them
 _1582, _1960, _1970 = (
     date(*day).toordinal() for day in ((1582, 10, 14), (1960, 1, 1), (1970, 1, 1))
 )
-# By program: formats of dates and times, the seconds of their unit, and the day they count from.
+_TIMES, _DAYS = pa.timestamp("ms"), pa.date32()
+# By program: formats of dates and times, the seconds of their unit, the day they count from and the
+# type.
 _DATES = {
-    ".sav": (("(DATETIME|YMDHMS)", 1.0, _1582), ("[AEJS]?DATE", 1.0, _1582)),
-    ".dta": (("%-?t[cC]", 1e-3, _1960), ("%-?t?d", 86_400.0, _1960)),
+    ".sav": (("(DATETIME|YMDHMS)", 1.0, _1582, _TIMES), ("[AEJS]?DATE", 1.0, _1582, _DAYS)),
+    ".dta": (("%-?t[cC]", 1e-3, _1960, _TIMES), ("%-?t?d", 86_400.0, _1960, _DAYS)),
     ".sas7bdat": (
-        ("(DATETIME|E8601DT)", 1.0, _1960),
-        ("(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA)", 86_400.0, _1960),
+        ("(DATETIME|E8601DT)", 1.0, _1960, _TIMES),
+        ("(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA)", 86_400.0, _1960, _DAYS),
     ),
 }
 # What a number, a boolean or a date becomes, perhaps with blanks behind it.
 _LIKE_A_VALUE = re.compile(
     r"(?:-?[\d.]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
 )
-_TIMES = pa.timestamp("ms")
 _LATEST = 1e12  # seconds
 
 
@@ -168,8 +169,10 @@ class StatisticsFile(_OnceFile):
         self.levels = {
             name: [words[code] for code in sorted(words)] for name, words in self._labels.items()
         }
+        known = _DATES[self._ending]
         self._dates = {
-            name: self._date(form) for name, form in about.original_variable_types.items()
+            name: next((how for like, *how in known if re.match(like, form or "")), None)
+            for name, form in about.original_variable_types.items()
         }
         return tuple(
             Column.from_field(pa.field(name, self._kind(name, kinds[name])))
@@ -184,14 +187,6 @@ class StatisticsFile(_OnceFile):
         read = getattr(import_module(self.library), f"read_{self._ending[1:]}")
         with self.place.open() as file:
             return read(file, output_format="dict", disable_datetime_conversion=True, **options)
-
-    def _date(self, form: str | None) -> tuple[float, int, Any] | None:
-        """Return the seconds of a format's unit, the day it counts from and the type, of dates."""
-        kinds = (_TIMES, pa.date32())
-        for (pattern, unit, start), kind in zip(_DATES[self._ending], kinds, strict=True):
-            if re.match(pattern, form or ""):
-                return unit, start, kind
-        return None
 
     def _kind(self, name: str, stored: str) -> Any:  # noqa: ANN401
         if name in self._labels or stored == "string":
@@ -229,9 +224,8 @@ class StatisticsFile(_OnceFile):
             seconds = np.array(cells, np.float64) * unit + 86_400.0 * (start - _1970)
             known = abs(seconds) < _LATEST
             moments = np.where(known, seconds, 0.0) * 1e3
-            if kind != _TIMES:
-                moments = np.floor(moments / 86_400e3)
-            whole = moments.astype(np.int32 if kind != _TIMES else np.int64)
+            days = np.floor(moments / 86_400e3).astype(np.int32)
+            whole = days if kind == _DAYS else moments.astype(np.int64)
             return pa.array(whole, mask=~known).view(kind)
         return pa.array(cells, column.type)
 

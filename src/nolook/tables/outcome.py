@@ -41,7 +41,8 @@ def two_classes(
     if own.type == "boolean":
         classes = [own.true, own.false]
     usual = ColumnSchema("boolean")
-    if negative is None and not classes and _is_one_of(positive, usual):
+    truths = (*usual.true, *(usual.false or ()))
+    if negative is None and not classes and isinstance(positive, str) and same(positive, *truths):
         classes = [usual.true, usual.false]
     find = partial(_class, classes=classes, kind=kind, column=column.name)
     yes = find("positive", positive)
@@ -54,7 +55,7 @@ def two_classes(
     no = None
     if negative != OTHERS:
         no = classes[classes[0] == yes] if negative is None else find("negative", negative)
-    if no is not None and _within(yes, no):
+    if no is not None and any(same(word, *no) for word in yes):
         raise ParameterError(
             f"{parameter_name('positive')} and {parameter_name('negative')} are the same "
             f"value of {column.name!r}; give two different ones"
@@ -73,7 +74,7 @@ def _class(
             f"{usage_hint(name, _EXAMPLES[name])})"
         )
     for each in classes:
-        if each is not None and _within((word,), each):
+        if each is not None and same(word, *each):
             return each
     if classes or not fits(word, kind):
         wanted = ", ".join(word for each in classes for word in each or (OTHERS,))
@@ -83,12 +84,3 @@ def _class(
             "a value that its cells can have"
         )
     return (word.strip(),)
-
-
-def _within(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    return any(same(word, other) for word in words for other in others)
-
-
-def _is_one_of(word: object, declared: ColumnSchema) -> bool:
-    """Tell whether a word is one of a boolean column's."""
-    return isinstance(word, str) and _within((word,), (*declared.true, *(declared.false or ())))

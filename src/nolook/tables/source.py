@@ -81,11 +81,6 @@ class Column:
     declared: str  # the type in words, for messages
     nullable: bool = True
 
-    @property
-    def may_be_missing(self) -> bool:
-        """Whether a number may be absent: null, NaN or infinite."""
-        return self.nullable or pa.types.is_floating(self.type)
-
     @classmethod
     def from_field(cls, field: Any) -> Column:  # noqa: ANN401 -- pyarrow has no types
         """Take over an Arrow field."""
@@ -288,9 +283,8 @@ def from_target(target: object, name: str = "y") -> MemorySource:
         frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
     if len(frame.columns) != 1:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
-    ((column, slicer),) = zip(frame.columns, frame.slicers, strict=True)
-    renamed = evolve(column, name=name)
-    return MemorySource(frame.name, [(renamed, slicer)], frame.rows)
+    ((column, slicer),) = frame.pairs
+    return MemorySource(frame.name, [(evolve(column, name=name), slicer)], frame.rows)
 
 
 def plain(text: str) -> str:
@@ -304,9 +298,8 @@ def join(left: MemorySource, target: MemorySource, name: str, what: str = "y") -
         raise TableError(
             f"X and {what} have different numbers of rows; expected one number for each row"
         )
-    renamed = evolve(target.columns[0], name=name)
-    columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
-    return MemorySource(left.name, columns, left.rows)
+    ((column, slicer),) = target.pairs
+    return MemorySource(left.name, (*left.pairs, (evolve(column, name=name), slicer)), left.rows)
 
 
 def _is_pandas(source: object, kind: str) -> bool:
@@ -428,16 +421,13 @@ class MemorySource:
     def __init__(
         self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int, first: int = 0
     ) -> None:
-        pairs = tuple(columns)
-        self.name, self._first = name, first
-        self.columns = tuple(column for column, _ in pairs)
-        self.slicers = tuple(slicer for _, slicer in pairs)
-        self.rows = rows
+        self.name, self.rows, self._first = name, rows, first
+        self.pairs = tuple(columns)
+        self.columns = tuple(column for column, _ in self.pairs)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        pairs = zip(self.columns, self.slicers, strict=True)
-        wanted = {column.name: slicer for column, slicer in pairs}
+        wanted = {column.name: slicer for column, slicer in self.pairs}
         rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
         refused = f"of {self.name} cannot be read as its declared type"
         end = self._first + self.rows
@@ -453,8 +443,7 @@ class MemorySource:
         size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
         if self.rows <= size:
             return (self,)
-        columns = [*zip(self.columns, self.slicers, strict=True)]
         return [
-            MemorySource(self.name, columns, min(size, self.rows - start), start)
+            MemorySource(self.name, self.pairs, min(size, self.rows - start), start)
             for start in range(0, self.rows, size)
         ]

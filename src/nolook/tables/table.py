@@ -39,16 +39,10 @@ from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
 
-__all__ = [
-    "Table",
-    "Weights",
-]
-
+__all__ = ["Table", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Transform: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-
 #: Turns the blocks of a part, or of all rows, into others.
 Turn: TypeAlias = Callable[[Iterator[Block], int | None], Iterator[Block]]
 
@@ -280,7 +274,7 @@ class Table:
             return self
         table = copy(self)
         kept = BlockCache.for_table(self._source, self._design)
-        table._run = Run(self._run.threads, kept, pay)
+        table._run = Run(self._run.threads, kept, [pay])
         if not self._places.chosen:
             table._places = _Places()  # rows are counted in each release
         return table
@@ -290,7 +284,7 @@ class Table:
 
         Raises TableError if the table cannot be read, whatever its cells are.
         """
-        if self._run.is_due:
+        if self._run.due:
             self.read_through()
             self._run.settle()
 
@@ -446,8 +440,6 @@ class Table:
                 rows = pa.RecordBatch.from_arrays(cells[: len(names)], names=list(names))
                 numbers = np.empty((design.size, rows.num_rows))
                 complete = design.fill(rows, numbers)
-                if complete is None:
-                    complete = np.ones(rows.num_rows, dtype=np.bool_)
                 (numbers,) = self._turned(iter([numbers]), None)
                 yield numbers, complete, cells[len(names) :]
 
@@ -539,7 +531,9 @@ class Table:
             needed |= {design.unit.column, *(f.name for f in design.features)}
         levels = (f.levels for f in design.features if f.levels and not f.coded)
         lacking = any(drops or None not in own for own in levels)
-        lacking |= any(each.may_be_missing for each in source.columns if each.name in needed)
+        # A number may be null, NaN or infinite.
+        own = (each for each in source.columns if each.name in needed)
+        lacking |= any(each.nullable or pa.types.is_floating(each.type) for each in own)
         return lacking or source.where is not None or self.unit.weighting is not None
 
     def _read(self, part: int | None = None) -> Iterator[Block]:

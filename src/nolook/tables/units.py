@@ -75,21 +75,15 @@ def _hash(data, starts, first, second, out):  # type: ignore[no-untyped-def] # n
         start, stop = starts[i], starts[i + 1]
         v0, v1, v2, v3 = first ^ _0, second ^ _1 ^ _LONG, first ^ _2, second ^ _3
         size = stop - start
-        for place in range(start, start + size // 8 * 8, 8):
-            word = np.uint64(0)
-            for j in range(8):
-                word |= np.uint64(data[place + j]) << (_B8 * np.uint64(j))
+        whole = size // 8
+        for place in range(whole + 1):  # the last word has the bytes left over, and the length
+            word = np.uint64(0) if place < whole else np.uint64(size & 255) << np.uint64(56)
+            for j in range(min(8, size - 8 * place)):
+                word |= np.uint64(data[start + 8 * place + j]) << (_B8 * np.uint64(j))
             v3 ^= word
-            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+            for _ in range(2):
+                v0, v1, v2, v3 = _round(v0, v1, v2, v3)
             v0 ^= word
-        word = np.uint64(size & 255) << np.uint64(56)
-        for j in range(size % 8):
-            word |= np.uint64(data[start + size // 8 * 8 + j]) << (_B8 * np.uint64(j))
-        v3 ^= word
-        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-        v0 ^= word
         v2 ^= _FIRST
         for _ in range(4):
             v0, v1, v2, v3 = _round(v0, v1, v2, v3)
@@ -191,13 +185,9 @@ def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     return kind is not None and any(test(kind) for test in tests)
 
 
-def named_rows(cells: Any) -> NDArray[np.bool_] | None:  # noqa: ANN401
-    """Mark the rows that have an identifier; None if all do. A dictionary's value may be null."""
-    words = cells.dictionary if pt.is_dictionary(cells.type) else cells
-    if not (cells.null_count or words.null_count):
-        return None
-    known: NDArray[np.bool_] = cells.is_valid().to_numpy(zero_copy_only=False)
-    return None if known.all() else known
+def named_rows(cells: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+    """Mark the rows that have an identifier. A dictionary's value may be null."""
+    return cells.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def weighed(

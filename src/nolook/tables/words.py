@@ -117,9 +117,10 @@ def _decoded(cell: bytes | None) -> str | None:
     return None
 
 
-def same(word: str, other: str) -> bool:
-    """Tell whether a cell of one word is another word."""
-    return bool(places(pa.array([word], _TEXT), [other])[0].is_valid)
+def same(word: str, *others: str) -> bool:
+    """Tell whether a cell of one word is one of other words, each by itself."""
+    cell = pa.array([word], _TEXT)
+    return any(places(cell, [other])[0].is_valid for other in others)
 
 
 def fits(word: str, kind: str) -> bool:
