@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from nolook.algorithms.bounded_design import (
-    SHARES,
     DesignSearch,
     PublicDesign,
     release_gram,
 )
+from nolook.algorithms.norm_bound import SHARES
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource

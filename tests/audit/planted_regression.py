@@ -311,7 +311,7 @@ EXACT_FAULTS = (
     ),
     ExactFault(
         "scores that are not clipped",
-        lambda patch: patch.setattr(linear, "clipped_scores", whole_scores),
+        lambda patch: patch.setattr(clips, "clipped_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault("separate clips of row and residual", FAULTS[0].plant, _BEYOND),

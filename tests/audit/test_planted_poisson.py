@@ -280,7 +280,7 @@ FAULTS = (
     ),
     ExactFault(
         "scores that are not clipped",
-        lambda patch: patch.setattr(counts, "clipped_scores", whole_scores),
+        lambda patch: patch.setattr(clips, "clipped_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault(

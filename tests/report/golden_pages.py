@@ -32,7 +32,6 @@ from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators._scores import Scored
-from nolook.estimators.base import ESTIMATES
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.formats.files import one_line
@@ -50,6 +49,7 @@ from nolook.report.selection_findings import selection_findings
 from nolook.report.terminal import print_findings
 from tests.formats.releases import release
 from tests.report.hand_made import (
+    OPTIONAL,
     Choosy,
     choosing,
     counted,
@@ -137,12 +137,12 @@ def following():
 
 
 def hidden_fit():
-    return without(withheld(five(), 0, 1, -1), *ESTIMATES[2:])
+    return without(withheld(five(), 0, 1, -1), *OPTIONAL[2:])
 
 
 def skewed(*, positive):
     """Large errors on one side, and half of the errors hidden."""
-    model = five() if positive else without(five(), *ESTIMATES[6:])
+    model = five() if positive else without(five(), *OPTIONAL[6:])
     model.cut_errors_ = CutErrors(0.001, 0.0311, 12.25, positive)
     return model
 

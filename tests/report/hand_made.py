@@ -10,14 +10,19 @@ from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.errors import PrivateFitFailed
-from nolook.estimators.base import ESTIMATES, PrivateRegressor
+from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
 SCALES = ScaleSearch(1.0, target=False).events()[1].name
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
-OPTIONAL = ESTIMATES
+#: What a regression may estimate beside its coefficients.
+OPTIONAL = (
+    *("coef_interval_", "intercept_interval_"),
+    *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
+    *("median_error_", "median_error_interval_", "p90_error_", "p90_error_interval_"),
+)
 CHOOSY = evolve(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nolook.algorithms.glm.error_inference import CutErrors
-from nolook.estimators.base import ESTIMATES
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
 from tests.report.hand_made import (
+    OPTIONAL,
     Choosy,
     choosing,
     current,
@@ -33,7 +33,7 @@ from tests.report.pages import Page, render
 
 NAMES = ("age", "height", "rooms", "income")
 FIT = tuple(
-    name for name in ESTIMATES if not name.endswith(("coef_interval_", "intercept_interval_"))
+    name for name in OPTIONAL if not name.endswith(("coef_interval_", "intercept_interval_"))
 )
 CHANGES = {
     "as it is": lambda model: model,

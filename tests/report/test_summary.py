@@ -139,13 +139,6 @@ def test_each_entry_is_described_in_a_sentence_or_two(entry):
     assert words.isascii()
 
 
-def test_a_seed_is_the_reason_why_a_result_is_not_private():
-    seeded = fitted(made_by=Choosy(random_state=1))
-    short, sentence = model_findings(seeded).provenance.why_not_private()
-    assert short == "a known seed"
-    assert "random_state" in sentence
-
-
 def test_only_a_failed_fit_is_called_failed():
     assert model_findings(fitted()).cautions == ()
     model = fitted()

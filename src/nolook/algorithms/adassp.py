@@ -22,10 +22,9 @@ from functools import partial
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.bounded_design import (
-    SHARES,
     BoundedDesign,
     BoundedModel,
     DesignSearch,
@@ -33,6 +32,7 @@ from nolook.algorithms.bounded_design import (
     gram_events,
     release_gram,
 )
+from nolook.algorithms.norm_bound import SHARES
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -106,11 +106,10 @@ class AdaSSP(GaussianRelease):
         noisy = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, size, whole)
         right = gaussian_release(moments.products, sensitivity, self._each, source)
-        theta = noisy.solve(right.astype(np.float64) / (design.unit * UNIT))
-        return BoundedModel(theta, design)
+        return BoundedModel(noisy.solve(right.astype(np.float64) / (design.unit * UNIT)), design)
 
 
 def _whole_targets(
-    bound: int, rows: NDArray[np.float64], targets: NDArray[np.float64], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Weights]]:
+    bound: int, rows: Vector, targets: Vector, weights: Weights
+) -> Iterator[tuple[Vector, Vector, Weights]]:
     yield rows, np.trunc(targets.clip(-bound, bound) * UNIT), weights

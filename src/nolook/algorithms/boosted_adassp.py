@@ -24,16 +24,16 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook.algorithms.bounded_design import (
-    SHARES,
     BoundedDesign,
     BoundedModel,
     DesignSearch,
     gram_events,
     release_gram,
 )
+from nolook.algorithms.norm_bound import SHARES
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -129,6 +129,6 @@ def _read(
 
 
 def _without_targets(
-    rows: NDArray[np.float64], _: NDArray[np.float64], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
+    rows: Vector, _: Vector, weights: Weights
+) -> Iterator[tuple[Vector, None, Weights]]:
     yield rows, None, weights

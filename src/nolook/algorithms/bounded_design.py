@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.norm_bound import BoundSearch
+from nolook.algorithms.scaling import Scaling
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
@@ -42,9 +42,6 @@ __all__ = [
     "gram_events",
     "release_gram",
 ]
-
-#: Shares of mu^2 where the scaling is private; the mechanism itself has the rest.
-SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
 # Rows at a time: small parts take little memory beside the rows that are kept.
 _PART_ROWS = 4096
@@ -146,31 +143,15 @@ class DesignSearch:
     @property
     def progress_steps(self) -> int:
         """Number of passes over the table."""
-        return self._scales().progress_steps + 1
+        return BoundSearch(self.mu).progress_steps
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
-        return (*self._scales().events(), self._norms())
-
-    def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
-
-    def _norms(self) -> GaussianEvent:
-        return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
+        return BoundSearch(self.mu).events()
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:
         """Find the design of a table with a target."""
-        scaling = self._scales().run(table, source, progress)
-        table = table.filled(scaling.center)
-        progress("norms")
-        kept = scaling.detected[:-1]
-        features = int(kept.sum())
-        counts, squares = norm_counts(
-            table.select(kept), scaling.select(kept), features, self._norms().mu, source
-        )
-        squared = choose_squared_radius(
-            counts, squares, scaling.rows.value, features + 1, self.mu_gram
-        )
+        scaling, squared = BoundSearch(self.mu).run(table, self.mu_gram, source, progress)
         unit = self.unit
         return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 
@@ -193,8 +174,7 @@ class NoisyGram:
 
     def solve(self, right: Vector) -> Vector:
         """Solve for one right-hand side of shape (d,)."""
-        solution: Vector = self.vectors @ ((self.vectors.T @ right) / self.values)
-        return solution
+        return np.asarray(self.vectors @ ((self.vectors.T @ right) / self.values))
 
 
 def gram_events(mu: float) -> tuple[GaussianEvent, GaussianEvent]:

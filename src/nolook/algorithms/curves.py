@@ -49,8 +49,7 @@ class Curve:
 def cell_edges(limit: float) -> Vector:
     """Return the edges between the cells of a column that is clipped to `limit` scales."""
     far = math.asinh(limit / _EVEN)
-    edges: Vector = _EVEN * np.sinh(np.linspace(-far, far, _CELLS + 1))
-    return edges
+    return np.asarray(_EVEN * np.sinh(np.linspace(-far, far, _CELLS + 1)))
 
 
 def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | None:

@@ -9,9 +9,9 @@ from typing import Self
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from nolook._arrays import Vector
+from nolook._arrays import Places, Vector
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.grids import steps_below
@@ -144,7 +144,7 @@ class PrivateDistribution:
         place = np.searchsorted(self.points, edges, side="right")
         return self._between(place[:-1], place[1:])
 
-    def _between(self, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    def _between(self, first: Places, last: Places) -> tuple[Vector, Vector]:
         """Return the shares of the cells from one number of cells up to another."""
         shares = np.append(0.0, self._shares)
         masses = shares[last] - shares[first]
@@ -152,7 +152,7 @@ class PrivateDistribution:
         return masses, np.where(first == last, 0.0, np.sqrt(variance) / self.rows)
 
     @cached_property
-    def _runs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _runs(self) -> tuple[Places, Places]:
         """The first and the last of the places around each whose counts are the same."""
         starts = np.flatnonzero(np.append(True, np.diff(self.counts[:-1]) != 0)) + 1
         # No rows, and all of them, are counts of their own.
@@ -160,9 +160,7 @@ class PrivateDistribution:
         lengths = np.diff(np.append(starts, len(self.counts) + 1))
         return np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
 
-    def _variance(
-        self, first: NDArray[np.intp], last: NDArray[np.intp], shares: ArrayLike
-    ) -> Vector:
+    def _variance(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
         """Return the variance of the rows from a place to a later one, less a share of all rows.
 
         Isotonic regression replaces noisy counts by the mean of a run of them, and a mean varies at
@@ -190,9 +188,7 @@ class PrivateDistribution:
         largest[between_runs] *= _CHOSEN
         return largest + sampling
 
-    def _sampling(
-        self, first: NDArray[np.intp], last: NDArray[np.intp], shares: ArrayLike
-    ) -> Vector:
+    def _sampling(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
         """Return the variance by sampling of the same."""
         shares = np.asarray(shares, dtype=np.float64)
         binomial = np.asarray(self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0))

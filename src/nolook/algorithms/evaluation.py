@@ -107,8 +107,7 @@ class EvaluationRelease:
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
-        curve = self.curve.run(table, source, progress)
-        judged = Judged(curve, None)
+        judged = Judged(self.curve.run(table, source, progress), None)
         if self.groups is None:
             return judged
         groups, event = self.groups

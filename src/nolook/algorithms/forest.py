@@ -72,8 +72,7 @@ class Forest:
         In units of the precision of one block, for a direction of length 1 among the cells. The
         first is also that of all cells together.
         """
-        found: Vector = np.cumsum(np.array(self.lengths[::-1], dtype=np.float64))[::-1]
-        return found
+        return np.asarray(np.cumsum(np.array(self.lengths[::-1], dtype=np.float64))[::-1])
 
     @property
     def rows_precision(self) -> float:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Flags, Places, Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
 from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
@@ -60,7 +60,7 @@ class Estimates:
     def __iter__(self) -> Iterator[Vector]:
         return iter((self.value, self.low, self.high, self.noise_low, self.noise_high))
 
-    def where(self, shown: NDArray[np.bool_]) -> Estimates:
+    def where(self, shown: Flags) -> Estimates:
         """Return the estimates of some groups only."""
         return Estimates(*(np.where(shown, each, np.nan) for each in self))
 
@@ -98,7 +98,7 @@ class Groups:
     """
 
     margins: tuple[Dimensions, ...]
-    codes: NDArray[np.intp]
+    codes: Places
 
     @classmethod
     def of(cls, margins: Sequence[Dimensions], sizes: Sequence[int]) -> Groups:
@@ -186,18 +186,17 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
     for own in groups.margins:
         margin = released.counts[own]
         if column in own:
-            found.append(np.full((margin.values.size, 4), np.nan))
+            found.append(np.full((margin.values.size, 7), np.nan))
             continue
-        whole = tuple(sorted((*own, column)))
-        split = released.counts[whole]
-        rows = _by_level(split, whole, column)
+        *parts, variance, size = _split(released.counts, own, column, value, known)
         # The variance of all levels together, for each of them, and of one about their mean.
-        size = rows.shape[1]
         together = margin.variance / size**2
-        apart = (split.variance - together) * size / (size - 1.0)
-        parts = rows[:, value], rows[:, :known].sum(axis=1), together - apart / size, apart
+        apart = (variance - together) * size / (size - 1.0)
+        parts += [together - apart / size, apart]
+        squares = released.counts if released.squares is None else released.squares.counts
+        parts += _split(squares, own, column, value, known)[:3]
         found.append(np.column_stack(np.broadcast_arrays(*parts)))
-    own, count, together, apart = np.concatenate(found).T
+    own, count, together, apart, *squared = np.concatenate(found).T
     with np.errstate(all="ignore"):
         share = own / count
         # Of the rows that have it less the share of those known: weights of levels, added up.
@@ -205,41 +204,33 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
         noise += apart * (1.0 - 2.0 * share + known * share**2)
         noise = np.sqrt(noise) / count
         # As if two more rows had it and two had not (Agresti and Coull 1998).
-        effect = _share_effect(groups, released, column, value, known, own, count)
+        effect = _share_effect(released, known, own, count, squared)
         near = ((own / effect + 2.0) / (count / effect + 4.0)).clip(0.0, 1.0)
         total = np.sqrt(noise**2 + near * (1.0 - near) / (count / effect + 4.0))
         shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
         return _around(share, noise, total, _factor(released)).within(0.0, 1.0).where(shown)
 
 
-def _by_level(split: Margin, dimensions: Dimensions, column: int) -> Vector:
-    """Return the numbers of a margin by its other dimensions and the levels of a column."""
-    values = np.moveaxis(split.values, dimensions.index(column), -1)
-    return values.reshape(-1, values.shape[-1])
+def _split(
+    counts: Margins, own: Dimensions, column: int, value: int, known: int
+) -> tuple[Any, ...]:
+    """Return rows with a value of a column, with one of its known levels, by other dimensions.
+
+    Then the variance of each level's number, and how many levels there are.
+    """
+    whole = tuple(sorted((*own, column)))
+    values = np.moveaxis(counts[whole].values, whole.index(column), -1)
+    rows = values.reshape(-1, values.shape[-1])
+    return rows[:, value], rows[:, :known].sum(axis=1), counts[whole].variance, rows.shape[1]
 
 
 def _share_effect(
-    groups: Groups,
-    released: Released,
-    column: int,
-    value: int,
-    known: int,
-    own: Vector,
-    count: Vector,
+    released: Released, known: int, own: Vector, count: Vector, squares: Sequence[Vector]
 ) -> Vector | float:
     """Return the design effect of shares by survey weights; 1 without any."""
     if released.squares is None:
         return 1.0
-    found = []
-    for each in groups.margins:
-        whole = tuple(sorted({*each, column}))
-        split = released.squares.counts[whole]
-        rows = _by_level(split, whole, column)[:, :known]
-        parts = rows[:, value], rows.sum(axis=1), split.variance
-        size = released.squares.counts[each].values.size
-        found.append(np.column_stack(np.broadcast_arrays(*parts)) if column not in each
-                     else np.zeros((size, 3)))  # fmt: skip
-    first, both, variance = np.concatenate(found).T
+    first, both, variance = squares
     usual = squares_ratio(count, both, known * variance, _usual(released))
     others = squares_ratio(count - own, both - first, (known + 1) * variance, usual)
     ratio = squares_ratio(own, first, variance, usual)
@@ -253,7 +244,10 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     rows, first, second = sums.T
     factor, center, clip = _factor(released), own.center, own.clip
     shown = rows > _ENOUGH * 4.0 * np.sqrt(variance)
-    count, missing = _present_and_missing(groups, released, column)
+    weighed = released.squares
+    squared = (None, None) if weighed is None else _values(groups, weighed, column)
+    pairs = zip(_values(groups, released, column), squared, strict=True)
+    count, missing = (_counted(*one, released, square) for one, square in pairs)
     size = np.where(shown, rows, np.nan)
     place = first / size
     inside = place.clip(-1.0, 1.0)
@@ -276,17 +270,6 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     sampled = effect * (own.kurtosis - 1.0) * spread**2 / size
     deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
     return count, missing, mean, total_sum, deviation.where(squares > 0.0).roots(clip)
-
-
-def _present_and_missing(
-    groups: Groups, released: Released, column: int
-) -> tuple[Estimates, Estimates]:
-    """Return the numbers of values of a column that are present, and that are missing."""
-    present, absent = _values(groups, released, column)
-    if released.squares is None:
-        return _counted(*present, released), _counted(*absent, released)
-    own, others = _values(groups, released.squares, column)
-    return _counted(*present, released, own), _counted(*absent, released, others)
 
 
 def _values(
@@ -327,8 +310,7 @@ def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
     least = max(usual, 1e-4) / 50.0
     between = np.average((own[known] - usual) ** 2 - error[known], weights=size[known])
     trust = max(float(between), 0.0) / (max(float(between), 0.0) + error)
-    found: Vector = np.maximum(usual + trust * (own - usual), least)
-    return found
+    return np.asarray(np.maximum(usual + trust * (own - usual), least))
 
 
 def quantiles_of(

@@ -14,10 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 from attrs import fields_dict, frozen
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from nolook._arrays import Flags, Matrix, Vector
+from nolook._arrays import Flags, Matrix, Places, Vector
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import tail_bins
 
@@ -159,8 +158,7 @@ def _moments(
 
 def _belief(difference: Vector, error: Vector) -> Vector:
     """Share of a difference that is believed against a fit that most columns agree with."""
-    belief: Vector = difference**2 / (difference**2 + (_DOUBT * error) ** 2 + 1e-300)
-    return belief
+    return np.asarray(difference**2 / (difference**2 + (_DOUBT * error) ** 2 + 1e-300))
 
 
 def _fitted(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, Vector]:
@@ -214,8 +212,7 @@ def _distributions(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
 
 def _half_equal(x: Matrix) -> Matrix:
     """Distribution function of half zeros, and half values of the exponential distribution."""
-    share: Matrix = np.where(x > 0.0, 1.0 - np.exp(-np.maximum(x, 0.0)) / 2.0, 0.0)
-    return share
+    return np.asarray(np.where(x > 0.0, 1.0 - np.exp(-np.maximum(x, 0.0)) / 2.0, 0.0))
 
 
 def read_rest(counts: Matrix, noise: BinNoise, rows: Vector) -> Rest:
@@ -232,7 +229,7 @@ def read_rest(counts: Matrix, noise: BinNoise, rows: Vector) -> Rest:
 
 
 def _rest_above(
-    counts: Matrix, fullest: NDArray[np.intp], sigma: float, least: float
+    counts: Matrix, fullest: Places, sigma: float, least: float
 ) -> tuple[Vector, Vector]:
     """Return the largest gain of a run above a bin, and how far the last run with `least` goes."""
     size = counts.shape[1] - 1  # the last bin has no end

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Places, Vector
 
 __all__ = ["BinNoise"]
 
@@ -29,7 +28,7 @@ class BinNoise:
     deviation: float
     laplace: bool = False
 
-    def surely(self, bins: NDArray[np.intp], sure: float) -> Vector:
+    def surely(self, bins: Places, sure: float) -> Vector:
         """Return a bound: sums over n bins pass it as rarely as a normal number `sure` deviations.
 
         For Laplace noise by the Chernoff bound that gives exactly that for a normal number: one bin
@@ -38,5 +37,4 @@ class BinNoise:
         if not self.laplace:
             return self.deviation * sure * np.sqrt(bins)
         bound = (sure**2 / 2.0 - bins * np.log1p(-(_PLACES**2))) / _PLACES
-        lowest: Vector = bound.min(axis=0) * (self.deviation / np.sqrt(2.0))
-        return lowest
+        return np.asarray(bound.min(axis=0) * (self.deviation / np.sqrt(2.0)))

@@ -63,5 +63,4 @@ def _statistics(tables: Vector, least: float) -> Vector:
     rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
     total = np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
     expected = rows.clip(0.0) * columns.clip(0.0) / total
-    found: Vector = ((tables - expected) ** 2 / np.maximum(expected, least)).sum(axis=(1, 2))
-    return found
+    return np.asarray(((tables - expected) ** 2 / np.maximum(expected, least)).sum(axis=(1, 2)))

@@ -162,8 +162,7 @@ def _windows(counts: Matrix) -> Matrix:
     inner = padded[:, :, _BELOW : _BELOW + _POWERS]
     inner[:, 0] = counts[:, _POWERS + 2 : -1]
     inner[:, 1] = counts[:, _POWERS:0:-1]
-    views: Matrix = np.lib.stride_tricks.sliding_window_view(padded, _POWERS, axis=2)
-    return views
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, _POWERS, axis=2))
 
 
 def _best(
@@ -265,7 +264,6 @@ def tail_bins(counts: Matrix, noise: BinNoise, rows: float, sure: float) -> tupl
     def first_above(ordered: Matrix) -> Places:
         above = ordered.cumsum(axis=1) > level
         above[:, -1] = True
-        found: Places = above.argmax(axis=1)
-        return found
+        return np.asarray(above.argmax(axis=1))
 
     return first_above(counts), bins - 1 - first_above(counts[:, ::-1])

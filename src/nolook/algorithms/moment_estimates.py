@@ -24,8 +24,7 @@ def nearest_moments(matrix: Matrix) -> Matrix:
     """Nearest positive semidefinite matrix in the Frobenius norm (negative eigenvalues dropped)."""
     values, vectors = np.linalg.eigh(matrix)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))
-    nearest: Matrix = roots @ roots.T
-    return nearest
+    return np.asarray(roots @ roots.T)
 
 
 @frozen

@@ -8,7 +8,7 @@ post-processing. The proof is ``moment_regression.md``.
 ===============  ========================================================================
 name here        meaning
 ===============  ========================================================================
-``mu``           mu-GDP parameter of the whole, split by :data:`SHARES`
+``mu``           mu-GDP parameter of the whole, split by ``SHARES``
 ``radius``       R, the bound on the norm of a standardised row (x, y)
 ``matrix``       Z'Z plus noise, rows of Z being (1, x, y), shape (columns + 1,) * 2
 ``sigma``        standard deviation of the noise on its diagonal, (1 + R^2) / mu_moments;
@@ -24,10 +24,10 @@ from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook._arrays import Flags, Vector
+from nolook.algorithms.norm_bound import SHARES, BoundSearch
+from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
@@ -40,20 +40,17 @@ from nolook.tables.table import Weights
 
 __all__ = ["MomentRelease", "NoisyMoments"]
 
-#: Shares of mu^2: finding scales, bounding the rows' norm, the moment matrix.
-SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
-
 
 @frozen
 class NoisyMoments:
     """The release, in standardised units: all later results follow from it."""
 
     scaling: Scaling  # the target last
-    matrix: NDArray[np.float64]  # noisy sum of z z' over rows z = (1, x, y)
+    matrix: Vector  # noisy sum of z z' over rows z = (1, x, y)
     sigma: float  # standard deviation of the noise on its diagonal
     radius: float  # bound on the norm of a row without its leading 1
 
-    def select(self, keep: NDArray[np.bool_]) -> NoisyMoments:
+    def select(self, keep: Flags) -> NoisyMoments:
         """Return the release restricted to some features, and the target."""
         places = np.concatenate([[0], 1 + np.flatnonzero(keep), [len(self.matrix) - 1]])
         matrix = self.matrix[np.ix_(places, places)]
@@ -76,46 +73,40 @@ class MomentRelease(GaussianRelease):
     @property
     def progress_steps(self) -> int:
         """Number of passes over the table."""
-        return self._scales().progress_steps + 2
+        return self._bounds.progress_steps + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
-        return (*self._scales().events(), *self._own_events())
+        return (*self._bounds.events(), self._products)
 
-    def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
+    @property
+    def _bounds(self) -> BoundSearch:
+        return BoundSearch(self.mu, whole=True)
 
-    def _own_events(self) -> tuple[GaussianEvent, GaussianEvent]:
-        return (
-            GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"])),
-            GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
-        )
+    @property
+    def _products(self) -> GaussianEvent:
+        return GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["mechanism"]))
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyMoments:
         """Release the moments of a table with a target."""
-        norms, products = self._own_events()
-        scaling = self._scales().run(table, source, progress)
+        mu = self._products.mu
+        scaling, squared_radius = self._bounds.run(table, mu, source, progress)
         table = table.filled(scaling.center)
-        progress("norms")
-        counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
-        squared_radius = choose_squared_radius(
-            counts, squares, scaling.rows.value, table.n_columns + 1, products.mu
-        )
         progress("moments")
         whole = table.unit.weight_scale
         moments = MomentMatrix(table.n_columns, squared_radius, whole)
         table.fold(Mapped(moments, partial(_whole_rows, scaling)))
         largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)
-        noisy = symmetric_gaussian_release(moments.value, largest, products.mu, source)
+        noisy = symmetric_gaussian_release(moments.value, largest, mu, source)
         return NoisyMoments(
             scaling=scaling,
             matrix=noisy.astype(np.float64) / UNIT**2,
-            sigma=largest / UNIT**2 / products.mu,
+            sigma=largest / UNIT**2 / mu,
             radius=math.sqrt(squared_radius) / UNIT,
         )
 
 
 def _whole_rows(
-    scaling: Scaling, batch: NDArray[np.float64], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    scaling: Scaling, batch: Vector, weights: Weights
+) -> Iterator[tuple[Vector, Weights]]:
     yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), weights

@@ -182,5 +182,4 @@ def _standing_out(moments: NoisyProducts, gram: Matrix, chosen: list[int]) -> Ve
     noise = moments.products_noise**2 + moments.gram_noise**2 / 2 * float(left.theta @ left.theta)
     # What is left of a square is at least the ridge, up to rounding.
     deviations = np.sqrt(noise + spread * np.maximum(left.squares, 0.0))
-    sizes: Vector = np.abs(products) / np.maximum(deviations, np.finfo(float).tiny)
-    return sizes
+    return np.asarray(np.abs(products) / np.maximum(deviations, np.finfo(float).tiny))

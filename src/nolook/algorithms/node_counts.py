@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
@@ -82,11 +81,11 @@ class Weighing(NamedTuple):
         return cls(whole, left_out=table.left_out)
 
     @property
-    def others(self) -> list[NDArray[np.int64]]:
+    def others(self) -> list[Integers]:
         """The rows left out, in the one cell of a grid of their own, or nothing."""
         return [] if self.left_out is None else [np.array([self.weight_scale * self.left_out()])]
 
-    def known_rows(self, cells: Sequence[NDArray[np.int64]]) -> float:
+    def known_rows(self, cells: Sequence[Integers]) -> float:
         """Return the number of rows, or of units where rows have weights; public if replaced.
 
         It is never a sum of weights, which is below the number by what rounding left over.
@@ -174,7 +173,7 @@ class NoisyForest:
 
 
 def noisy_counts(
-    exact: NDArray[np.int64],
+    exact: Integers,
     event: CountEvent,
     sensitivities: tuple[float, float],
     source: ByteSource,
@@ -196,7 +195,7 @@ def noisy_counts(
 
 
 def release_forests(
-    cells: Sequence[NDArray[np.int64]],
+    cells: Sequence[Integers],
     event: CountEvent,
     sensitivity: int,
     source: ByteSource,

@@ -6,24 +6,30 @@ import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from attrs import frozen
 from scipy.special import ndtr
 
-from nolook._arrays import Vector
-from nolook.algorithms.scaling import Scaling, release_histograms
+from nolook._arrays import Integers, Vector
+from nolook.algorithms.scaling import ScaleSearch, Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard, Whitening, squared_lengths
+from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
 from nolook.tables import Table
 
 __all__ = [
+    "SHARES",
+    "BoundSearch",
     "choose_squared_radius",
     "likely_counts",
-    "norm_counts",
     "smallest_bound",
     "whitened_norm_counts",
 ]
+
+#: Shares of mu^2 of what needs scales and a norm first; the mechanism itself has the rest.
+SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
 # Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
@@ -35,21 +41,60 @@ _WIDTHS = np.array([0.2, 0.5, 1.0, 1.5])
 _DOUBT = 2.0  # deviations of its noise by which a count beside the fit is half-believed
 
 
-def norm_counts(
-    table: Table, scaling: Scaling, columns: int, mu: float, source: ByteSource
-) -> tuple[Vector, Vector]:
-    """Count rows by the squared norm of their first columns, standardised and clipped, in one pass.
+@frozen
+class BoundSearch:
+    """The search for scales of all columns, then for a bound on the norm of standardised rows.
 
-    Guarantee: ``mu``-GDP when a row is added or removed. Returns noisy counts between the candidate
-    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of
-    1/UNIT, the last no smaller than any squared norm. The scaling's limit must be finite.
+    Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP when a row is added or removed.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole, of which this is a part.
+    whole : bool
+        Whether rows are those of all columns; otherwise of the features that are detected.
     """
-    low, high = (end[:columns] for end in scaling.limits)
-    largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
-    squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    standard = Standard(scaling.center[:columns], scaling.scale[:columns], low, high)
-    count = partial(_count, standard, None, squares)
-    return release_histograms(table, mu, source, count)[0], squares
+
+    mu: float
+    whole: bool = False
+
+    @property
+    def progress_steps(self) -> int:
+        """Number of passes over the table."""
+        return self._scales.progress_steps + 1
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return (*self._scales.events(), self._norms)
+
+    @property
+    def _scales(self) -> ScaleSearch:
+        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
+
+    @property
+    def _norms(self) -> GaussianEvent:
+        return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
+
+    def run(
+        self, table: Table, matrix_mu: float, source: ByteSource, progress: OnStep
+    ) -> tuple[Scaling, int]:
+        """Return the scaling and a bound on squared norms, in squares of 1/UNIT.
+
+        The bound suits a matrix of all products, with a constant, that is released at `matrix_mu`.
+        """
+        scaling = self._scales.run(table, source, progress)
+        table, shown = table.filled(scaling.center), scaling
+        if not self.whole:
+            kept = scaling.detected[:-1]
+            table, shown = table.select(kept), scaling.select(kept)
+        columns = len(shown.names) - (not self.whole)
+        progress("norms")
+        low, high = (end[:columns] for end in shown.limits)
+        largest = float((np.maximum(-low, high) ** 2).sum())
+        standard = Standard(shown.center[:columns], shown.scale[:columns], low, high)
+        counts, squares = _norm_counts(table, standard, None, largest, self._norms.mu, source)
+        rows = scaling.rows.value
+        return scaling, choose_squared_radius(counts, squares, rows, columns + 1, matrix_mu)
 
 
 def whitened_norm_counts(
@@ -57,11 +102,28 @@ def whitened_norm_counts(
 ) -> tuple[Vector, Vector]:
     """Count rows by the squared norm of their whitened features, in one pass.
 
-    As :func:`norm_counts`, but rows may be longer than the last candidate.
+    As :func:`_norm_counts`; rows may be longer than the last candidate.
     """
-    largest = _LONGEST * UNIT**2 * len(whitening.center)
-    squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    count = partial(_count, scaling.features, whitening, squares)
+    longest = _LONGEST * len(whitening.center)
+    return _norm_counts(table, scaling.features, whitening, longest, mu, source)
+
+
+def _norm_counts(
+    table: Table,
+    standard: Standard,
+    whitening: Whitening | None,
+    largest: float,
+    mu: float,
+    source: ByteSource,
+) -> tuple[Vector, Vector]:
+    """Count rows by the squared norm of their first columns, standardised and clipped, in one pass.
+
+    Guarantee: ``mu``-GDP when a row is added or removed. Returns noisy counts between the candidate
+    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of
+    1/UNIT, up to the `largest`.
+    """
+    squares = np.floor(largest * UNIT**2 * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
+    count = partial(_count, standard, whitening, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
 
@@ -69,9 +131,9 @@ def _count(
     standard: Standard,
     whitening: Whitening | None,
     squares: Vector,
-    batch: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
-) -> NDArray[np.int64]:
+    batch: Vector,
+    weights: Integers | None,
+) -> Integers:
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
     norms = squared_lengths(batch[: standard.center.size], standard, whitening)
     return threshold_counts(norms, squares, weights)[None, :]
@@ -87,8 +149,7 @@ def choose_squared_radius(
     unit for each row outside, spread over ``size`` directions: the two are equal when
     ``size sqrt(2 size) / mu`` rows are outside. So many may be, but at most a quarter of all.
     """
-    allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
-    return int(smallest_bound(counts, squares, allowed))
+    return int(smallest_bound(counts, squares, min(size * math.sqrt(2 * size) / mu, rows / 4)))
 
 
 def likely_counts(counts: Vector, edges: Vector, sigma: float, rows: float, usual: float) -> Vector:
@@ -107,8 +168,7 @@ def likely_counts(counts: Vector, edges: Vector, sigma: float, rows: float, usua
     weight = np.exp(likelihood - likelihood.max())
     fitted = rows * (weight / weight.sum()) @ mass
     more = counts - fitted
-    likely: Vector = fitted + more**3 / (more**2 + (_DOUBT * sigma) ** 2)
-    return likely
+    return np.asarray(fitted + more**3 / (more**2 + (_DOUBT * sigma) ** 2))
 
 
 def smallest_bound(counts: Vector, edges: Vector, allowed: float) -> float:

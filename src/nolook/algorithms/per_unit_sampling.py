@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Vector
 from nolook.privacy.noise import (
     ByteSource,
     KeyedSource,
@@ -48,7 +48,7 @@ class _Draws:
         self._m, self._chances, self._source = m, chances, source
         self._of_units = None if units is None else self._draw(units)
 
-    def _draw(self, count: int) -> NDArray[np.int64]:
+    def _draw(self, count: int) -> Integers:
         """Draw blocks, -1 for what is not kept."""
         blocks = uniform_integers(self._m, count, self._source)
         if self._chances < SAMPLING_UNIT:
@@ -56,8 +56,8 @@ class _Draws:
         return blocks
 
     def kept(
-        self, batch: NDArray[np.float64], weights: Weights, units: Weights
-    ) -> tuple[NDArray[np.float64], Weights, NDArray[np.int64]]:
+        self, batch: Vector, weights: Weights, units: Weights
+    ) -> tuple[Vector, Weights, Integers]:
         """Return the rows of a batch that are kept, their weights and their blocks."""
         if self._of_units is None or units is None:
             blocks = self._draw(batch.shape[1])
@@ -116,7 +116,7 @@ class _Collected:
 
 def rows_in_blocks(
     table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT
-) -> Iterator[tuple[NDArray[np.float64], Weights, NDArray[np.int64]]]:
+) -> Iterator[tuple[Vector, Weights, Integers]]:
     """Yield a table's rows, their weights, and the block of each, from 0 to m - 1.
 
     Every row draws its block, or every unit for all its rows: so adding or removing one changes
@@ -136,7 +136,7 @@ def rows_in_blocks(
 
 def _in_order(
     batches: list[tuple[Any, ...]],
-) -> Iterator[tuple[NDArray[np.float64], Weights, NDArray[np.int64]]]:
+) -> Iterator[tuple[Vector, Weights, Integers]]:
     """Yield all rows at once, sorted by their numbers and weights."""
     if not batches:
         return
@@ -151,7 +151,7 @@ def _in_order(
 class Sample(Batches):
     """Rows in memory, without weights."""
 
-    def __init__(self, batches: Iterable[NDArray[np.float64]], n_columns: int) -> None:
+    def __init__(self, batches: Iterable[Vector], n_columns: int) -> None:
         super().__init__([(batch,) for batch in batches])
         self.n_columns = n_columns
 

@@ -95,8 +95,7 @@ class RocRelease:
             grid = search_grid(rows, self, source, progress, table.unit.weight_scale)
         progress("counts")
         weighing = Weighing.of(table, self.relation)
-        found = release_roc(rows, grid.points(), self, self.smoothing, source, weighing)
-        return grid, *found
+        return grid, *release_roc(rows, grid.points(), self, self.smoothing, source, weighing)
 
 
 def roc_plan(

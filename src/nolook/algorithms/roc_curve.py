@@ -306,8 +306,7 @@ def _above(counts: Vector) -> Vector:
 
 
 def _rates(counts: Vector) -> Vector:
-    rates: Vector = (_above(counts) / counts[-1]).clip(0.0, 1.0)
-    return rates
+    return np.asarray((_above(counts) / counts[-1]).clip(0.0, 1.0))
 
 
 def _rising(one: Vector, other: Vector) -> tuple[Vector, Vector]:
@@ -317,8 +316,7 @@ def _rising(one: Vector, other: Vector) -> tuple[Vector, Vector]:
 def _precision(positive: Vector, negative: Vector) -> Vector:
     true, false = (np.maximum(_above(each), 0.0) for each in (positive, negative))
     rows = true + false
-    precision: Vector = np.divide(true, rows, out=np.ones_like(rows), where=rows > 0.0)
-    return precision
+    return np.asarray(np.divide(true, rows, out=np.ones_like(rows), where=rows > 0.0))
 
 
 def _precision_terms(pair: Pair) -> tuple[Vector, Vector]:

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Integers, Vector
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval
 
@@ -68,12 +67,12 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
     total = noise + _sampling(fitted)
     released = np.concatenate([np.append(0.0, each.noisy)[places] for each in classes])
 
-    def rows(terms: NDArray[np.int64]) -> Measure:
+    def rows(terms: Integers) -> Measure:
         value = max(0.0, float(terms @ fitted))
         room = NORMAL_95 * math.sqrt(max(0.0, float(terms @ noise @ terms)))
         return Measure(value, max(0.0, value - room), value + room)
 
-    def ratio(above: NDArray[np.int64], others: NDArray[np.int64]) -> Measure | None:
+    def ratio(above: Integers, others: Integers) -> Measure | None:
         both = above + others
         known = both @ released > NORMAL_95 * math.sqrt(max(0.0, float(both @ noise @ both)))
         if not known or both @ fitted <= 0.0:

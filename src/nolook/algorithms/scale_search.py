@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Array, Places, Vector
+from nolook._arrays import Array, Flags, Integers, Places, Vector
 from nolook.algorithms.histogram_location import joined, read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import fit_magnitudes
@@ -80,9 +79,7 @@ class ColumnGroup:
         self._rare = np.zeros(size, dtype=np.bool_)  # nearly all zeros
         self._evidence = np.zeros(size)  # of the first look
 
-    def count(
-        self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def count(self, batch: Vector, weights: Integers | None = None) -> Integers:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
         chosen = batch[self.columns[self._next]]
         if not self._bins:
@@ -130,7 +127,7 @@ class ColumnGroup:
 
     def _read_magnitudes(
         self, counts: Array, noise: BinNoise, rows: float, next_mu: float | None
-    ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    ) -> tuple[Vector, Vector, Flags]:
         fit = fit_magnitudes(counts, noise, rows, gaps=self._gaps)
         self._present = fit.present
         self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
@@ -150,7 +147,7 @@ class ColumnGroup:
 
     def _read_linear(
         self, counts: Array, noise: BinNoise, rows: float, next_mu: float | None
-    ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    ) -> tuple[Vector, Vector, Flags]:
         low, width, places = self._low, self._width, self._next
         known = self.center[places], self.scale[places]
         if self._gaps:
@@ -178,7 +175,7 @@ class ColumnGroup:
 
     def _mostly_one_value(
         self, counts: Array, noise: BinNoise, known: tuple[Vector, Vector], *, last: bool
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Give columns of mostly one value a scale by their other values; return which these are.
 
         Few values that are not zero keep the scale of the first look, `known`, if both looks

@@ -23,9 +23,8 @@ from typing import Self
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Array, Vector
+from nolook._arrays import Array, Flags, Integers, Vector
 from nolook._unit import Unit
 from nolook.algorithms.clip_choice import LARGEST
 from nolook.algorithms.curves import Curve, kernel_curves
@@ -102,12 +101,12 @@ class Scaling:
     center: Vector  # finite, below 2**1002 in size
     scale: Vector  # positive, finite, below 2**1002
     #: Whether values stood out from the noise; if not, centre and scale are guesses.
-    detected: NDArray[np.bool_]
+    detected: Flags
     limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
     median: Vector | None = None  # middle of the bin that holds the median, where it is known
     rows: NoisyCount = NoisyCount(1.0, math.inf)  # of the table it was found in, if any
     #: Columns of 0 and 1 by type or declaration: clipped to that range, whatever the limit.
-    binary: NDArray[np.bool_] = field(
+    binary: Flags = field(
         default=Factory(lambda self: np.zeros(len(self.names), dtype=np.bool_), takes_self=True)
     )
     #: The last histogram released of each column; None for those that were not searched.
@@ -122,7 +121,7 @@ class Scaling:
         seen = np.ones(len(names), dtype=np.bool_)
         return cls(names, np.zeros(len(names)), scales, seen, limit)
 
-    def select(self, keep: NDArray[np.bool_]) -> Scaling:
+    def select(self, keep: Flags) -> Scaling:
         """Return the scaling of some features, and of the target."""
         places = np.append(np.flatnonzero(keep), len(self.names) - 1)
         return evolve(
@@ -276,7 +275,7 @@ class ScaleSearch:
         return _joined(table, groups["target"], groups["features"], rows)
 
 
-def _noisy_rows(used: NDArray[np.int64], table: Table, mu: float, source: ByteSource) -> NoisyCount:
+def _noisy_rows(used: Integers, table: Table, mu: float, source: ByteSource) -> NoisyCount:
     """Release one histogram: rows in use, one bin or two, and rows (or units) left out."""
     whole = table.unit.weight_scale
     parts = np.append(used, [[whole * table.left_out()]], axis=1)
@@ -329,7 +328,7 @@ def release_histograms(
     return _released(exact, mu, table.unit.weight_scale, source)
 
 
-def _released(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> Array:
+def _released(exact: Integers, mu: float, whole: int, source: ByteSource) -> Array:
     """Release histograms in units of 1/whole; they may be none: then no number is drawn."""
     sensitivity = whole * histograms_sensitivity(max(1, len(exact)), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / whole

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
@@ -126,9 +126,7 @@ class Screening(Selection):
         return covariance_scores(table, low, high)
 
 
-def screen(
-    scores: Scores, k: int, features: Choices, top_k: TopK, source: ByteSource
-) -> NDArray[np.int64]:
+def screen(scores: Scores, k: int, features: Choices, top_k: TopK, source: ByteSource) -> Integers:
     """Choose k features; it costs `features` if the scores' sensitivity is true."""
     if top_k == "peeling" or not isinstance(features, PureEvent):
         return peel(features, scores.values, k, scores.sensitivity, source)

@@ -9,10 +9,9 @@ import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self, TypeAlias
 
-import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import choose_chances
 from nolook.algorithms.row_count_bound import count_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
@@ -241,11 +240,11 @@ def _sharper(plan: SelectionPlan, k: int, together: Beside) -> float | None:
 
 def peel(
     features: Choices,
-    scores: NDArray[np.int64] | NDArray[np.float64],
+    scores: Integers | Vector,
     k: int,
     sensitivity: float,
     source: ByteSource,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Choose k of the scores, one after the other, as planned."""
     if isinstance(features, PureEvent):
         return peeling(scores, k, sensitivity, features.epsilon, source)

@@ -22,7 +22,6 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from nolook.algorithms.per_unit_sampling import rows_in_blocks
 from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
@@ -103,21 +102,10 @@ def lasso_selection(
     source: ByteSource,
     chances: int = SAMPLING_UNIT,
 ) -> list[int]:
-    """Choose k features, in the order of choice; it costs `features` on the rows that are kept."""
-    votes = _count_votes(table, m, penalty, k, source, chances)
-    chosen: list[int] = peel(features, votes, k, VOTES_SENSITIVITY, source).tolist()
-    return chosen
+    """Choose k features, in the order of choice; it costs `features` on the rows that are kept.
 
-
-def _count_votes(
-    table: Table,
-    m: int,
-    penalty: float,
-    k: int,
-    source: ByteSource,
-    chances: int = SAMPLING_UNIT,
-) -> NDArray[np.int64]:
-    """Let each unit draw its block, and count the blocks' votes."""
+    Each unit draws its block, and each block votes for k features.
+    """
     batches, weights = [np.empty((table.n_columns, 0))], [np.empty((1, 0))]
     blocks = [np.empty(0, dtype=np.int64)]
     for batch, own, places in rows_in_blocks(table, m, source, chances):
@@ -127,4 +115,6 @@ def _count_votes(
     rows, starts = arrange_blocks(batches, blocks, m)
     del batches
     arranged, _ = arrange_blocks(weights, blocks, m)
-    return block_votes(rows, starts, penalty, k, arranged[:, 0])
+    votes = block_votes(rows, starts, penalty, k, arranged[:, 0])
+    chosen: list[int] = peel(features, votes, k, VOTES_SENSITIVITY, source).tolist()
+    return chosen

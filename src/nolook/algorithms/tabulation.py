@@ -251,20 +251,17 @@ class TabulationRelease:
         run = _Run(self, table, source)
         progress("counts")
         counts, estimates, looks = run.counts()
-        ranges: dict[int, FoundRange] = {}
         if self.numbers:
             progress("ranges")
-            ranges = run.ranges(looks)
-        found, clips = run.numbers(counts, ranges, [], progress)
-        found = evolve(found, shrunk=estimates)
+            run.search(looks)
+        found = evolve(run.numbers(counts, progress), shrunk=estimates)
         if not self.squares:
             return found
         squared = table.weighted(table.unit.weighting, power=2)
         again = _Run(evolve(self, costs=self.squares, again=0), squared, source)
-        again.ends = run.ends
+        again.ranges, again.ends, again.clips = run.ranges, run.ends, run.clips
         progress("squares")
-        squares, _ = again.numbers(again.counts()[0], ranges, clips, progress)
-        return evolve(found, squares=squares)
+        return evolve(found, squares=again.numbers(again.counts()[0], progress))
 
     def _room(self, table: Table) -> int:
         """Return the most levels of a column to be found, such that all numbers fit a memory."""
@@ -288,7 +285,9 @@ class _Run:
         self._cost = {each.name: each for each in release.costs}
         self._whole = table.unit.weight_scale
         self._grouped = self._groupings(release.grouped)
+        self.ranges: dict[int, FoundRange] = {}
         self.ends: list[Vector] = []  # the ends of the cells of each column
+        self.clips: list[Clip] = []  # of the sums of each column
 
     def _groupings(self, tables: Sequence[Dimensions]) -> list[Grouping]:
         sizes = [len(labels or ()) for labels in self._table.code_labels]
@@ -307,24 +306,18 @@ class _Run:
         # With hardly any noise, bins still differ from a shape by more than this.
         return noisy, BinNoise(max(0.5, math.sqrt(variance)), laplace=laplace)
 
-    def numbers(
-        self,
-        counts: Margins,
-        ranges: dict[int, FoundRange],
-        clips: Sequence[Clip],
-        progress: OnStep,
-    ) -> tuple[Released, Sequence[Clip]]:
-        """Release cells and sums, and the clips of these unless they are given."""
+    def numbers(self, counts: Margins, progress: OnStep) -> Released:
+        """Release cells and sums, and the clips of these unless they are known."""
         values: dict[int, ColumnValues] = {}
         sums: dict[int, ColumnSums] = {}
-        if ranges:
+        if self.ranges:
             progress("cells")
-            clips, values = self.cells(ranges, clips)
+            values = self.cells()
         if self._release.summed:
             progress("sums")
-            sums = self.sums(ranges, clips)
+            sums = self.sums()
         normal = noise_kind(self._release.costs[0]) == "gaussian"
-        return Released(counts, sums, values, normal, self._table.code_labels), clips
+        return Released(counts, sums, values, normal, self._table.code_labels)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""
@@ -349,24 +342,23 @@ class _Run:
         found = margins(tables, total)
         return found, shrunk(tables, found) if release.again else None, looks
 
-    def ranges(self, exact: Histograms) -> dict[int, FoundRange]:
-        """Find the range of every column of numbers."""
+    def search(self, exact: Histograms) -> None:
+        """Find the range of every column of numbers, and where its cells end."""
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
         firsts = [first_look(noisy[place : place + 1], noise) for place in range(len(numbers))]
         found = Histograms(partial(_over_range, numbers, firsts))
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
-        ranges = {
+        self.ranges = {
             column: second_look(noisy[place : place + 1], noise, first)
             for place, (column, first) in enumerate(zip(numbers, firsts, strict=True))
         }
         places = (numbers.index(column) for column in self._release.spread)
         self.ends = [
-            self._even(noisy[each] - noise.deviation, firsts[each], ranges[numbers[each]])
+            self._even(noisy[each] - noise.deviation, firsts[each], self.ranges[numbers[each]])
             for each in places
         ]
-        return ranges
 
     def _even(self, counts: Vector, first: FirstLook, found: FoundRange) -> Vector:
         """Return round ends of cells that hold about equally many rows, by those in equal bins."""
@@ -389,12 +381,10 @@ class _Run:
         lows = np.append(2.0 * points[0] - middles[0], middles[:-1])
         return np.append(_roundest(lows, points, middles), edges[-1])
 
-    def cells(
-        self, ranges: dict[int, FoundRange], clips: Sequence[Clip]
-    ) -> tuple[Sequence[Clip], dict[int, ColumnValues]]:
+    def cells(self) -> dict[int, ColumnValues]:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
-        searched = bool(self._release.summed) and not clips
-        release = self._release
+        release, ranges = self._release, self.ranges
+        searched = bool(release.summed) and not self.clips
         cells = GroupedCells(self._grouped, release.spread, self.ends)
         edges = [
             (ranges[column].scale * np.exp2(HALVES)).clip(None, LARGEST)
@@ -408,8 +398,8 @@ class _Run:
             error = _sums_deviation(release, self._cost[SUMS])
             error *= math.sqrt(max(each.groups for each in self._grouped))
             pairs = zip(noisy, edges, strict=True)
-            clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
-        return clips, self._values(cells) if release.spread else {}
+            self.clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
+        return self._values(cells) if release.spread else {}
 
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
         release, event, points = self._release, self._cost[BLOCKS], self.ends
@@ -425,10 +415,10 @@ class _Run:
             for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
         }
 
-    def sums(self, ranges: dict[int, FoundRange], clips: Sequence[Clip]) -> dict[int, ColumnSums]:
+    def sums(self) -> dict[int, ColumnSums]:
         """Release the moments."""
-        release = self._release
-        centers = np.array([ranges[column].center for column in release.summed])
+        release, clips = self._release, self.clips
+        centers = np.array([self.ranges[column].center for column in release.summed])
         widths = np.array([clip for clip, _, _ in clips])
         exact = GroupMoments(self._grouped, release.summed, centers, widths)
         noisy, variance = noisy_counts(

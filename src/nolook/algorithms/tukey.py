@@ -26,9 +26,8 @@ from typing import Literal
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Integers, Matrix, Vector
 from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
@@ -259,8 +258,7 @@ def whitening(moments: NoisyMoments) -> Matrix:
     values, vectors = np.linalg.eigh(second)
     rows = max(float(second[0, 0]), 1.0)
     floor = moments.sigma * math.sqrt(2 * len(second))
-    matrix: Matrix = vectors * np.sqrt(rows / np.maximum(values, floor))
-    return matrix
+    return np.asarray(vectors * np.sqrt(rows / np.maximum(values, floor)))
 
 
 def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress: OnStep) -> Matrix:
@@ -289,8 +287,8 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress:
 
 
 def _standard(
-    scaling: Scaling, batch: Matrix, weights: Weights, blocks: NDArray[np.int64]
-) -> Iterator[tuple[Matrix, NDArray[np.int64], Weights]]:
+    scaling: Scaling, batch: Matrix, weights: Weights, blocks: Integers
+) -> Iterator[tuple[Matrix, Integers, Weights]]:
     yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), blocks, weights
 
 
@@ -301,12 +299,12 @@ class ModelGrid:
     step: float
     largest: int
 
-    def round(self, models: Matrix) -> NDArray[np.int64]:
+    def round(self, models: Matrix) -> Integers:
         """Clip and round each model on its own; NaN becomes 0."""
         largest = self.largest * self.step
         return np.rint(np.nan_to_num(models).clip(-largest, largest) / self.step).astype(np.int64)
 
-    def values(self, point: NDArray[np.int64]) -> Vector:
+    def values(self, point: Integers) -> Vector:
         """Return the numbers a grid point stands for."""
         return point.astype(np.float64) * self.step
 

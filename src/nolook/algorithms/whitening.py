@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import LARGEST_ROW, Whitening
 
@@ -51,7 +50,7 @@ class Spread:
         center[:old], whole[:old, :old] = self.center, self.map
         return Spread(center, whole)
 
-    def among(self, kept: NDArray[np.bool_]) -> Spread:
+    def among(self, kept: Flags) -> Spread:
         """Return the same for rows of more columns, of which those not kept count for nothing."""
         center, whole = np.zeros(kept.size), np.zeros((kept.size, kept.size))
         center[kept], whole[np.ix_(kept, kept)] = self.center, self.map
@@ -73,8 +72,7 @@ class Spread:
         two, since a direction in which rows hardly vary may be long in scales.
         """
         lengths = np.linalg.norm(self.along(vectors), axis=0)
-        variances: Vector = effect**2 / np.maximum(lengths, _LEAST_WAY)
-        return variances
+        return np.asarray(effect**2 / np.maximum(lengths, _LEAST_WAY))
 
     @property
     def back(self) -> Matrix:

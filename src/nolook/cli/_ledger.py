@@ -17,7 +17,7 @@ from nolook.cli._options import (
     RelationOption,
 )
 from nolook.cli._release import console
-from nolook.formats.files import check_outputs, one_line
+from nolook.formats.files import check_outputs, one_line, write_text
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -107,10 +107,10 @@ def report(
     """Write a page with a ledger's budget, what is left of it, and all its releases."""
     check_outputs([("--output", output)], [file], replace=force)
     from nolook.privacy.ledger import Ledger
-    from nolook.report.ledger_page import write_ledger_page
+    from nolook.report.ledger_page import render_ledger_page
 
     with Ledger(file) as ledger:
-        write_ledger_page(ledger, output)
+        write_text(output, render_ledger_page(ledger))
     typer.echo(f"report: {one_line(output)}")
 
 

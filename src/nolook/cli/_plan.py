@@ -22,7 +22,7 @@ from nolook.cli._options import (
 from nolook.cli._places import files_of
 from nolook.cli._release import Reading, console
 from nolook.errors import ParameterError
-from nolook.formats.files import check_outputs
+from nolook.formats.files import check_outputs, write_text
 
 # Whose accuracy does not depend on the number of columns.
 _ONE_COLUMN = frozenset({"ecdf", "roc", "calibration", "compare-groups", "survival"})
@@ -98,7 +98,7 @@ def plan(
         columns = 1 if method in _ONE_COLUMN else len(whole().feature_names)
 
     from nolook.planning.forecast import plan as forecast
-    from nolook.report.plan_page import print_plan, write_plan_page
+    from nolook.report.plan_page import print_plan, render_plan_page
 
     planned = partial(
         forecast,
@@ -118,7 +118,7 @@ def plan(
             return
     found = planned(rows or 0)
     if reading.report is not None:
-        write_plan_page(found, reading.report)
+        write_text(reading.report, render_plan_page(found))
     if not reading.quiet:
         print_plan(console(), found)
 

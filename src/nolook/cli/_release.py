@@ -57,7 +57,7 @@ from nolook.cli._places import (
 )
 from nolook.cli._progress import progress_bar
 from nolook.errors import NolookError, ParameterError
-from nolook.formats.files import check_outputs, default_name, one_line
+from nolook.formats.files import check_outputs, default_name, one_line, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -482,12 +482,12 @@ def show(
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
     from nolook.report.ledger_status import LedgerStatus
-    from nolook.report.page import write_page
+    from nolook.report.page import render_page
     from nolook.report.terminal import print_findings
 
     now = LedgerStatus.now(ledger)
     if report is not None:
-        write_page(findings, report, now)
+        write_text(report, render_page(findings, now))
     if not quiet:
         print_findings(console(), findings, output=output, report_file=report, ledger_status=now)
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from nolook._arrays import Flags, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
-from nolook.estimators._tables import equals, training_table, warn_of_column
+from nolook.estimators._tables import marks, training_table, warn_of_column
 from nolook.tables import Table
 
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
@@ -37,7 +38,7 @@ def declared_classes(classes: object) -> NDArray[Any] | None:
     return np.array(pair)
 
 
-def class_probabilities(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def class_probabilities(log_odds: Vector) -> Vector:
     """Return the probabilities of the negative and the positive class, shape (rows, 2)."""
     return np.column_stack([expit(-log_odds), expit(log_odds)])
 
@@ -67,7 +68,7 @@ def class_table(
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
     values, known = _values(y, declared)
-    negative, positive = (_marks(values, one) for one in known)
+    negative, positive = (marks(values, one) for one in known)
     return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
 
 
@@ -95,17 +96,7 @@ def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
     return values, declared
 
 
-def _marks(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401
-    """Return a mask of the values that equal a class; ambiguous comparisons count as unequal."""
-    if values.dtype.kind == "O":
-        return np.fromiter((equals(one, wanted) for one in values), np.bool_, values.size)
-    if (values.dtype.kind in "UT") != isinstance(wanted, str):
-        return np.zeros(values.size, dtype=np.bool_)
-    marks: NDArray[np.bool_] = values == wanted
-    return marks
-
-
-def _named_like(y: object, positive: NDArray[np.bool_], known: NDArray[np.bool_]) -> object:
+def _named_like(y: object, positive: Flags, known: Flags) -> object:
     """Return the classes, missing where not known, as a series of the target's name if any."""
     name, pandas = getattr(y, "name", None), sys.modules.get("pandas")
     if pandas is None or name is None:

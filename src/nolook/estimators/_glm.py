@@ -91,8 +91,7 @@ class GeneralisedLinearModel(PrivateModel):
 
     def _linear_predictor(self, rows: Array) -> Array:
         """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
-        found: Array = self.intercept_ + row_products(self._clipped(rows).T, self.coef_)
-        return found
+        return np.asarray(self.intercept_ + row_products(self._clipped(rows).T, self.coef_))
 
 
 def exponential(logarithms: Array) -> Array:

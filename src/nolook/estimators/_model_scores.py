@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
@@ -104,7 +103,7 @@ class ModelScores:
                 "model of the table's features that gives numbers"
             )
 
-    def of(self, numbers: NDArray[np.float64]) -> Vector:
+    def of(self, numbers: Vector) -> Vector:
         """Return the scores of rows, given columns first; each is finite."""
         if self._own:
             found = self._read(self._score(named_rows(self._model, numbers)))

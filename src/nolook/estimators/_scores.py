@@ -10,9 +10,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook._arrays import Flags
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
-from nolook.estimators._tables import equals, refuse_gaps
+from nolook.estimators._tables import marks, refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
@@ -194,7 +195,7 @@ def _python(scalar: Any) -> object:  # noqa: ANN401
     return None
 
 
-def positives_of(target: object, pos_label: float | str) -> NDArray[np.bool_]:
+def positives_of(target: object, pos_label: float | str) -> Flags:
     """Mark the rows of the positive class; nothing else of the target is used."""
     array = attempt(f"target is not an array; {_EXPECTED}", _target_array, target)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -205,14 +206,9 @@ def positives_of(target: object, pos_label: float | str) -> NDArray[np.bool_]:
             f"target has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions; expected one "
             "number, boolean or text a row"
         )
-    if array.dtype.kind == "O":
-        return np.fromiter((equals(value, pos_label) for value in array), np.bool_, len(array))
-    if textual != isinstance(pos_label, str):
+    if array.dtype.kind != "O" and textual != isinstance(pos_label, str):
         raise ParameterError(
             f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "
             f"a {'text' if textual else 'number'}"
         )
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)  # compares to integers of any size
-    marks: NDArray[np.bool_] = array == pos_label
-    return marks
+    return marks(array, pos_label)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
@@ -46,7 +46,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     _alternative = "sample='auto' in Python, a method that needs sums alone"
     _ordered: ClassVar[bool] = True
     target_name_: str
-    strengths_: NDArray[np.float64] | None = None
+    strengths_: Vector | None = None
     #: What share of the rows a selector that needs them together keeps.
     sample: float | str | None = None
 
@@ -102,10 +102,9 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         """
         self._beside = Beside(events, budget, delta)
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
-        support: NDArray[np.bool_] = self.support_
-        return support
+        return np.asarray(self.support_)
 
     questions = ("get_support", "transform")
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from nolook._arrays import Flags, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.tables import Rows, Table, table_from_arrays, table_from_values
@@ -63,6 +64,17 @@ def equals(cell: object, wanted: object) -> bool:
     return isinstance(same, bool | np.bool_) and bool(same)
 
 
+def marks(values: NDArray[Any], wanted: Any) -> Flags:  # noqa: ANN401
+    """Return a mask of the values equal to the wanted one; a text equals no number."""
+    if values.dtype.kind == "O":
+        return np.fromiter((equals(one, wanted) for one in values), np.bool_, values.size)
+    if (values.dtype.kind in "UT") != isinstance(wanted, str):
+        return np.zeros(values.size, dtype=np.bool_)
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8)  # compares to integers of any size
+    return np.asarray(values == wanted)
+
+
 def warn_of_column() -> None:
     """Warn that a target has two dimensions, in scikit-learn's words."""
     message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
@@ -104,7 +116,7 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
     estimator.read_options_ = table.read_options()
 
 
-def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
+def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
     options, names = estimator.read_options_, getattr(X, "columns", ())
     missing = "centre" if options["missing"] == "centre" else DEFAULT_MISSING
@@ -124,14 +136,14 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
     return np.concatenate([none, *(numbers for numbers, *_ in found)], axis=1).T
 
 
-def predicted(model: Result, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def predicted(model: Result, numbers: Vector) -> Vector:
     """Return predictions, given columns first: of two classes the positive one's probabilities."""
     rows, probable = named_rows(model, numbers), "predict_proba" in model.questions
     found = model.ask("predict_proba" if probable else "predict", X=rows)
     return np.asarray(found[:, 1] if probable else found, dtype=np.float64)
 
 
-def named_rows(model: Any, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
+def named_rows(model: Any, numbers: Vector) -> Any:  # noqa: ANN401
     """Give columns the names the model knows, if any: scikit-learn compares them."""
     if not hasattr(model, "feature_names_in_"):
         return numbers.T

@@ -171,8 +171,7 @@ class AdditiveRegression(_Curved, LinearRegression):
         self.curves_ = ()
 
     def _predict(self, rows: Array) -> Array:
-        predicted: Array = self._linear_predictor(rows).clip(*self.target_range_)
-        return predicted
+        return np.asarray(self._linear_predictor(rows).clip(*self.target_range_))
 
 
 class AdditiveClassifier(_Curved, LogisticRegression):

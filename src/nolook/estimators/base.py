@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Flags, Places, Vector
 from nolook._numerics import undisturbed
 from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
@@ -34,11 +35,13 @@ from nolook.privacy.release import Plan
 from nolook.tables import Rows, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nolook.algorithms.glm.inference import Estimate
     from nolook.algorithms.scaling import Scaling
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
-    "ESTIMATES",
     "PrivateEstimator",
     "PrivateModel",
     "PrivateRegressor",
@@ -47,13 +50,6 @@ __all__ = [
     "check_count_or_auto",
     "whole_mu",
 ]
-
-#: What a regression may estimate beside its coefficients.
-ESTIMATES = (
-    *("coef_interval_", "intercept_interval_"),
-    *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
-    *("median_error_", "median_error_interval_", "p90_error_", "p90_error_interval_"),
-)
 
 
 class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
@@ -331,12 +327,12 @@ class PrivateModel(PrivateEstimator):
     _measured: ClassVar[tuple[str, ...]]
 
     scaling_: Scaling
-    coef_: NDArray[np.float64]
+    coef_: Vector
     intercept_: float
-    coef_interval_: NDArray[np.float64] | None = None
-    intercept_interval_: NDArray[np.float64] | None = None
-    clipped_share_: NDArray[np.float64] | None = None
-    chosen_: NDArray[np.intp] | None = None
+    coef_interval_: Vector | None = None
+    intercept_interval_: Vector | None = None
+    clipped_share_: Vector | None = None
+    chosen_: Places | None = None
     curves_: tuple[Any, ...] = ()
     level_sets_: tuple[tuple[str, ...], ...] = ()
     row_norm_: float = math.inf
@@ -361,16 +357,15 @@ class PrivateModel(PrivateEstimator):
         return *chosen, ("regression", self.regression.privacy)
 
     @property
-    def considered(self) -> NDArray[np.bool_]:
+    def considered(self) -> Flags:
         """Mask of the features that may have a coefficient: all, or those chosen by the release."""
         places = np.arange(len(self.coef_))
         return np.isin(places, places if self.chosen_ is None else self.chosen_)
 
     @property
-    def dropped(self) -> NDArray[np.bool_]:
+    def dropped(self) -> Flags:
         """Mask of the features left out because nothing in them stood out from the noise."""
-        left_out: NDArray[np.bool_] = ~self.scaling_.detected[:-1] & (self.coef_ == 0.0)
-        return left_out
+        return np.asarray(~self.scaling_.detected[:-1] & (self.coef_ == 0.0))
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -404,6 +399,11 @@ class PrivateModel(PrivateEstimator):
             for name in part._measured
         )
 
+    def _keep_measures(self, found: Mapping[str, Estimate | None]) -> None:
+        for name, one in found.items():
+            setattr(self, f"{name}_", one and one.value)
+            setattr(self, f"{name}_interval_", one and one.interval)
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the target; inputs are clipped as in training, numbers to `target_range_`.
 
@@ -429,11 +429,11 @@ class PrivateModel(PrivateEstimator):
         with undisturbed():
             return self._predict(rows)
 
-    def _predict(self, rows: NDArray[np.float64]) -> NDArray[Any]:
+    def _predict(self, rows: Vector) -> NDArray[Any]:
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is."""
         raise NotImplementedError
 
-    def _clipped(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _clipped(self, rows: Vector) -> Vector:
         """Clip rows of the fit's columns as in training; NaN stands for a column's centre."""
         scaling = self.scaling_
         rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
@@ -448,7 +448,7 @@ class PrivateModel(PrivateEstimator):
         columns = {"column": names, "coefficient": values, "low": low, "high": high}
         return columns | self.regression._in_other_units(values, low, high)
 
-    def _in_other_units(self, *_numbers: NDArray[np.float64]) -> dict[str, Any]:
+    def _in_other_units(self, *_numbers: Vector) -> dict[str, Any]:
         """Return coefficients, low and high ends in units that make columns comparable."""
         return {"times_scale": [one.effect if one.ends else np.nan for one in self.coefficients]}
 
@@ -478,13 +478,13 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     _measured: ClassVar[tuple[str, ...]] = ("median_error", "p90_error", "r2", "rmse")
 
     r2_: float | None = None
-    r2_interval_: NDArray[np.float64] | None = None
+    r2_interval_: Vector | None = None
     median_error_: float | None = None
-    median_error_interval_: NDArray[np.float64] | None = None
+    median_error_interval_: Vector | None = None
     p90_error_: float | None = None
-    p90_error_interval_: NDArray[np.float64] | None = None
+    p90_error_interval_: Vector | None = None
     rmse_: float | None = None
-    rmse_interval_: NDArray[np.float64] | None = None
+    rmse_interval_: Vector | None = None
 
     questions: tuple[str, ...] = ("predict",)
 
@@ -501,15 +501,15 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         """Keep the target's centre alone: nothing that is made of noise may pass for a model."""
         self.coef_ = np.zeros(self.n_features_in_)
         self.intercept_ = float(self.scaling_.center[-1])
-        for name in ESTIMATES:
-            setattr(self, name, None)
+        self.coef_interval_ = self.intercept_interval_ = None
+        self._keep_measures(dict.fromkeys(self._measured))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R2 on rows. That of private rows is not private; a warning says so if it can."""
         warn_of_score(self, X)
         return float(super().score(X, y, sample_weight))
 
-    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, rows: Vector) -> Vector:
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.
 
         Only a model whose policy is "centre" is given NaN.
@@ -524,10 +524,9 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
             norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
-        predicted: NDArray[np.float64] = target.clip(*self.target_range_)
-        return predicted
+        return np.asarray(target.clip(*self.target_range_))
 
-    def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
+    def _store_model(self, scaling: Scaling, theta: Vector) -> None:
         """Keep a model of standardised columns, in their original units, and the scaling."""
         self._store_scaling(scaling)
         self.coef_, self.intercept_ = scaling.original_units(theta)

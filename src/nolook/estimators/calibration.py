@@ -180,8 +180,7 @@ class HosmerLemeshow(ScoredEstimator):
         budget = Budget(check_epsilon(self.epsilon))
         groups = check_count(self.groups, "groups", MOST_GROUPS)
         check_pos_label(self.pos_label)
-        release = hosmer_lemeshow_plan(budget.epsilon, groups)
-        return Plan.of(release, budget, self.random_state)
+        return Plan.of(hosmer_lemeshow_plan(budget.epsilon, groups), budget, self.random_state)
 
     def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
         self.distribution_, self.table_ = released

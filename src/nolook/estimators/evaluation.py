@@ -69,8 +69,7 @@ class JudgedModel:
         """Return the description of a model; one that nolook did not fit has no guarantee."""
         if isinstance(model, JudgedModel):
             return model
-        own = model.privacy_ if isinstance(model, PrivateEstimator) else None
-        return cls(called(model), own)
+        return cls(called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None)
 
 
 @frozen
@@ -358,8 +357,7 @@ def _scored(
     scores.check_works(len(table.feature_names))
     binary = np.array([False, table.binary[-1]])
     score = partial(beside_target, scores)
-    view = table.transformed((_SCORE,), table.target_name, score, binary)
-    return with_class(view, positive)
+    return with_class(table.transformed((_SCORE,), table.target_name, score, binary), positive)
 
 
 def _positive_number(table: Table, y: object, label: float | str) -> float:

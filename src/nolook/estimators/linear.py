@@ -221,11 +221,7 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         model = linear_model(released)
         self._store_scaling(released.scaling)
         self._keep_coefficients(model.known, released)
-        self.r2_, self.r2_interval_ = model.r2, model.r2_interval
-        self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval
-        for name, size in zip(("median_error", "p90_error"), model.errors, strict=True):
-            setattr(self, f"{name}_", size and size.value)
-            setattr(self, f"{name}_interval_", size and size.interval)
+        self._keep_measures(model.measures)
         self.cut_errors_ = model.cut
         self.smearing_ = None if self.inverse is None else model.smearing
         self.influence_bound_ = float(released.clips.bounds[-1])

@@ -145,10 +145,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         self.detected_, self.scaling_ = released.detected, released.scaling
         self.keep_rows(released.scaling.rows)
         self._keep_coefficients(model.known, released)
-        for name in ("base_rate", "pseudo_r2", "auc"):
-            found = getattr(model, name)
-            setattr(self, f"{name}_", None if found is None else found.value)
-            setattr(self, f"{name}_interval_", None if found is None else found.interval)
+        self._keep_measures({name: getattr(model, name) for name in self._measured})
         if not self.detected_:
             self.coef_interval_ = self.intercept_interval_ = None
 

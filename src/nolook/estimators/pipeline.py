@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
+from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
@@ -278,15 +279,14 @@ class PrivatePipeline(PrivateRegressor):
             if name.endswith("_") and name not in _OWN:
                 setattr(self, name, value)
 
-    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, rows: Vector) -> Vector:
         return self.regressor_._predict(rows[:, self.support_])
 
     def _hide(self) -> None:
         """Keep what its regression kept: a constant, or hardly more."""
 
-    def _linear_predictor(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.regressor_._linear_predictor(rows[:, self.support_])
-        return found
+    def _linear_predictor(self, rows: Vector) -> Vector:
+        return np.asarray(self.regressor_._linear_predictor(rows[:, self.support_]))
 
     decision_function = available_if(_has_classes)(LogisticRegression.decision_function)
     predict_proba = available_if(_has_classes)(LogisticRegression.predict_proba)

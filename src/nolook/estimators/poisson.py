@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nolook._arrays import Array
+from nolook._arrays import Array, Flags
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model
@@ -139,7 +138,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         return table
 
     def _store(self, released: NoisyCounts) -> None:
-        known, self.deviance_explained_, self.deviance_explained_interval_ = counts_model(released)
+        known, fit = counts_model(released)
+        self._keep_measures({"deviance_explained": fit})
         self._store_scaling(released.scaling)
         self.detected_ = released.detected
         self._keep_coefficients(known, released)
@@ -154,7 +154,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self.coef_interval_ = self.intercept_interval_ = None
 
     @property
-    def considered(self) -> NDArray[np.bool_]:
+    def considered(self) -> Flags:
         """Mask of the features that may have a coefficient: all except that of exposures."""
         return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
 
@@ -178,5 +178,4 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
             place = self.scaling_.names.index(self.exposure or "")
             own = np.where(np.isnan(rows[:, place]), self.scaling_.center[place], rows[:, place])
             means *= own.clip(*self.exposure_range_)
-        predicted: Array = means.clip(*self.target_range_)
-        return predicted
+        return np.asarray(means.clip(*self.target_range_))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
@@ -61,16 +62,16 @@ class Quantiles(Result):
     _indexed = False
 
     names: tuple[str, ...]
-    shares: NDArray[np.float64]
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    shares: Vector
+    values: Vector
+    errors: Vector
     privacy: PrivacyGuarantee
     read_options: dict[str, Any] = field(repr=False)
     counted: NoisyCount = field(repr=False)
     grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
 
     @property
-    def steps(self) -> NDArray[np.float64]:
+    def steps(self) -> Vector:
         """Distance of each quantile from the grid's next lower threshold, of shape (columns, k).
 
         A value between two thresholds counts as the upper one, so a quantile may be up to a step
@@ -175,7 +176,7 @@ def quantiles(
     return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)
 
 
-def check_shares(p: ArrayLike, name: str = "p") -> NDArray[np.float64]:
+def check_shares(p: ArrayLike, name: str = "p") -> Vector:
     """Return shares from 0 to 1 as an array; refuse anything else."""
     with suppress(TypeError, ValueError, OverflowError):
         shares = np.atleast_1d(np.asarray(p, dtype=np.float64))

@@ -11,10 +11,9 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._validation import check_choice, require
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ __all__ = ["Coefficient", "Drawn", "Ends", "Measure", "Result", "Summary", "fram
 _SHOWN, _WRITTEN = "nolook.report.results", "nolook.formats.model_file"
 
 #: Both ends of an interval.
-Ends: TypeAlias = tuple[float, float] | NDArray[np.float64]
+Ends: TypeAlias = tuple[float, float] | Vector
 
 
 @frozen

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._arrays import Vector
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._chosen import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
@@ -84,7 +85,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         self.detected_ = released.detected
         self.keep_rows(released.rows)
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> Vector:
         """Clip to [`low_`, `high_`], subtract the centre and divide by the scale.
 
         Parameters
@@ -99,6 +100,6 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         check_is_fitted(self)
         rows = prediction_rows(self, X)
         rows = np.where(np.isnan(rows), self.center_, rows)
-        standard: NDArray[np.float64] = rows.clip(self.low_, self.high_) - self.center_
+        standard: Vector = rows.clip(self.low_, self.high_) - self.center_
         standard /= self.scale_
         return standard

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Places, Vector
 from nolook.algorithms.group_estimates import ALL, Estimates, Groups
 from nolook.algorithms.independence import independence_test
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
@@ -85,7 +85,7 @@ class _Table(Result):
         return tuple(self.levels)
 
     @cached_property
-    def codes(self) -> NDArray[np.intp]:
+    def codes(self) -> Places:
         """The level of each group, shape (groups, columns); -1 for all rows."""
         return _codes(self.by, self.levels)
 
@@ -93,7 +93,7 @@ class _Table(Result):
         """Return the level of a code of a column; "all" for any level."""
         return "all" if code == ALL else self.levels[column][code]
 
-    def groups_of(self, margin: Sequence[str]) -> NDArray[np.intp]:
+    def groups_of(self, margin: Sequence[str]) -> Places:
         """Return the places of the groups of a margin, in the order of its columns' levels."""
         own = np.array([name in margin for name in self.names], dtype=np.bool_)
         return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
@@ -176,7 +176,7 @@ class Tabulation(_Table):
         found = {by: _cramer(self._declared(each, by)) for each in estimates for by in self.by}
         return dict(sorted(found.items(), key=lambda each: -each[1]))
 
-    def _declared(self, each: Measured, by: Sequence[str]) -> NDArray[np.float64]:
+    def _declared(self, each: Measured, by: Sequence[str]) -> Vector:
         """Return a measure of the groups of declared levels of two columns."""
         levels = [self.levels[name] for name in self.names if name in by]
         rows, columns = (len(own) - (2 if OTHERS in own else 1) for own in levels)
@@ -246,7 +246,7 @@ class Description(_Table):
         return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
 
 
-def _cramer(table: NDArray[np.float64]) -> float:
+def _cramer(table: Vector) -> float:
     total = max(float(table.sum()), 1.0)
     free = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
     held = free > 0.0
@@ -254,7 +254,7 @@ def _cramer(table: NDArray[np.float64]) -> float:
     return math.sqrt(square / max(min(table.shape) - 1, 1))
 
 
-def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
+def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> Places:
     """Return the level of each group of all margins of tables, shape (groups, columns)."""
     names = list(levels)
     tables = [tuple(sorted(names.index(name) for name in own)) for own in by]

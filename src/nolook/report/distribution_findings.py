@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Vector
+from nolook._arrays import Flags, Vector
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators.ecdf import check_grid
@@ -147,19 +146,19 @@ class _Quantiles:
     points: Vector
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Flags:
         """Those with noise of at most half of their spread, or of their size."""
         sizes = np.abs(self.values)
         # The grid of all doubles ends where no value is.
-        known: NDArray[np.bool_] = np.isfinite(self.errors) & (sizes < _LARGEST)
+        known: Flags = np.isfinite(self.errors) & (sizes < _LARGEST)
         if np.ptp(self.shares) > 0.0 and known.any():
             known &= self.errors <= np.maximum(np.ptp(self.values[known]), sizes) / 2
         return known
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Flags:
         """Those known and between the grid's ends, where values beyond these count, too."""
-        inner: NDArray[np.bool_] = (self.values > self.points[0]) & (self.values < self.points[-1])
+        inner: Flags = (self.values > self.points[0]) & (self.values < self.points[-1])
         return self.known & inner
 
     def shown(self, place: int, *, with_step: bool = False) -> tuple[str, str]:

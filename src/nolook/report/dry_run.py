@@ -5,13 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from nolook.formats.files import one_line
 from nolook.planning.noise import group_noise
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
-from nolook.report._console import empty_table, say
-from nolook.report.findings import Section, Table, columns_read, in_percent, plain
+from nolook.report._console import say
+from nolook.report.findings import Section, Table, columns_read, plain
 from nolook.report.sections import costs
+from nolook.report.terminal import print_table
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -59,11 +62,7 @@ def print_dry_run(
     if planned.table is not None:
         say(console, f"It would read {one_line(', '.join(_columns(planned.table)))}.")
     say(console, plain(*found.sentences))
-    (costs_,) = found.tables
-    shown = empty_table("", costs_.heads)
-    for row in costs_.rows:
-        shown.add_row(*(one_line(c) if isinstance(c, str) else in_percent(c) for c in row))
-    console.print(shown)
+    print_table(console, evolve(found.tables[0], caption=""))
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
     say(console, " ".join(map(plain, found.notes)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolook.formats.files import one_line, write_text
-from nolook.report.findings import Table, in_percent, plain
+from nolook.report.findings import Table, plain, texts
 from nolook.report.picture import BARS
 from nolook.report.sections import cautions
 
@@ -82,8 +82,7 @@ def _csv(columns: dict[str, Any]) -> str:
 
 
 def _rows(table: Table) -> list[list[str]]:
-    rows = [*table.rows, *((table.foot,) if table.foot else ())]
-    return [[one_line(c) if isinstance(c, str) else in_percent(c) for c in row] for row in rows]
+    return [texts(row) for row in [*table.rows, *((table.foot,) if table.foot else ())]]
 
 
 def _markdown(table: Table) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nolook.report.picture import Picture
 
 __all__ = [
+    "WHY_NOT_PRIVATE",
     "Figure",
     "Findings",
     "Name",
@@ -33,14 +34,18 @@ __all__ = [
     "listed",
     "plain",
     "rows_of",
+    "texts",
     "unseen_levels",
     "unseen_words",
 ]
 
 
-_SEEDED = (
-    "The noise was drawn from a known seed (random_state), so anyone who knows the seed can remove "
-    "it."
+WHY_NOT_PRIVATE = (
+    "a known seed",
+    (
+        "The noise was drawn from a known seed (random_state), so anyone who knows the seed can "
+        "remove it."
+    ),
 )
 
 
@@ -68,6 +73,11 @@ def in_percent(share: float) -> str:
     ('54 %', '0.2 %', '0 %')
     """
     return f"{100.0 * share:{'.0f' if share >= 0.01 else '.1g'}} %"
+
+
+def texts(row: Sequence[str | float]) -> list[str]:
+    """Return the cells of a table's row on a line each; numbers are shares."""
+    return [one_line(cell) if isinstance(cell, str) else in_percent(cell) for cell in row]
 
 
 def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
@@ -213,10 +223,6 @@ class Provenance:
         """Return the provenance of a release."""
         options = release.read_options
         return cls(release.privacy, options["missing"], release.parts, columns_read(options))
-
-    def why_not_private(self) -> tuple[str, str]:
-        """Say why a result has no guarantee, in a few words and in a sentence."""
-        return "a known seed", _SEEDED
 
 
 @frozen

@@ -5,20 +5,18 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nolook._strength import attack_in_words, strength
 from nolook._version import __version__
-from nolook.formats.files import one_line, write_text
+from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
 from nolook.report._templates import template
 
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger, LedgerEntry
 
-__all__ = ["in_words", "render_ledger_page", "write_ledger_page"]
+__all__ = ["in_words", "render_ledger_page"]
 
 # What somebody who knows all else may ask of one row.
 _ROW = "row"  # what ledgers call the unit that is one
@@ -28,11 +26,6 @@ _STATES = {
     "refunded": "not made, and given back",
 }
 _DIGITS = 12  # of a digest
-
-
-def write_ledger_page(ledger: Ledger, path: str | os.PathLike[str]) -> None:
-    """Write the page of a ledger as it is now."""
-    write_text(Path(path), render_ledger_page(ledger))
 
 
 def render_ledger_page(ledger: Ledger) -> str:

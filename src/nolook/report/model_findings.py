@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
@@ -153,7 +154,8 @@ def _scale_table(model: PrivateModel, used: list[bool], *, found: bool) -> Table
     scaling, shares = model.scaling_, words_of(model).clipped_shares()
     low, high = scaling.low, scaling.high
     if shares:
-        low[-1], high[-1] = words_of(model).target_limits()
+        room = TARGET_LIMIT * scaling.scale[-1]
+        low[-1], high[-1] = scaling.center[-1] - room, scaling.center[-1] + room
         # One column for both ends: six would not fit a telephone.
         ends = zip(map(span, zip(low, high, strict=True)), shares, strict=True)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from attrs import frozen
 
-from nolook.algorithms.glm.designs import TARGET_LIMIT
+from nolook._arrays import Flags
 from nolook.algorithms.glm.inference import MOST_CLIPPED
 from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
@@ -26,8 +26,6 @@ from nolook.report.wording import (
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nolook.estimators.base import PrivateModel
     from nolook.estimators.result import Coefficient, Measure
     from nolook.report.findings import Text
@@ -145,7 +143,7 @@ class LinearWords:
         several = self.model.privacy.unit.max_rows > 1
         return phrase("model.withheld", several=several, most_clipped=_percent(MOST_CLIPPED))
 
-    def marked(self) -> NDArray[np.bool_]:
+    def marked(self) -> Flags:
         """Return a mask of the columns, target last, that were clipped in more than a few rows."""
         shares = self.model.clipped_share_
         return np.zeros(len(self.model.scaling_.names)) > 0 if shares is None else shares > _STARRED
@@ -165,12 +163,6 @@ class LinearWords:
         """Return for each column, the target last, at most which share of its rows was clipped."""
         shares = self.model.clipped_share_
         return () if shares is None else tuple(map(_percent, shares.tolist()))
-
-    def target_limits(self) -> tuple[float, float]:
-        """Return the range the target was clipped to in training; predictions are not clipped."""
-        scaling = self.model.scaling_
-        center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
-        return center - TARGET_LIMIT * scale, center + TARGET_LIMIT * scale
 
     def long_rows(self) -> tuple[str, ...]:
         """Describe the rows with less weight, or shrunk, if any can be."""

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from nolook.formats.files import write_text
 from nolook.report._templates import template
-from nolook.report.findings import Findings, plain
+from nolook.report.findings import WHY_NOT_PRIVATE, Findings, plain
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cards, cautions, in_short, sections, verdict
 
-__all__ = ["render_page", "write_page"]
-
-
-def write_page(
-    found: Findings, path: str | os.PathLike[str], ledger_status: LedgerStatus = UNKNOWN
-) -> None:
-    """Write the page of a release."""
-    write_text(Path(path), render_page(found, ledger_status))
+__all__ = ["render_page"]
 
 
 def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
@@ -27,6 +16,7 @@ def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
         found=found,
         title=found.title or plain(found.headline),
         private=found.provenance.guarantee.private,
+        why=WHY_NOT_PRIVATE[1],
         cards=cards(found),
         cautions=cautions(found),
         short=in_short(found, ledger_status),

@@ -13,8 +13,9 @@ from attrs import evolve
 
 from nolook._validation import check_path
 from nolook.errors import ParameterError
+from nolook.formats.files import write_text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.page import write_page
+from nolook.report.page import render_page
 from nolook.report.plots import draw_on
 from nolook.report.summary import summary_of
 from nolook.report.terminal import lines
@@ -83,4 +84,5 @@ def report(
 ) -> None:
     """Write the page of a release."""
     place, found = check_path(path, _EXAMPLE), evolve(release.content(), title=title)
-    write_page(found, place, UNKNOWN if ledger is None else LedgerStatus.of(ledger))
+    status = UNKNOWN if ledger is None else LedgerStatus.of(ledger)
+    write_text(place, render_page(found, status))

@@ -26,6 +26,7 @@ from nolook.report.findings import (
 )
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
+    CONFIDENCE,
     NOT_KNOWN,
     estimated,
     grid_in_words,
@@ -36,9 +37,7 @@ from nolook.report.wording import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nolook._arrays import Vector
+    from nolook._arrays import Flags, Vector
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
     from nolook.estimators._scores import Scored
@@ -62,8 +61,7 @@ __all__ = [
 #: Share of pairs that share a cell from which a reader must know of it.
 _MANY_TIED = 0.1
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
-_CONFIDENCE = "95 %"
-_INTERVAL = f"{_CONFIDENCE} interval"
+_INTERVAL = f"{CONFIDENCE} interval"
 _MOST_DRAWN = 2000  # points of a curve
 
 _CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
@@ -199,7 +197,7 @@ def _clearest_gap(test: HosmerLemeshow) -> str:
     )
 
 
-def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, Flags]:
     """Return each group's gap, the half-width of its interval, and whether its size is known.
 
     A gap is the share of positives less the mean probability. All intervals together cover noise

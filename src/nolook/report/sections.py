@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
 )
-from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text
+from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Provenance, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.wording import (
     count,
@@ -196,7 +196,7 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
 def _privacy_card(provenance: Provenance) -> tuple[str, str, str]:
     guarantee, word = provenance.guarantee, verdict(provenance)
     if word is None:
-        return "Privacy", "none", provenance.why_not_private()[0]
+        return "Privacy", "none", WHY_NOT_PRIVATE[0]
     return (
         f"Protection of each {guarantee.unit.protected}",
         word,
@@ -319,7 +319,7 @@ def _settings(found: Findings) -> Section:
         ("Missing values", _MISSING.get(provenance.missing, provenance.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private
-        else ("Not private because of", provenance.why_not_private()[0]),
+        else ("Not private because of", WHY_NOT_PRIVATE[0]),
         ("Made with", f"nolook {__version__}"),
     )
     return Section("settings", "How it was made", settings=settings)

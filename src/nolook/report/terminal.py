@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ from rich.text import Text
 from nolook._strength import INDEPENDENT
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
-from nolook.report.findings import Findings, Table, in_percent, plain
+from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Table, plain, texts
 from nolook.report.findings import Text as Words
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cautions, rows_described, rows_used, sections, verdict
@@ -30,9 +30,7 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     # Last, where nobody overlooks it.
     last = (provenance.guarantee.in_words(), STYLES[verdict(provenance)])
     if not provenance.guarantee.private:
-        why = (
-            f"NOT PRIVATE: {provenance.why_not_private()[1]} For experiments with public data only."
-        )
+        why = f"NOT PRIVATE: {WHY_NOT_PRIVATE[1]} For experiments with public data only."
         last = (why, STYLES[None])
     independent = provenance.guarantee.private and provenance.guarantee.unit.column is None
     return (
@@ -80,16 +78,13 @@ def print_lines(console: Console, parts: Iterable[Line]) -> None:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table under its caption."""
+    """Print a table under its caption, if it has one."""
     # Not the table's own title, which would be folded at the width of a narrow table.
-    say(console, one_line(table.caption), style="bold")
+    if table.caption:
+        say(console, one_line(table.caption), style="bold")
     shown = empty_table("", table.heads)
     for row in table.rows:
-        shown.add_row(*_cells(row))
+        shown.add_row(*map(Text, texts(row)))
     if table.foot:
-        shown.add_row(*_cells(table.foot), style="dim")
+        shown.add_row(*map(Text, texts(table.foot)), style="dim")
     console.print(shown)
-
-
-def _cells(row: Sequence[str | float]) -> list[Text]:
-    return [Text(one_line(c) if isinstance(c, str) else in_percent(c)) for c in row]

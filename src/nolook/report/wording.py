@@ -6,13 +6,11 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
+from nolook._arrays import Vector
 from nolook._validation import one_line
 from nolook.algorithms.moment_estimates import LEVEL
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from nolook._unit import Unit, Weighting
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -121,7 +119,7 @@ def loss_in_words(guarantee: PrivacyGuarantee | None) -> str:
 
 
 def estimated(
-    value: float | None, ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED
+    value: float | None, ends: Ends | Vector | None, missing: str = NOT_ESTIMATED
 ) -> tuple[str, str]:
     """Return an estimate and its interval, with the digits that the interval's width supports.
 
@@ -156,7 +154,7 @@ def estimated(
     return shown, f"{low_end} to {high_end}"
 
 
-def interval(ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED) -> str:
+def interval(ends: Ends | Vector | None, missing: str = NOT_ESTIMATED) -> str:
     """Return an interval with the digits its width supports, or what is said of a missing one."""
     return estimated(0.0 if ends is None else float(ends[0]), ends, missing)[1]
 
@@ -180,7 +178,7 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     return _written(value, decimals, ROUND_HALF_EVEN), _written(error, decimals, ROUND_CEILING)
 
 
-def percent(share: float, ends: Ends | NDArray[np.float64] | None) -> tuple[str, str]:
+def percent(share: float, ends: Ends | Vector | None) -> tuple[str, str]:
     """Return a share in percent, and its interval if there is one."""
     hundred = None if ends is None else (100.0 * float(ends[0]), 100.0 * float(ends[1]))
     shown, between = estimated(100.0 * share, hundred, "")

@@ -130,8 +130,8 @@ def test_without_noise_the_model_is_least_squares_and_the_intervals_the_textbook
     textbook = 2 * 1.96 * 4 * np.sqrt(np.diag(np.linalg.inv(design.T @ design)))
     np.testing.assert_allclose(widths(model), textbook, rtol=0.15)
     rest = y - design @ expected
-    assert whole.rmse == pytest.approx(rest.std(), rel=1e-3)
-    assert whole.r2 == pytest.approx(1 - rest.var() / y.var(), abs=1e-4)
+    assert whole.measures["rmse"].value == pytest.approx(rest.std(), rel=1e-3)
+    assert whole.measures["r2"].value == pytest.approx(1 - rest.var() / y.var(), abs=1e-4)
 
 
 @pytest.mark.parametrize("noise", [1e-6, 1.0])
@@ -299,9 +299,9 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(other.coef, one.coef * 10_000)
     np.testing.assert_allclose(other.coef_interval, one.coef_interval * 10_000)
     np.testing.assert_allclose(other.intercept_interval, one.intercept_interval * 10)
-    for small, large in zip(*(fit.errors for fit in fits), strict=True):
-        assert large.value == pytest.approx(small.value * 10)
-    assert fits[1].r2 == pytest.approx(fits[0].r2)
+    for name, factor in {**dict.fromkeys(ERROR_SHARES, 10), "r2": 1}.items():
+        small, large = (fit.measures[name] for fit in fits)
+        assert large.value == pytest.approx(small.value * factor)
 
 
 @pytest.mark.parametrize("tail", [1.0, 2.0])
@@ -310,18 +310,18 @@ def test_the_intervals_of_error_sizes_cover_the_errors_whatever_their_tail(tail)
     errors = np.exp(tail * np.random.default_rng(0).normal(size=len(y)))
     model = [linear_model(released(X, y + errors, noise, seed=seed)) for seed in range(40)
              for noise in (1e-6, 1.0)]  # fmt: skip
-    for place, share in enumerate(ERROR_SHARES):
+    for name, share in ERROR_SHARES.items():
         covered = [
-            each.errors[place].interval[0] <= size <= each.errors[place].interval[1]
+            each.measures[name].interval[0] <= size <= each.measures[name].interval[1]
             for each in model
             for size in [np.quantile(np.abs(predicted(each, X) - y - errors), share)]
         ]
         assert np.mean(covered) > 0.95
-        narrow = model[0].errors[place]
+        narrow = model[0].measures[name]
         assert np.ptp(narrow.interval) < 0.25 * narrow.value
         assert narrow.interval[0] <= narrow.value <= narrow.interval[1]
     # Of such errors a root mean square is not known: a few weigh most.
-    assert all(each.rmse is None for each in model) == (tail > 1.0)
+    assert all(each.measures["rmse"] is None for each in model) == (tail > 1.0)
 
 
 def predicted(model, X):
@@ -330,7 +330,8 @@ def predicted(model, X):
 
 def test_of_errors_that_noise_hides_no_size_is_given():
     X, y = rows(60)
-    assert linear_model(released(X, y, 1.0)).errors == (None, None)
+    measures = linear_model(released(X, y, 1.0)).measures
+    assert [measures[name] for name in ERROR_SHARES] == [None, None]
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -358,21 +359,16 @@ def test_the_intervals_of_the_fit_cover_the_noise():
     truth = 1 - exact[1] / exact[0], np.sqrt(exact[1] / 20_000) * release.scaling.scale[-1]
     for _ in range(1000):
         noisy = exact + generator.normal(size=2) * 500
-        model = linear_model(evolve(release, fit=noisy, fit_sigma=500.0))
-        covered.append(
-            [
-                model.r2_interval[0] <= truth[0] <= model.r2_interval[1],
-                model.rmse_interval[0] <= truth[1] <= model.rmse_interval[1],
-            ]
-        )
+        measures = linear_model(evolve(release, fit=noisy, fit_sigma=500.0)).measures
+        ends = [measures[name].interval for name in ("r2", "rmse")]
+        covered.append([low <= true <= high for (low, high), true in zip(ends, truth, strict=True)])
     assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.025).all()
 
 
 @pytest.mark.parametrize("fit", [(3000.0, 1000.0), (-500.0, 100.0), (0.0, 0.0)])
 def test_a_fit_that_drowned_in_noise_is_not_given(fit):
-    model = linear_model(evolve(released(*rows()), fit=np.array(fit), fit_sigma=1000.0))
-    assert None not in model.errors
-    assert model.r2 is model.r2_interval is model.rmse is model.rmse_interval is None
+    measures = linear_model(evolve(released(*rows()), fit=np.array(fit), fit_sigma=1000.0)).measures
+    assert {name for name, one in measures.items() if one is None} == {"r2", "rmse"}
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300])

@@ -15,10 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import products_sigma, release_products
@@ -110,9 +109,9 @@ class _Curved(Frame):
 
     def _shaped(
         self,
+        scaling: Scaling,
         table: Table,
         blocked: Blocked,
-        scaling: Scaling,
         spread: Spread,
         source: ByteSource,
         progress: OnStep,
@@ -129,9 +128,11 @@ class _Curved(Frame):
         if hidden or not searched.any() or not scaling.detected[-1]:
             return scaling, None
         progress("knots")
-        edges = cell_edges(scaling.limit)
-        counts, sigma = self._histograms(table, scaling, np.flatnonzero(searched), edges, source)
-        rest = iter(counts)
+        edges, places = cell_edges(scaling.limit), np.flatnonzero(searched)
+        count = partial(_count, places, scaling.center[places], scaling.scale[places], edges)
+        mu = math.sqrt(_KNOTS) * self._mu(self.STEPS)
+        rest = iter(release_histograms(table, mu, source, count))
+        sigma = histograms_sensitivity(len(places), "add-remove") / mu
         curves = [curve_of(next(rest), sigma, edges, most) if own else None for own in searched]
         progress("lines")
         begin = _Beginning(self.OUTCOME, blocked, spread, self._mu(self.STEPS), source)
@@ -144,20 +145,6 @@ class _Curved(Frame):
             if excess > _BENT * math.sqrt(2.0 * size) and size <= room:
                 chosen[place], room = curves[place], room - size
         return evolve(scaling, curves=tuple(chosen)), begin.theta
-
-    def _histograms(
-        self,
-        table: Table,
-        scaling: Scaling,
-        places: NDArray[np.intp],
-        edges: Vector,
-        source: ByteSource,
-    ) -> tuple[Matrix, float]:
-        """Release how many rows have features between the edges, and the noise's deviation."""
-        count = partial(_count, places, scaling.center[places], scaling.scale[places], edges)
-        mu = math.sqrt(_KNOTS) * self._mu(self.STEPS)
-        sigma = histograms_sensitivity(len(places), "add-remove") / mu
-        return release_histograms(table, mu, source, count), sigma
 
     def _steps_mu(self, design: WeightedDesign) -> float:
         left = 1.0 - _KNOTS - _LINES - _CHOICE if design.scaling.curves else 1.0
@@ -190,7 +177,6 @@ class AdditiveRelease(_Curved, LinearRelease):
         found: NoisyFrame,
         seen: Gradients,
         clips: Clips,
-        design: WeightedDesign,  # noqa: ARG002
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model, with a prior for each line and each curve. Post-processing."""
         combined = combine_gradients(found.gram, found.gram_sigma, seen)
@@ -225,13 +211,13 @@ class AdditiveCounts(_Curved, CountRelease):
 
 
 def _count(
-    places: NDArray[np.intp],
+    places: Places,
     center: Vector,
     scale: Vector,
     edges: Vector,
     batch: Matrix,
     weights: Weights,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Count rows by where some columns are, in scales, shape (columns, cells)."""
     with np.errstate(over="ignore"):
         values = (batch[places] - center[:, None]) / scale[:, None]

@@ -148,8 +148,7 @@ class _Errors:
         sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
         missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
         missed += _HIDDEN * hidden
-        half: Vector = QUANTILE * np.sqrt(missed + self.noise * lengths + sampling + extra)
-        return half
+        return np.asarray(QUANTILE * np.sqrt(missed + self.noise * lengths + sampling + extra))
 
 
 def _contrasts(

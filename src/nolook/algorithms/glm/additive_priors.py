@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.estimate import CombinedGradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
@@ -92,7 +91,7 @@ def _posterior(precision: Matrix, prior: Vector) -> Matrix:
 
 
 def _vague(
-    precision: Matrix, told: Vector, prior: Vector, block: NDArray[np.int64], shape: Vector
+    precision: Matrix, told: Vector, prior: Vector, block: Integers, shape: Vector
 ) -> Vector:
     """Return the largest variance of each entry that is nearly as likely, block by block."""
     posterior = _posterior(precision, prior)
@@ -104,7 +103,7 @@ def _vague(
     return vague
 
 
-def _likeliest(precision: Matrix, told: Vector, block: NDArray[np.int64], shape: Vector) -> Vector:
+def _likeliest(precision: Matrix, told: Vector, block: Integers, shape: Vector) -> Vector:
     """Return the variances of all entries by the likeliest one of each block."""
     variances = np.full(block.max() + 1, 0.1)
     variances[0] = 1.0
@@ -116,8 +115,7 @@ def _likeliest(precision: Matrix, told: Vector, block: NDArray[np.int64], shape:
         variances = (squares / np.maximum(np.bincount(block, sure), 1e-12)).clip(*_PRIORS)
         if np.abs(np.log(variances / before)).max() < _SETTLED:
             break
-    likeliest: Vector = variances[block] * shape
-    return likeliest
+    return np.asarray(variances[block] * shape)
 
 
 class _Marginal:
@@ -128,7 +126,7 @@ class _Marginal:
         posterior: Matrix,
         mean: Vector,
         prior: Vector,
-        place: NDArray[np.intp],
+        place: Places,
         shape: Vector,
     ) -> None:
         inverse = np.linalg.inv(posterior[np.ix_(place, place)])
@@ -142,8 +140,7 @@ class _Marginal:
     def _likelihood(self, variances: Vector) -> Vector:
         sizes = variances[:, None]
         each = self._told * sizes / (1.0 + sizes * self._values) - np.log1p(sizes * self._values)
-        likelihood: Vector = 0.5 * each.sum(axis=1)
-        return likelihood
+        return np.asarray(0.5 * each.sum(axis=1))
 
     @property
     def gain(self) -> float:
@@ -159,7 +156,7 @@ class _Marginal:
         return float(up[likelihood >= likelihood[0] - _VAGUE].max(initial=self._variance))
 
 
-def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[NDArray[np.int64], Vector]:
+def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[Integers, Vector]:
     """Return the prior of each entry of a model, and its variance in units of that.
 
     The constant has 0, then lines one each, then curves one each.

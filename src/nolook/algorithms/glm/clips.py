@@ -7,11 +7,12 @@ A row's part is ``(u_0 rho, u_x rho)``, its residual rho clipped such that ``|u_
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from nolook._arrays import Vector
-from nolook.algorithms.glm.designs import Blocks
+from nolook._arrays import Matrix, Vector
+from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -19,12 +20,21 @@ from nolook.statistics.grid_models import GridModel
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.weighted_rows import (
     PRODUCT_UNIT,
+    SCORE_RADIUS,
+    SCORE_UNIT,
     ClippedProducts,
     ProductSizes,
     clipped_products_sensitivity,
+    clipped_scores,
 )
 
-__all__ = ["clip_edges", "products_sigma", "release_clip", "release_products"]
+__all__ = [
+    "clip_edges",
+    "products_sigma",
+    "release_clip",
+    "release_clipped_scores",
+    "release_products",
+]
 
 # Candidates for K, in units of B: half octaves up to 4.
 _CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
@@ -75,3 +85,14 @@ def release_products(
     sensitivity = clipped_products_sensitivity(most, blocks.design.size, blocks.whole)
     noisy = gaussian_release(exact, sensitivity, mu, source)
     return noisy.astype(np.float64) / (blocks.design.unit * PRODUCT_UNIT)
+
+
+def release_clipped_scores(
+    blocks: Blocks, model: GridModel, clip: float, mu: float, source: ByteSource
+) -> tuple[Matrix, float]:
+    """Release the second moments of the rows' clipped parts of a gradient, with their noise.
+
+    As :func:`release_score_moments`.
+    """
+    scored, unit = partial(clipped_scores, model, clip), clip / SCORE_UNIT
+    return release_score_moments(blocks, scored, SCORE_RADIUS, unit, mu, source)

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, define, evolve, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.clips import products_sigma, release_clip, release_products
+from nolook._arrays import Flags, Matrix, Vector
+from nolook.algorithms.glm.clips import (
+    products_sigma,
+    release_clip,
+    release_clipped_scores,
+    release_products,
+)
 from nolook.algorithms.glm.descent import Descent
-from nolook.algorithms.glm.designs import Blocks, WeightedDesign, release_score_moments
+from nolook.algorithms.glm.designs import Blocks, WeightedDesign
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
@@ -35,10 +38,7 @@ from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
-    SCORE_RADIUS,
-    SCORE_UNIT,
     ModelDeviances,
-    clipped_scores,
     deviances_sensitivity,
 )
 from nolook.tables import Table
@@ -209,7 +209,7 @@ class CountRelease(Frame):
         steps = Steps(LOG, base, dispersion(mean))
         descent_mu = self._steps_mu(blocks.design)
         likelihood = CountLikelihood(steps, begun.gram, descent_mu, self._mu("clips", 2))
-        found = Descent(descent_mu, likelihood, begun).run(blocks, source, progress)
+        found = Descent(descent_mu, likelihood, begun, blocks, source).run(progress)
         steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         progress("fit")
@@ -218,15 +218,7 @@ class CountRelease(Frame):
         exact = blocks.fold(ModelDeviances(model, constant, blocks.whole)).value
         fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
         progress("scores")
-        moments = release_score_moments(
-            blocks,
-            partial(clipped_scores, model, clip),
-            SCORE_RADIUS,
-            clip / SCORE_UNIT,
-            self._mu("scores"),
-            source,
-        )
-        # What gradients vary by is known now, and was guessed on the way.
+        moments = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
         varied = float(np.trace(moments[0])) + moments[1] * math.sqrt(blocks.design.size)
         curved = mean * max(float(np.trace(begun.gram)), 1.0)
         judged = evolve(steps, dispersion=max(varied / curved, _TINY))
@@ -244,11 +236,11 @@ class CountRelease(Frame):
             fit_sigma=deviances_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
 
-    def _apart(self, table: Table) -> NDArray[np.bool_]:
+    def _apart(self, table: Table) -> Flags:
         return np.array([name == self.exposure for name in table.feature_names], dtype=np.bool_)
 
     def _blocked(
-        self, table: Table, kept: NDArray[np.bool_], scaling: Scaling, design: WeightedDesign
+        self, table: Table, kept: Flags, scaling: Scaling, design: WeightedDesign
     ) -> tuple[Table, WeightedDesign]:
         apart = self._apart(table)
         if not apart.any():

@@ -9,9 +9,8 @@ import math
 
 from attrs import evolve
 
-from nolook._arrays import Vector
 from nolook.algorithms.glm.counts import NoisyCounts
-from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
+from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients, explained
 
 __all__ = ["counts_model"]
 
@@ -19,7 +18,7 @@ __all__ = ["counts_model"]
 _WIDEST = 0.5
 
 
-def counts_model(release: NoisyCounts) -> tuple[Coefficients, float | None, Vector | None]:
+def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
     """Return the model in the table's units, logarithms of the mean, and its fit; post-processing.
 
     The fit is the deviance explained of the training rows, where one above 16 counts as 16, with
@@ -30,5 +29,4 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, float | None, Vect
     scale = scaling.scale.copy()
     scale[-1] = 1.0
     known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
-    fit = explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else (None, None)
-    return known, *fit
+    return known, explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else None

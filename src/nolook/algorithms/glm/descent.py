@@ -102,6 +102,8 @@ class Descent:
         The family.
     found : NoisyFrame
         What was released before.
+    blocks, source
+        The rows, and what is drawn from.
     """
 
     #: How many progress steps of `run`, at most.
@@ -110,14 +112,16 @@ class Descent:
     mu: float
     likelihood: Likelihood
     found: NoisyFrame
+    blocks: Blocks
+    source: ByteSource
 
-    def run(self, blocks: Blocks, source: ByteSource, progress: OnStep) -> Descended:
+    def run(self, progress: OnStep) -> Descended:
         """Follow the gradients from the model without slopes."""
-        family = self.likelihood
+        family, blocks, source = self.likelihood, self.blocks, self.source
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        theta, own = self._at(family.steps.base, blocks)
+        theta, own = self._at(family.steps.base)
         family.begin(blocks, theta, source, progress)
         while (
             arrivals < _ARRIVALS
@@ -125,7 +129,7 @@ class Descent:
             and allowance.left - part >= _KEPT
         ):
             progress(f"gradient {taken}")
-            seen = self._and_one(seen, theta, blocks, allowance.spend(part), source)
+            seen = self._and_one(seen, theta, allowance.spend(part))
             if taken == 1:
                 family.settle(seen)
             if is_noise(seen, own, family.steps.dispersion):
@@ -133,16 +137,16 @@ class Descent:
                 part *= _GROWTH
             elif taken >= next_at and curvatures < _MOST_CURVATURES:
                 progress("curvature")
-                curvature = self._curvature(theta, blocks, allowance.spend(_CURVATURE), source)
+                curvature = self._curvature(theta, allowance.spend(_CURVATURE))
                 curvatures, next_at = curvatures + 1, taken + _EVERY
             found = family.steps.next(own.mixed(curvature), seen)
-            theta, own = self._at(self._near(theta, found), blocks)
+            theta, own = self._at(self._near(theta, found))
         family.begin(blocks, theta, source, progress)
         progress("curvature")
-        spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
-        last = self._curvature(theta, blocks, allowance.spend(spent), source)
+        spent = self._last_curvature(own.mixed(curvature), theta, allowance)
+        last = self._curvature(theta, allowance.spend(spent))
         progress(f"gradient {len(seen.sigmas) + 1}")
-        seen = self._and_one(seen, theta, blocks, allowance.spend(allowance.left), source)
+        seen = self._and_one(seen, theta, allowance.spend(allowance.left))
         metric = own.mixed(last)
         found = family.steps.next(metric, seen)
         if any(self.found.curves):
@@ -150,9 +154,9 @@ class Descent:
             found = family.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
         return Descended(seen, last, found, arrivals == _ARRIVALS)
 
-    def _at(self, theta: Vector, blocks: Blocks) -> tuple[Vector, Metric]:
+    def _at(self, theta: Vector) -> tuple[Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
-        model = self.likelihood.at(blocks, theta)
+        model = self.likelihood.at(self.blocks, theta)
         rounded = model.spacing * model.whole
         family, moments = self.likelihood.steps.family, (self.found.gram, self.found.gram_sigma)
         return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
@@ -163,24 +167,20 @@ class Descent:
         far: float = math.hypot(*moved) / self.likelihood.steps.family.longest
         return theta + (found - theta) / max(far, 1.0)
 
-    def _and_one(
-        self, seen: Gradients, theta: Vector, blocks: Blocks, mu: float, source: ByteSource
-    ) -> Gradients:
+    def _and_one(self, seen: Gradients, theta: Vector, mu: float) -> Gradients:
         """Release a gradient at a model, and return it with those before."""
-        gradient = self.likelihood.gradient(blocks, theta, mu, source)
-        return seen.and_one(theta, gradient, self.likelihood.gradient_sigma(blocks, mu))
+        gradient = self.likelihood.gradient(self.blocks, theta, mu, self.source)
+        return seen.and_one(theta, gradient, self.likelihood.gradient_sigma(self.blocks, mu))
 
-    def _last_curvature(
-        self, metric: Metric, theta: Vector, blocks: Blocks, allowance: Allowance
-    ) -> int:
+    def _last_curvature(self, metric: Metric, theta: Vector, allowance: Allowance) -> int:
         """Split what is left so that the noise of directions that are seen is least.
 
         The gradient's is its own; the curvature's is times what hidden directions may hold. Where
         the gradient's exceeds sampling's, though, intervals are wide and every part is its own.
         """
         mu = allowance.of(allowance.left)
-        noise = self.likelihood.gradient_sigma(blocks, mu)
-        sigma = self._curvature_sigma(theta, blocks, mu)
+        noise = self.likelihood.gradient_sigma(self.blocks, mu)
+        sigma = self._curvature_sigma(theta, mu)
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         hidden = hidden_directions(eigenvalues, sigma)
         effect = hidden_effect(theta, self.found.gram)
@@ -191,17 +191,18 @@ class Descent:
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)
         return int(share * allowance.left)
 
-    def _curvature_sigma(self, theta: Vector, blocks: Blocks, mu: float) -> float:
+    def _curvature_sigma(self, theta: Vector, mu: float) -> float:
         """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
-        design, step = blocks.design, self.likelihood.at(blocks, theta).steepest / CURVATURE_STEPS
-        sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
-        return sensitivity / mu * step / design.unit**2
+        design, steepest = self.blocks.design, self.likelihood.at(self.blocks, theta).steepest
+        sensitivity = curvature_sensitivity(design.squared_radius, design.size, self.blocks.whole)
+        return sensitivity / mu * (steepest / CURVATURE_STEPS) / design.unit**2
 
-    def _curvature(self, theta: Vector, blocks: Blocks, mu: float, source: ByteSource) -> Curvature:
+    def _curvature(self, theta: Vector, mu: float) -> Curvature:
         """Release the sum of the means' slopes times u u', and return its noise's deviation."""
-        design, model = blocks.design, self.likelihood.at(blocks, theta)
+        blocks, design = self.blocks, self.blocks.design
+        model = self.likelihood.at(blocks, theta)
         exact = blocks.fold(ModelCurvature(model, blocks.whole)).value
         sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
-        noisy = symmetric_gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
+        noisy = symmetric_gaussian_release(exact, sensitivity, mu, self.source).astype(np.float64)
         step = model.steepest / CURVATURE_STEPS
-        return noisy * step / design.unit**2, self._curvature_sigma(theta, blocks, mu)
+        return noisy * step / design.unit**2, self._curvature_sigma(theta, mu)

@@ -114,7 +114,7 @@ class WeightedDesign:
         """Round a model to a grid on which its products with rows are exact."""
         return *grid_model(theta, self.squared_radius), self.unit
 
-    def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
+    def rows(self, batch: Vector, weights: Weights) -> Iterator[RowBlock]:
         """Make the weighted rows of a batch of these features and the target."""
         center, scale = self.scaling.center[-1], self.scaling.scale[-1]
         standard = self.scaling.features
@@ -189,9 +189,7 @@ class Blocks:
         return Batches(self._kept, self._table.threads).fold(statistic)
 
 
-def release_gram(
-    blocks: Blocks, mu: float, source: ByteSource
-) -> tuple[NDArray[np.float64], float]:
+def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> tuple[Vector, float]:
     """Release the sum of u u' over the rows, in one pass that may keep them.
 
     Guarantee: ``mu``-GDP when a row is added or removed. Returns it in standardised units, and its
@@ -212,7 +210,7 @@ def release_score_moments(
     unit: float,
     mu: float,
     source: ByteSource,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Vector, float]:
     """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than

@@ -8,30 +8,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
+from nolook.algorithms.glm.inference import Estimate
 from nolook.algorithms.moment_estimates import QUANTILE
-from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scale_search import ColumnHistogram
-from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.algorithms.scaling import Scaling
 
-__all__ = ["CutErrors", "ErrorQuantile", "cut_errors", "error_quantile", "share_beyond", "smearing"]
+__all__ = ["CutErrors", "cut_errors", "error_quantile", "share_beyond", "smearing"]
 
 
 # Errors are cut on one side if so many times as many are as on the other, which noise and chance
 # of so many deviations do not explain.
 _ONE_SIDED, _SURELY = 2.0, 3.0
-
-
-@frozen(eq=False)
-class ErrorQuantile:
-    """A size of errors, in units of the target, and its 95 % interval: noise and sampling."""
-
-    value: float
-    interval: Vector
 
 
 @frozen
@@ -46,15 +38,13 @@ class CutErrors:
     positive: bool  # whether no value of the target stands out below 0
 
 
-def error_quantile(
-    errors: NoisyForest, rows: NoisyCount, scale: float, share: float
-) -> ErrorQuantile | None:
+def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Estimate | None:
     """Return the size that a share of the errors stay within; None where no upper end is known.
 
     The interval ends at the outer ends of cells, since a cell may hold its rows anywhere.
     """
     points = scale * ERROR_EDGES
-    known = errors.distribution(points, rows.value, rows.error**2, "isotonic")
+    known = evolve(known, points=points)
     error = QUANTILE * float(known.share_error(share))
     high = float(known.ppf(min(share + error, 1.0)))
     if share + error >= 1.0 or high == np.inf:
@@ -63,15 +53,14 @@ def error_quantile(
     low = float(ends[np.searchsorted(points, known.ppf(share - error))]) if share > error else 0.0
     shares = np.maximum.accumulate(known.cdf(points[:-1]))
     value = np.interp(share, np.append(0.0, shares), ends[:-1])
-    return ErrorQuantile(float(value), np.array([low, high]))
+    return Estimate(float(value), np.array([low, high]))
 
 
-def smearing(errors: NoisyForest, rows: NoisyCount, scale: float) -> float | None:
+def smearing(known: PrivateDistribution, scale: float) -> float | None:
     """Return the mean of the exponential of errors that are as often above as below 0 (Duan 1983).
 
     Errors count as no larger than those that stand out from the noise. None where it overflows.
     """
-    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
     shares = np.diff(np.maximum.accumulate(known.cdf(ERROR_EDGES)), prepend=0.0)
     middles = np.append(0.5 * (np.append(0.0, ERROR_EDGES[:-2]) + ERROR_EDGES[:-1]), np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -85,15 +74,13 @@ def _farthest(known: PrivateDistribution) -> float:
     return float(ERROR_EDGES[:-1][stands_out[:-1]].max(initial=0.0))
 
 
-def share_beyond(errors: NoisyForest, rows: NoisyCount, size: float) -> float:
+def share_beyond(known: PrivateDistribution, size: float) -> float:
     """Return an upper bound on the share of errors above `size` scales of the target."""
-    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
-    within = float(known.cdf(size)) - QUANTILE * float(known.cdf_error(size))
-    return 1.0 - within
+    return 1.0 - (float(known.cdf(size)) - QUANTILE * float(known.cdf_error(size)))
 
 
 def cut_errors(
-    sides: tuple[Vector, float], errors: NoisyForest, scaling: Scaling, whole: float
+    sides: tuple[Vector, float], known: PrivateDistribution, scaling: Scaling, whole: float
 ) -> CutErrors | None:
     """Return the cut errors' shares and effect, if the large ones are mostly on one side.
 
@@ -107,7 +94,6 @@ def cut_errors(
     chance = _SURELY * math.sqrt(2.0 * sigma**2 + max(below, 0.0) + max(above, 0.0))
     if abs(above - below) < chance or max(below, above) < _ONE_SIDED * min(below, above):
         return None
-    known = errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
     counts = np.diff(np.maximum.accumulate(known.counts), prepend=0.0)
     largest = np.minimum(ERROR_EDGES, 2.0 * max(_farthest(known), whole))
     total = float(counts @ np.where(largest > whole, largest**2, 0.0))

@@ -24,9 +24,8 @@ from typing import Self
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Flags, Matrix, Vector
 
 __all__ = [
     "CombinedGradients",
@@ -84,8 +83,7 @@ class CombinedGradients:
     @property
     def theta(self) -> Vector:
         """The estimate: each direction's observation, shrunk towards 0."""
-        theta: Vector = self.vectors @ (self.shrinkage * self.moments / self.values)
-        return theta
+        return np.asarray(self.vectors @ (self.shrinkage * self.moments / self.values))
 
 
 def estimate(gram: Matrix, gram_sigma: float, seen: Gradients) -> Vector:
@@ -132,7 +130,7 @@ def likeliest_prior(priors: Vector, moments: Vector, values: Vector, variance: f
     return float(priors[likelihood.argmax()])
 
 
-def hidden_directions(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
+def hidden_directions(eigenvalues: Vector, sigma: float) -> Flags:
     """Directions that noise alone could have made.
 
     The largest eigenvalue of a symmetric matrix of noise of size m is about ``sigma sqrt(2 m)``, m

@@ -22,13 +22,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.designs import (
     Blocks,
@@ -63,7 +62,7 @@ class NoisyFrame:
     """The figures every regression releases of a table, in standardised units."""
 
     scaling: Scaling  # of all columns, the target last
-    kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
+    kept: Flags  # features in the design; the others have coefficient 0
     spread: Spread  # what rows are whitened by
     norm: float  # B; rows (1, x) have the weight f^2, f = min(1, B / |(1, x)|)
     gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
@@ -145,11 +144,19 @@ class Frame:
         progress("spread")
         spread = release_spread(used, placed, self._mu("spread"), source)
         blocked = partial(self._blocked, table, kept, scaling)
-        placed, start = self._shaped(used, blocked, placed, spread, source, progress)
-        design = evolve(self._design(used, placed, spread, source, progress), start=start)
+        placed, start = self._shaped(placed, used, blocked, spread, source, progress)
+        progress("norms")
+        spread = spread.widened(placed.features.size)  # deviations from lines are not whitened
+        # The noise grows with the square of B.
+        size = len(spread.center) + 1
+        few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
+        few = min(few, _MOST_SHORTENED * scaling.rows.value)
+        bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
+        unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
+        squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
+        design = WeightedDesign(placed, squared, unit, spread, start=start)
         progress("moments")
-        room = copy_room(scaling, design.size, table.unit)
-        blocks = Blocks(*blocked(design), room)
+        blocks = Blocks(*blocked(design), copy_room(scaling, design.size, table.unit))
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
         found = NoisyFrame(
             scaling=scaling,
@@ -168,25 +175,18 @@ class Frame:
         del design
         return self._mu(self.STEPS)
 
-    def _shaped(
-        self,
-        table: Table,
-        blocked: Blocked,
-        scaling: Scaling,
-        spread: Spread,  # noqa: ARG002
-        source: ByteSource,  # noqa: ARG002
-        progress: OnStep,  # noqa: ARG002
-    ) -> tuple[Scaling, Vector | None]:
+    def _shaped(  # the rest is for curves
+        self, scaling: Scaling, *_: Any, **__: Any,  # noqa: ANN401
+    ) -> tuple[Scaling, Vector | None]:  # fmt: skip
         """Return the scaling with curves of the columns, and where gradients begin, if any."""
-        del table, blocked
         return scaling, None
 
-    def _apart(self, table: Table) -> NDArray[np.bool_]:
+    def _apart(self, table: Table) -> Flags:
         """Return a mask of the features that have no slope of their own."""
         return np.zeros(len(table.feature_names), dtype=np.bool_)
 
     def _blocked(
-        self, table: Table, kept: NDArray[np.bool_], scaling: Scaling, design: WeightedDesign
+        self, table: Table, kept: Flags, scaling: Scaling, design: WeightedDesign
     ) -> tuple[Table, WeightedDesign]:
         """Return the design of the blocks of rows."""
         del scaling
@@ -195,22 +195,3 @@ class Frame:
     def _placed(self, scaling: Scaling) -> Scaling:
         """Return the scaling by which targets are standardised."""
         return scaling
-
-    def _design(
-        self,
-        table: Table,
-        scaling: Scaling,
-        spread: Spread,
-        source: ByteSource,
-        progress: OnStep,
-    ) -> WeightedDesign:
-        """Find B: the noise grows with its square. Deviations from lines are not whitened."""
-        progress("norms")
-        spread = spread.widened(scaling.features.size)
-        size, rows = len(spread.center) + 1, scaling.rows.value
-        few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
-        few = min(few, _MOST_SHORTENED * rows)
-        bound = whitened_bound(table, scaling, spread, few, self._mu("norms"), source)
-        squared = UNIT**2 + bound
-        unit = choose_unit(math.sqrt(squared) / UNIT)
-        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit, spread)

@@ -16,10 +16,9 @@ import math
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients
 from nolook.algorithms.glm.frame import NoisyFrame
@@ -31,6 +30,7 @@ __all__ = [
     "MOST_CLIPPED",
     "QUANTILE",
     "Coefficients",
+    "Estimate",
     "Knowledge",
     "clipped_shares",
     "coefficients",
@@ -62,12 +62,20 @@ class Coefficients:
 
 
 @frozen(eq=False)
+class Estimate:
+    """A number and its interval at LEVEL."""
+
+    value: float
+    interval: Vector  # (2,)
+
+
+@frozen(eq=False)
 class Knowledge:
     """The precision of a model along the eigenvectors of its curvature."""
 
     frame: NoisyFrame
     combined: CombinedGradients
-    hidden: NDArray[np.bool_]
+    hidden: Flags
     sigma: float  # deviation of the noise on the curvature's diagonal
     effect: float  # deviation of what a scale may do along hidden directions
     score_moments: Matrix
@@ -95,8 +103,7 @@ class Knowledge:
         ways = response @ self.combined.vectors.T
         sampling = ((ways @ self.score_moments) * ways).sum(axis=1) + self.score_sigma * lengths
         sampling = np.maximum(sampling, response**2 @ (self.frame.squares * residuals * seen))
-        variance: Vector = moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling
-        return variance
+        return np.asarray(moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling)
 
     def margins(
         self, most_hidden: float, widest: float, extra: Vector | float = 0.0, residuals: float = 0.0
@@ -198,9 +205,9 @@ def coefficients(
     return Coefficients(coef, intercept, slopes, constant, clipped, told)
 
 
-def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
+def _about_another(scaling: Scaling, shares: Vector) -> Flags:
     """Return a mask of the features clipped so far that their slopes describe other columns."""
-    found: NDArray[np.bool_] = shares[:-1] > MOST_CLIPPED
+    found: Flags = shares[:-1] > MOST_CLIPPED
     for column, histogram in enumerate(scaling.histograms[:-1]):
         if histogram is not None:
             ends = float(scaling.low[column]), float(scaling.high[column])
@@ -209,7 +216,7 @@ def _about_another(scaling: Scaling, shares: Vector) -> NDArray[np.bool_]:
     return found
 
 
-def explained(sums: Vector, sigma: float, widest: float) -> tuple[float | None, Vector | None]:
+def explained(sums: Vector, sigma: float, widest: float) -> Estimate | None:
     """Return 1 less the second of two noisy sums over the first, and its interval.
 
     None if that is wider than `widest`. The rows are those of the fit: only noise is between the
@@ -218,12 +225,12 @@ def explained(sums: Vector, sigma: float, widest: float) -> tuple[float | None, 
     (total, rest), noise = sums, QUANTILE * sigma
     certain = total**2 - noise**2
     if total <= 0.0 or certain <= 0.0:
-        return None, None
+        return None
     root = noise * np.sqrt(max(certain + rest**2, 0.0))
     interval = 1.0 - (total * rest + root * np.array([1.0, -1.0])) / certain
     if interval[1] - interval[0] > widest:
-        return None, None
-    return float(min(1.0 - rest / total, 1.0)), np.minimum(interval, 1.0)
+        return None
+    return Estimate(float(min(1.0 - rest / total, 1.0)), np.minimum(interval, 1.0))
 
 
 def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:

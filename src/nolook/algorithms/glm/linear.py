@@ -10,7 +10,6 @@ names are those of :mod:`nolook.algorithms.glm.frame`, and ``clip`` is K, the bo
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -21,13 +20,12 @@ from nolook.algorithms.glm.clips import (
     clip_edges,
     products_sigma,
     release_clip,
+    release_clipped_scores,
     release_products,
 )
 from nolook.algorithms.glm.designs import (
     TARGET_LIMIT,
     Blocks,
-    WeightedDesign,
-    release_score_moments,
 )
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients, estimate
@@ -42,10 +40,7 @@ from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
-    SCORE_RADIUS,
-    SCORE_UNIT,
     ModelErrors,
-    clipped_scores,
     errors_sensitivity,
 )
 from nolook.tables import Table
@@ -156,8 +151,8 @@ class LinearRelease(Frame):
         model without features find as the target's centre.
         """
         found, blocks = self._begun(table, source, progress)
-        seen, clips = self._descend(blocks, found.gram, found.gram_sigma, source, progress)
-        theta, chosen = self._estimate(found, seen, clips, blocks.design)
+        seen, clips = self._descend(blocks, found, source, progress)
+        theta, chosen = self._estimate(found, seen, clips)
         if not found.scaling.detected[-1]:
             return _recentred(found.scaling, float(theta[0]))
         progress("fit")
@@ -168,10 +163,8 @@ class LinearRelease(Frame):
         clip = float(clips.bounds[-1])
         sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
         progress("scores")
-        scored = partial(clipped_scores, GridModel(*blocks.design.on_grid(theta)), clip)
-        scores = release_score_moments(
-            blocks, scored, SCORE_RADIUS, clip / SCORE_UNIT, self._mu("scores"), source
-        )
+        model = GridModel(*blocks.design.on_grid(theta))
+        scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
         return NoisyRegression(
             **asdict(found, recurse=False),
             seen=seen,
@@ -188,16 +181,11 @@ class LinearRelease(Frame):
         )
 
     def _descend(
-        self,
-        blocks: Blocks,
-        gram: Matrix,
-        gram_sigma: float,
-        source: ByteSource,
-        progress: OnStep,
+        self, blocks: Blocks, found: NoisyFrame, source: ByteSource, progress: OnStep
     ) -> tuple[Gradients, Clips]:
         """Take preconditioned steps along noisy gradients."""
         design, size = blocks.design, blocks.design.size
-        solved = _inverse(gram, gram_sigma * math.sqrt(size))
+        solved = _inverse(found.gram, found.gram_sigma * math.sqrt(size))
         whole = self._steps_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
@@ -209,8 +197,8 @@ class LinearRelease(Frame):
             model = GridModel(*design.on_grid(theta))
             if number in CLIPPED_AT:
                 progress(f"sizes {len(counts) + 1}")
-                most, found = release_clip(blocks, model, whole, clip_mu, source)
-                counts.append(found)
+                most, sizes = release_clip(blocks, model, whole, clip_mu, source)
+                counts.append(sizes)
             progress(f"gradient {number + 1}")
             gradient = release_products(blocks, model, most, mu, source)
             theta = model.spacing * model.whole
@@ -225,16 +213,15 @@ class LinearRelease(Frame):
         found: NoisyFrame,
         seen: Gradients,
         clips: Clips,  # noqa: ARG002 -- of curves
-        design: WeightedDesign,
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
         gram, sigma = found.gram, found.gram_sigma
         combined = combine_gradients(gram, sigma, seen)
-        detected, rows = len(gram) - 1, design.scaling.rows.value
+        detected, rows = len(gram) - 1, found.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= detected) or detected < 2:
             return combined.theta, None if self.k is None else tuple(range(detected))
         # Columns are chosen, not directions: in scales, where noise is about as large in each.
-        back = design.spread.back
+        back = found.spread.back
         size = float((back**2).sum(axis=1).mean())
         gram, sigma = back @ gram @ back.T, sigma * size
         products = back @ combined.vectors @ combined.moments
@@ -268,5 +255,4 @@ def _recentred(scaling: Scaling, mean: float) -> Scaling:
 def _inverse(gram: Matrix, ridge: float) -> Matrix:
     """Invert a matrix, its negative eigenvalues dropped, plus a ridge above 0."""
     values, vectors = np.linalg.eigh(gram)
-    inverse: Matrix = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
-    return inverse
+    return np.asarray((vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T)

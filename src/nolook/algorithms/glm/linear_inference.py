@@ -11,19 +11,19 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from nolook._arrays import Vector
 from nolook.algorithms.glm.error_inference import (
     CutErrors,
-    ErrorQuantile,
     cut_errors,
     error_quantile,
     share_beyond,
     smearing,
 )
+from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
     QUANTILE,
     Coefficients,
+    Estimate,
     Knowledge,
     coefficients,
     explained,
@@ -36,7 +36,6 @@ __all__ = [
     "HIDDEN_EFFECT",
     "MOST_HIDDEN",
     "LinearModel",
-    "knowledge",
     "linear_model",
 ]
 
@@ -52,7 +51,7 @@ _WIDEST = 1.1
 MOST_HIDDEN = 0.3
 _WIDEST_R2 = 0.5
 #: Shares of the errors, for each of which a size is given that they stay within.
-ERROR_SHARES = 0.5, 0.9
+ERROR_SHARES = {"median_error": 0.5, "p90_error": 0.9}
 # Where more errors may be cut no root mean square is given: it may be the work of a few.
 _MOST_CUT = 0.001
 
@@ -65,11 +64,9 @@ class LinearModel:
     """
 
     known: Coefficients
-    r2: float | None  # of the rows as clipped; an error above 4 scales counts as 4
-    r2_interval: Vector | None
-    errors: tuple[ErrorQuantile | None, ...]  # sizes that ERROR_SHARES of the errors stay within
-    rmse: float | None  # in units of the target; only where hardly an error was cut
-    rmse_interval: Vector | None
+    #: Of the rows as clipped: sizes that errors stay within, in units of the target; R2, where an
+    #: error above 4 scales counts as 4; and the root mean square, where hardly an error was cut.
+    measures: dict[str, Estimate | None]
     cut: CutErrors | None  # None unless errors were cut mostly on one side
     smearing: float | None  # mean of the errors' exponential; None if they are mostly on one side
 
@@ -79,44 +76,36 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     theta = release.spread.model(release.theta)[: np.count_nonzero(release.kept) + 1]
     margin = np.full(len(theta), np.nan)
     if release.chosen is None:  # a choice by the same rows voids what intervals promise
-        residuals = release.clips.residuals(release.gram, release.gram_sigma)
-        margin = knowledge(release).margins(MOST_HIDDEN, _WIDEST, residuals=residuals)
+        combined, residuals, sigma = release.observed()
+        hidden = hidden_directions(combined.eigenvalues, sigma)
+        moments = release.score_moments, release.score_sigma
+        known = Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, *moments)
+        margin = known.margins(MOST_HIDDEN, _WIDEST, residuals=residuals)
     else:  # what is left of the others is rounding
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
-    r2, r2_interval = explained(release.fit, release.fit_sigma, _WIDEST_R2)
+    r2 = explained(release.fit, release.fit_sigma, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
+    errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
     cut = cut_errors(
         (release.sides, release.sides_sigma),
-        release.errors,
+        errors,
         release.scaling,
         float(release.clips.bounds[-1]) / release.norm,
     )
-    whole = share_beyond(release.errors, rows, LARGEST_ERROR) <= _MOST_CUT
-    rmse, rmse_interval = (None, None) if r2 is None or not whole else _rmse(release)
+    whole = share_beyond(errors, LARGEST_ERROR) <= _MOST_CUT
+    measures = {name: error_quantile(errors, scale, each) for name, each in ERROR_SHARES.items()}
     return LinearModel(
         known=coefficients(release, theta, margin, release.scaling),
-        r2=r2,
-        r2_interval=r2_interval,
-        errors=tuple(error_quantile(release.errors, rows, scale, each) for each in ERROR_SHARES),
-        rmse=rmse,
-        rmse_interval=rmse_interval,
+        measures={**measures, "r2": r2, "rmse": _rmse(release) if r2 and whole else None},
         cut=cut,
-        smearing=None if cut else smearing(release.errors, rows, scale),
+        smearing=None if cut else smearing(errors, scale),
     )
 
 
-def knowledge(release: NoisyRegression) -> Knowledge:
-    """Return the precision of the model along the directions of its rows."""
-    combined, _, sigma = release.observed()
-    hidden = hidden_directions(combined.eigenvalues, sigma)
-    moments = release.score_moments, release.score_sigma
-    return Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, *moments)
-
-
-def _rmse(release: NoisyRegression) -> tuple[float, Vector]:
+def _rmse(release: NoisyRegression) -> Estimate:
     """Root mean squared error, and its interval."""
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     mean = float(release.fit[1]) / rows.value
     error = QUANTILE * np.hypot(release.fit_sigma, mean * rows.error) / rows.value
     rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
-    return float(rmse[0]), rmse[1:]
+    return Estimate(float(rmse[0]), rmse[1:])

@@ -144,8 +144,8 @@ class LogisticRelease(Frame):
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
         steps = Steps(LOGISTIC, base)
-        descent = Descent(self._steps_mu(design), ClassLikelihood(steps), begun)
-        found = descent.run(blocks, source, progress)
+        likelihood, mu = ClassLikelihood(steps), self._steps_mu(design)
+        found = Descent(mu, likelihood, begun, blocks, source).run(progress)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
         detected = steps.stands_out(begun, rate, found.seen)

@@ -11,22 +11,14 @@ from attrs import frozen
 from scipy.special import log_expit, ndtri
 
 from nolook._arrays import Vector
-from nolook.algorithms.glm.inference import QUANTILE, Coefficients, coefficients
+from nolook.algorithms.glm.inference import QUANTILE, Coefficients, Estimate, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.roc_curve import area_error
 
-__all__ = ["Estimate", "LogisticModel", "logistic_model"]
+__all__ = ["LogisticModel", "logistic_model"]
 
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
-
-
-@frozen(eq=False)
-class Estimate:
-    """A number and its interval at LEVEL."""
-
-    value: float
-    interval: Vector  # (2,)
 
 
 @frozen(eq=False)
