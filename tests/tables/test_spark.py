@@ -207,8 +207,23 @@ def all_pairs(source, **more):
     return nolook.tabulate(table, all_pairs=names, random_state=3).to_frame().to_numpy()
 
 
+def survey(source, **more):
+    columns = {
+        "band": {"bins_of": "a", "borders": [0, 1]},
+        "z": {"log_of": "score"},
+        "square": {"square_of": "z", "around": -0.5},
+        "product": {"product_of": ["square", "c=u"]},
+        "w": {"log1p_of": "id"},
+        "c": {"type": "category", "levels": LEVELS["c"], "use": "nothing"},
+    }
+    features = ["band", "z", "product"]
+    table = read_table(source, features=features, schema={"columns": columns}, weights="w", **more)
+    found = nolook.tabulate(table, "band", mean="product", median="z", random_state=3)
+    return found.to_frame().fillna(0.0).to_numpy()
+
+
 WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, quantiles]
-WORK += [all_pairs, evaluation, pipeline, comparison, curves]
+WORK += [all_pairs, evaluation, pipeline, comparison, curves, survey]
 
 
 @pytest.mark.parametrize("work", WORK)
