@@ -77,6 +77,28 @@ def population_curves(release, X, y):
     }
 
 
+def bands(release, X, y, units=None, unit=1.0):
+    """Return of each column the share of points whose band holds the population's curve, half the
+    band's width and the curve's error over `unit` (NaN without a band), and whether it is a line.
+    """
+    own = np.full((X.shape[1], 4), np.nan)
+    truths = population_curves(release, X, y)
+    for place, curve in enumerate(additive_curves(release, units)[2]):
+        if curve.band is None:
+            continue
+        points = np.unique(np.quantile(X[:, place], POINTS))
+        theta, means = truths[place]
+        truth = theta @ (entries_of(release, place, points) - means[:, None])
+        low, high = (np.interp(points, curve.places, end) for end in curve.band.T)
+        own[place] = (
+            np.mean((low <= truth) & (truth <= high)),
+            np.mean(high - low) / 2 / unit,
+            np.mean(np.abs(curve.at(points) - truth)) / unit,
+            curve.straight,
+        )
+    return own
+
+
 def on_population(name, rows, epsilon, runs):
     """Return of each run and column: the share of points whose band holds the curve, half widths
     and errors over the target's deviation (NaN where there is no band), and whether it is a line.
@@ -93,22 +115,7 @@ def on_population(name, rows, epsilon, runs):
         chosen = np.random.default_rng(run).integers(len(y), size=rows)
         table = table_from_arrays(X[chosen], y[chosen])
         release = kind(mu).run(table, SeededSource(run), lambda _: None)
-        own = np.full((X.shape[1], 4), np.nan)
-        truths = population_curves(release, X, y)
-        for place, curve in enumerate(additive_curves(release, (0.0, 1.0) if other else None)[2]):
-            if curve.band is None:
-                continue
-            points = np.unique(np.quantile(X[:, place], POINTS))
-            theta, means = truths[place]
-            truth = theta @ (entries_of(release, place, points) - means[:, None])
-            low, high = (np.interp(points, curve.places, end) for end in curve.band.T)
-            own[place] = (
-                np.mean((low <= truth) & (truth <= high)),
-                np.mean(high - low) / 2 / unit,
-                np.mean(np.abs(curve.at(points) - truth)) / unit,
-                curve.straight,
-            )
-        found.append(own.tolist())
+        found.append(bands(release, X, y, (0.0, 1.0) if other else None, unit).tolist())
     return found
 
 

@@ -5,7 +5,8 @@ is the weighted population: statsmodels on a million rows of the same law, by we
 (means and shares are regressions on a constant) or weighted likelihood, with robust errors.
 *Covered*: the total 95 % intervals that hold it, at epsilon 1. *Width*: median half width over that
 of statsmodels' robust interval on the same rows. Numbers of rows are totals of the weights, given
-the total of all.
+the total of all. Bands of an additive model: the points at which they hold the curve of the model
+of rows drawn from the population by their weights (`benchmarks/curves.py`).
 
 *Formulas.* Columns: the largest difference between a cell of nolook's and of statsmodels' formula.
 Others: the largest cell of columns for values that are not declared, of which there are none. R2:
@@ -33,7 +34,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import nolook
+from benchmarks.curves import bands
 from benchmarks.harness import in_own_process, interpreter_with, main
+from nolook.algorithms.glm.additive import AdditiveRelease
+from nolook.algorithms.weights import weighted
+from nolook.estimators.base import whole_mu
+from nolook.privacy.noise import SeededSource
 
 NEEDS = ("statsmodels==0.15.0", "pandas", "pyarrow")
 DIAMONDS = Path("examples/data/diamonds.parquet")
@@ -50,6 +56,7 @@ FORMULAS = {
         "log(wage) ~ education + experience + I((experience - 20)**2) + sex + sex:education",
     ),
 }
+BEND = 0.7  # of a target for an additive model
 REGIONS = ("North", "South", "West")
 SHARES = (0.25, 0.5, 0.75)
 FITS = {
@@ -194,6 +201,25 @@ def one_survey(found, run, rows, fits):
             found.add(f"slope, {name}", name, run, ends[place], place=place)
 
 
+def additive_bands(found, run, rows, X, y):
+    """Fit an additive model to one survey, and add how much of its curves its bands hold."""
+    data = survey(rows, run)
+    data["y"] = data["y"] + BEND * data["x1"] ** 2
+    of = nolook.read_table(pa.table(data), "y", features=["x1", "x2"], weights="w")
+    release = weighted(AdditiveRelease(whole_mu(nolook.Budget(1.0, 1e-6))), of.unit.weighting)
+    _, released = release.run(of, SeededSource(run), lambda _: None)
+    found.held["point of a band, additive"].extend(bands(released, X, y)[:, 0].tolist())
+
+
+def by_weight(rows=200_000):
+    """Return features and targets of rows of the population, drawn by their weights."""
+    data = survey(5 * rows, 10**6)
+    chance = data["w"] / data["w"].sum()
+    some = np.random.default_rng(0).choice(len(chance), rows, p=chance)
+    X = np.column_stack([data["x1"], data["x2"]])[some]
+    return X, data["y"][some] + BEND * X[:, 0] ** 2
+
+
 def canonical(name):
     """Return the name that both grammars would give a column."""
     return name.replace("[T.", "=").replace("]", "").replace(" ", "")
@@ -251,6 +277,9 @@ def report(runs, fits, rows, peer):
         found = Coverage(truth, samples)
         for run in range(runs):
             one_survey(found, run, rows, run < fits)
+        X, y = by_weight()
+        for run in range(fits):
+            additive_bands(found, run, rows, X, y)
         yield "| weighted population's | intervals | given | covered | statsmodels | width |"
         yield "|---|---:|---:|---:|---:|---:|"
         yield from found.lines()
