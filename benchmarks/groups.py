@@ -154,7 +154,8 @@ def shares(task, result):
         return [*cells, *["-"] * 4], None
     own, others = np.array(found) / shown, np.array(peers) / runs
     rates = [f"{rate:.3f}" for pair in zip(own, others, strict=True) for rate in pair]
-    return [*cells, *(rates if groups == 2 else [*rates[:2], "", ""])], own / others
+    rates = rates if groups == 2 else [*rates[:2], "", ""]
+    return [*cells, *rates], own / np.maximum(others, 1.0 / runs)
 
 
 def report(runs, processes, kept):

@@ -92,8 +92,12 @@ COMMITTED = [
     ("federated", r"counts of both classes.*\| (\S+) ±", "most", 1.42),
     # Of groups that do not differ 5 % have a p-value below .05, by ranks and by distance.
     *(
-        ("groups", rf"^\| \S+ \| 2 \|(?: \S+ \|){{{place}}} (\d\S+) \|{rest}$", side, share)
-        for place, rest in ((3, r"(?: \S+ \|){3}"), (5, r" \S+ \|"))
+        ("groups", rf"^\| \S+ \| {groups} \|(?: \S+ \|){{{place}}} (\d\S+) \|{rest}$", side, share)
+        for groups, place, rest in (
+            (2, 3, r"(?: \S+ \|){3}"),
+            (2, 5, r" \S+ \|"),
+            (3, 3, r" \S+ \|  \|  \|"),
+        )
         for side, share in (("least", 0.03), ("most", 0.07))
     ),
     # Power over that without privacy, at epsilon = 1.
