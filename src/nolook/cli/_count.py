@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from nolook.cli._interruption import explained
@@ -37,13 +37,11 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
     from nolook.report.wording import rows_in_words
 
     counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=reading.random_state)
-    with ExitStack() as stack:
-        ledger = reading.ledger
-        charged = None if ledger is None else stack.enter_context(Ledger(ledger))
-        stack.enter_context(explained(lambda: _STOPPED))
-        if reading.dry_run:
-            stack.enter_context(printed_dry_run(lambda: nullcontext(charged), quiet=reading.quiet))
-        counter.fit(column, ledger=charged)
+    opened = nullcontext() if reading.ledger is None else Ledger(reading.ledger)
+    with opened as ledger, explained(lambda: _STOPPED):
+        dry = printed_dry_run(lambda: nullcontext(ledger), quiet=reading.quiet)
+        with dry if reading.dry_run else nullcontext():
+            counter.fit(column, ledger=ledger)
     if reading.dry_run:
         return None
     if counter.n_rows_ is None or counter.n_rows_error_ is None:

@@ -12,6 +12,7 @@ import typer
 from attrs import has
 
 from nolook._language import option_names
+from nolook.cli._loaded import model_of
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -107,9 +108,14 @@ def reads_table(
     return decorate
 
 
-def target_of(target: str, schema: Schema | None) -> str:
-    """Return the target that is given, or that the schema declares."""
+def target_of(target: str, schema: Schema | None, model: Path | None = None) -> str:
+    """Return the target that is given, or that the schema declares, or else a model's."""
     declared = () if schema is None else schema.used_as("target")
+    if not target and not declared and model is not None:
+        fitted = model_of(model)
+        name = str(fitted.scaling_.names[-1])
+        if name not in fitted.read_options_["features"]:
+            return name
     if not target and not declared:
         raise ParameterError(
             "--target is not given; expected the column to explain (for example --target income), "

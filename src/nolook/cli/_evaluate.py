@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from attrs import evolve
 
-from nolook.cli._declared import target_of
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
     GroupsOption,
@@ -21,10 +19,6 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
-
-if TYPE_CHECKING:
-    from nolook.tables.schema import Schema
-
 
 _TargetOption = Annotated[
     str,
@@ -42,22 +36,7 @@ _MissingOption = Annotated[
 ]
 
 
-def _target(given: Mapping[str, Any], schema: Schema | None) -> str:
-    """Return the target that is given or declared, or else the model's."""
-    if not given["target"] and not (schema and schema.used_as("target")):
-        model = model_of(given["model"])
-        name = model.scaling_.names[-1]
-        if name not in model.read_options_["features"]:
-            return str(name)
-    return target_of(given["target"], schema)
-
-
-@release_command(
-    "evaluation.json",
-    "The evaluation's file",
-    missing=_MissingOption,
-    find_target=_target,
-)
+@release_command("evaluation.json", "The evaluation's file", missing=_MissingOption)
 def evaluate(
     release: Release,
     *,
@@ -86,10 +65,10 @@ def evaluate(
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
     options = fitted.read_options_
-    read = partial(release.read_for, options, target, positive, negative)
+    read = partial(release.read_for, options, Classes(target, positive, negative))
     judge = partial(evaluation.evaluate, fitted)
     found = release.make(judge, read, groups=groups, other_rows=other_rows)
-    classes = Classes(target, positive or options.get("positive"), negative)
+    classes = Classes(target, positive or options.get("positive"))
     scored = release.scored(one_line(model.name), classes)
     found = evolve(found, cautions=(*constant_in_words(fitted), *found.cautions))
     found.roc.asked_ = tuple(thresholds)

@@ -99,11 +99,7 @@ def _entered(ledger: Ledger) -> str:
 
 
 @ledger_app.command()
-def report(
-    file: LedgerArgument,
-    output: PageOption,
-    force: ForceOption = False,
-) -> None:
+def report(file: LedgerArgument, output: PageOption, force: ForceOption = False) -> None:
     """Write a page with a ledger's budget, what is left of it, and all its releases."""
     check_outputs([("--output", output)], [file], replace=force)
     from nolook.privacy.ledger import Ledger

@@ -228,9 +228,9 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     return options
 
 
-def column_names(text: str, option: str) -> tuple[str, ...]:
+def column_names(text: str | None, option: str) -> tuple[str, ...]:
     """Split at commas and blanks after them; a name with a comma may be in double quotes."""
-    return check_names(_split(text), option)
+    return () if text is None else check_names(_split(text), option)
 
 
 @frozen

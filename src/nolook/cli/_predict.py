@@ -58,7 +58,7 @@ def predict(
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
-    kept = () if keep is None else column_names(keep, "--keep")
+    kept = column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
         place, rows = place_of(table, from_table), conditions_of(where)

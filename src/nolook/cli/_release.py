@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from attrs import astuple, evolve, frozen
+from attrs import asdict, astuple, evolve, frozen
 
 from nolook._language import as_option, parameter_name
 from nolook._validation import check_epsilon, check_random_state
@@ -72,9 +72,6 @@ if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
 
-#: Tells the target by a command's own options and what is declared.
-FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema | None], str]"
-
 _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and this one is not counted "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
@@ -101,7 +98,7 @@ class Columns:
     @property
     def excluded(self) -> tuple[str, ...]:
         """Columns that are not used as features by default."""
-        return () if self.exclude is None else column_names(self.exclude, "--exclude")
+        return column_names(self.exclude, "--exclude")
 
 
 @frozen
@@ -255,29 +252,17 @@ class Release(Reading):
             estimator.fit(table, **ledger_and_progress)
         estimator.scored_ = scored
 
-    def read_for(
-        self,
-        read_options: Mapping[str, Any],
-        target: str,
-        positive: str | None,
-        negative: str | None,
-    ) -> Table:
+    def read_for(self, read_options: Mapping[str, Any], classes: Classes) -> Table:
         """Open the table as a model's fit did, with a target, and perhaps words, of its own."""
         from nolook.tables.read import read_classes
 
         options = {**read_options, **self.rows}
         options["schema"] = self.schema or read_options.get("schema")
-        if positive is not None or negative is not None:
-            options |= {"positive": positive, "negative": negative}
-        return read_classes(self.place, target, **options)
+        own = asdict(classes)
+        target = own.pop("target")
+        return read_classes(self.place, target, **options | (own if any(own.values()) else {}))
 
-    def make(
-        self,
-        release: Callable[..., Any],
-        read: Callable[[], Table],
-        *args: Any,  # noqa: ANN401
-        **own: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    def make(self, release: Any, read: Callable[[], Table], *args: Any, **own: Any) -> Any:  # noqa: ANN401
         """Make a release of the table that `read` opens in its turn."""
         own |= {"epsilon": self.epsilon, "random_state": self.random_state}
         with self.running() as ledger_and_progress:
@@ -367,13 +352,7 @@ class Release(Reading):
             write_tables(found, export)
 
         findings = evolve(found.content(), title=self.title)
-        show(
-            findings,
-            output=self.output,
-            report=self.report,
-            quiet=self.quiet,
-            ledger=self.ledger,
-        )
+        show(findings, self.output, self.report, self.ledger, quiet=self.quiet)
         if self.ledger is None and findings.provenance.guarantee.private and not self.quiet:
             tell(_UNCHARGED)
 
@@ -386,13 +365,12 @@ def release_command(
     missing: object | None = MissingOption,
     more: Iterable[Parameter] = (),
     names: Mapping[str, str] | None = None,
-    find_target: FindTarget = lambda given, schema: target_of(given["target"], schema),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
     options `about` name. `more` are options that the function takes by `**`; `names`
-    are those of :func:`reads_table`; `find_target` tells the target by the options and the schema.
+    are those of :func:`reads_table`.
     """
     default = ".".join(filter(None, ("TABLE", "+".join(about).upper(), ending)))
     output = typer.Option(
@@ -408,7 +386,8 @@ def release_command(
             if given.get("formula") is not None:
                 _read_formula(given)
             if "target" in given:
-                given["target"] = find_target(given, given["schema"])
+                chosen = given["target"], given["schema"], given.get("model")
+                given["target"] = target_of(*chosen)
             if given["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 place = place_of(given["table"], given["from_table"])
@@ -473,12 +452,7 @@ def printed_dry_run(
 
 
 def show(
-    findings: Findings,
-    *,
-    output: Path,
-    report: Path | None,
-    quiet: bool,
-    ledger: Path | None = None,
+    findings: Findings, output: Path, report: Path | None, ledger: Path | None, *, quiet: bool
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
     from nolook.report.ledger_status import LedgerStatus

@@ -61,7 +61,7 @@ def release_by_groups(
     from nolook.estimators.tabulation import tabulate as release_groups
 
     levels = column_options(None, categories).get("categories", {})
-    groups = () if by is None else column_names(by, "--by")
+    groups = column_names(by, "--by")
     counted = [name for name in columns if is_category(release, name, levels)]
     numbers = [name for name in columns if name not in counted]
     read = partial(release.read_groups, [*dict.fromkeys((*groups, *columns))], levels)
@@ -148,12 +148,8 @@ def tabulate(
 ) -> None:
     """Count the rows of groups; release means, shares and quantiles of each, with all margins."""
     tables = [column_names(text, "--by") for text in by or ()]
-    means, medians, of_shares, pairs = (
-        () if text is None else column_names(text, option)
-        for option, text in (
-            ("--mean", mean), ("--median", median), ("--share", share), ("--all-pairs", all_pairs)
-        )
-    )  # fmt: skip
+    means, medians = column_names(mean, "--mean"), column_names(median, "--median")
+    of_shares, pairs = column_names(share, "--share"), column_names(all_pairs, "--all-pairs")
     at = () if quantiles is None else shares(quantiles, "--quantiles")
     _check_export(export, release)
     levels = column_options(None, categories).get("categories", {})
@@ -206,6 +202,5 @@ def describe(
     from nolook.estimators.tabulation import describe as release_columns
 
     options = column_options(features, categories)
-    left_out = () if exclude is None else column_names(exclude, "--exclude")
-    read = partial(release.read_described, options, left_out)
+    read = partial(release.read_described, options, column_names(exclude, "--exclude"))
     release.keep(release.make(release_columns, read, delta=delta), export)

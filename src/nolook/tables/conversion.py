@@ -227,12 +227,7 @@ def conversion(
     return made, partial(way, declared=declared)
 
 
-def _derived(
-    *cells: Any,  # noqa: ANN401
-    derived: Derivation,
-    read: Sequence[Callable[[Any], Vector]],
-    kind: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def _derived(*cells: Any, derived: Derivation, read: Sequence[Conversion], kind: Any) -> Any:  # noqa: ANN401
     numbers = (np.asarray(one(each), np.float64) for one, each in zip(read, cells, strict=True))
     return derive(derived, *numbers).cast(kind)
 
@@ -341,12 +336,6 @@ def _escaped(text: str) -> str:
     return "".join(f"\\x{{{byte:02x}}}" for byte in text.encode("utf-8"))
 
 
-def _to_identifiers(cells: Any, missing: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return identifiers as they are written: no two that differ become one person."""
-    cells, nothing = cells.cast(_TEXT), pa.array(("", *missing), _TEXT)
-    return pc.if_else(pc.is_in(trimmed(cells), value_set=nothing), None, cells)
-
-
 def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[Any, Any]:  # noqa: ANN401
     """Return the places of cells among words, null elsewhere, and which cells say another word."""
     numbers = partial(_written_numbers, declared=declared)
@@ -365,8 +354,9 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     """Return the declared level that each cell is, or else what it says."""
-    if declared.use == "unit":
-        return _to_identifiers(cells, declared.missing)
+    if declared.use == "unit":  # as they are written: no two that differ become one person
+        cells, nothing = cells.cast(_TEXT), pa.array(("", *declared.missing), _TEXT)
+        return pc.if_else(pc.is_in(trimmed(cells), value_set=nothing), None, cells)
     levels = [level for level in declared.levels if level is not None]
     found, other = _among(cells, levels, declared)
     return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
@@ -407,18 +397,15 @@ def _times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noq
     return counts / _STEPS[cells.type.unit], present
 
 
-def _expression(pattern: str) -> str:
-    """Return the expression of a date, for bytes; groups are called after the pattern's signs."""
+def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
+    """Return the seconds since 1970 that cells of bytes mean, and which cells are such times."""
+    # Of bytes; groups are called after the pattern's signs.
     texts = [
         f"(?P<{part}>{_DIGITS.get(part, '[0-9]{1,2}')})" if i % 2 else _escaped(part)
         for i, part in enumerate(re.split(r"%([^z])", pattern))
     ]
-    return f"^{''.join(texts).replace(_escaped('%z'), _OFFSET)}$"
-
-
-def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
-    """Return the seconds since 1970 that cells of bytes mean, and which cells are such times."""
-    found = pc.extract_regex(cells, pattern=_expression(pattern))
+    expression = f"^{''.join(texts).replace(_escaped('%z'), _OFFSET)}$"
+    found = pc.extract_regex(cells, pattern=expression)
     present = found.is_valid()
     numbers: dict[str, Vector] = {
         field.name: pc.if_else(pc.equal(cells := found.field(field.name), b""), b"0", cells)

@@ -247,9 +247,9 @@ def plan(
     """
     schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
-    if target is not None:
-        (target,) = check_names((target,), "target")
-        _check_number(schema.find(target, "target"), schema, "target")
+    aim = () if target is None else check_names((target,), "target")
+    for name in aim:
+        _check_number(name, schema, "target")
     if unit.column is not None:
         _check_unit(schema.find(unit.column, "unit"), schema, target, features or ())
     _check_weights(unit, schema, {target, unit.column, *(features or ())})
@@ -270,9 +270,8 @@ def plan(
                 "feature (leave it out)"
             )
     for name in names:
-        column = schema.find(name, "features")
         if name not in categories:
-            _check_number(column, schema, "features")
+            _check_number(name, schema, "features")
     chosen = tuple(Feature(name, categories.get(name), name in indicated) for name in names)
     if not chosen:
         raise TableError(
@@ -281,12 +280,10 @@ def plan(
             f"{usage_hint('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
-        name
-        for name in (*names, *(() if target is None else (target,)))
-        if pt.is_boolean(schema.find(name, "features").type)
+        name for name in (*names, *aim) if pt.is_boolean(schema.find(name, "features").type)
     )
     design = Design(chosen, target, policy, booleans=booleans, unit=unit)
-    check_names(design.feature_names + (() if target is None else (target,)), "features")
+    check_names((*design.feature_names, *aim), "features")
     return design
 
 
@@ -361,7 +358,8 @@ class Columns:
         return found[0]
 
 
-def _check_number(column: Column, schema: Columns, parameter: str) -> None:
+def _check_number(name: str, schema: Columns, parameter: str) -> None:
+    column = schema.find(name, parameter)
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
@@ -400,7 +398,7 @@ def _check_weights(unit: Unit, schema: Columns, used: Collection[str | None]) ->
     if unit.weighting is None:
         return
     name = unit.weighting.column
-    _check_number(schema.find(name, "weights"), schema, "weights")
+    _check_number(name, schema, "weights")
     if name in used:
         raise ParameterError(
             f"{parameter_name('weights')} names {name!r}, which has another use (leave it "

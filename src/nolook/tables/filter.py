@@ -80,16 +80,19 @@ def check_where(where: object) -> tuple[Condition, ...]:
     if where is None:
         return ()
     if not isinstance(where, Sequence) or isinstance(where, str | bytes) or len(where) > _FEW:
-        what = f"has {len(where)} conditions" if isinstance(where, list | tuple) else _kind(where)
-        raise ParameterError(
-            f"{parameter_name('where')} {what}; expected a list of at most {_FEW} conditions (for "
-            f"example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
-        )
+        what = f"is a value of type {type(where).__name__}"
+        if isinstance(where, list | tuple):
+            what = f"has {len(where)} conditions"
+        raise _refused(f"{what}; expected a list of at most {_FEW} conditions {_example()}")
     return tuple(map(_checked, where))
 
 
-def _kind(value: object) -> str:
-    return f"is a value of type {type(value).__name__}"
+def _refused(what: str) -> ParameterError:
+    return ParameterError(f"{parameter_name('where')} {what}")
+
+
+def _example() -> str:
+    return f"(for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
 
 
 def _checked(condition: object) -> Condition:
@@ -97,23 +100,20 @@ def _checked(condition: object) -> Condition:
     column, sign, value = cast("Sequence[Any]", condition) if is_one else _PARTS
     sign = _SAME.get(str(sign), sign)
     if not isinstance(column, str) or sign not in _SIGNS or not is_one:
-        raise ParameterError(
-            f"{parameter_name('where')} has a condition that is not a column, a sign and a value; "
-            f"{_EXPECTED} (for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
+        raise _refused(
+            f"has a condition that is not a column, a sign and a value; {_EXPECTED} {_example()}"
         )
     several = sign.endswith("in")
     values = value.tolist() if isinstance(value, np.ndarray) else value
     if several != (isinstance(values, Sequence | set) and not isinstance(values, str | bytes)):
         found = "one value; expected a list" if several else "a list; expected one value (or 'in')"
-        raise ParameterError(
-            f"{parameter_name('where')} compares {column!r} by {sign!r} with {found}"
-        )
+        raise _refused(f"compares {column!r} by {sign!r} with {found}")
     listed = [_plain(each) for each in (values if several else (values,))]
     known = tuple(each for each in listed if each is not None)
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
-        raise ParameterError(
-            f"{parameter_name('where')} compares {column!r} with a missing value, none, or "
-            f"more than {_MANY}; expected numbers, texts, dates or booleans"
+        raise _refused(
+            f"compares {column!r} with a missing value, none, or more than {_MANY}; expected "
+            "numbers, texts, dates or booleans"
         )
     return Condition(column, sign, known)
 
@@ -173,10 +173,9 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
         return partial(by_word, _test(condition, evolve(column, type=kind.value_type), schema))
     values, compared = _values(condition, column, own)
     if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
-        example = f"{column.name} = {condition.values[0]}"
-        raise ParameterError(
-            f"{parameter_name('where')} is {str(condition)!r}; expected =, !=, in or not in, "
-            f"since the column holds texts or booleans (for example {example})"
+        raise _refused(
+            f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds texts or "
+            f"booleans (for example {column.name} = {condition.values[0]})"
         )
     if compared == pa.large_string():
         missing = ("", *schema.file.missing, *(() if own is None else own.missing))
@@ -203,9 +202,9 @@ def _values(
     if kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)):
         return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
     if not is_number(kind):
-        raise ParameterError(
-            f"{parameter_name('where')} compares {column.name!r}, which has type "
-            f"{column.declared}; expected a column of numbers, texts, dates or booleans"
+        raise _refused(
+            f"compares {column.name!r}, which has type {column.declared}; expected a column of "
+            "numbers, texts, dates or booleans"
         )
     numbers = [n for v in condition.values if (n := number_of(v)) is not None]
     if len(numbers) < len(condition.values):
@@ -217,12 +216,7 @@ def _values(
     return [*map(float, numbers)], pa.float64()
 
 
-def _mark(
-    sign: str,
-    values: list[Any],
-    kind: Any,  # noqa: ANN401
-    cells: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def _mark(sign: str, values: list[Any], kind: Any, cells: Any) -> Any:  # noqa: ANN401
     """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
     cells = cells.cast(kind, safe=False)  # a cell must not be an error
     known = cells.is_valid()
@@ -279,7 +273,7 @@ def _cell(condition: Condition, moment: dt.datetime, kind: Any) -> Any:  # noqa:
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
-    return ParameterError(
-        f"{parameter_name('where')} is {str(condition)!r}; expected {expected} (for example "
+    return _refused(
+        f"is {str(condition)!r}; expected {expected} (for example "
         f"{condition.column} {condition.sign} {example})"
     )

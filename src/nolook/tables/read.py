@@ -288,8 +288,7 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) 
         (name,) = check_names((weights,), "weights")
         found = _unit(unit, rows_per_unit, schema, None)
         return evolve(found, weighting=Weighting(name))
-    rows = check_rows_per_unit(rows_per_unit)
-    unit = schema.chosen("unit", unit)
+    rows, unit = check_rows_per_unit(rows_per_unit), schema.chosen("unit", unit)
     if unit is not None:
         return Unit(check_names((unit,), "unit")[0], rows)
     if rows != "weights":
@@ -421,24 +420,16 @@ def read_classes(source: object, target: str, **how: Any) -> Table:  # noqa: ANN
     return table if table.binary[-1] else read_table(source, target, **how | {"positive": "1"})
 
 
-def read_scores(
-    source: object,
-    score: str,
-    target: str,
-    positive: str | None = None,
-    negative: str | None = None,
-    *,
-    schema: Schema | None = None,
-    **how: Any,  # noqa: ANN401
-) -> Table:
+def read_scores(source: object, score: str, target: str, *words: str | None, **how: Any) -> Table:  # noqa: ANN401
     """Open a table of one column of numbers and, as its target, 1 for positives, 0 for negatives.
 
-    Without words a target that is not declared to have two values has the numbers 1 and 0. The
-    schema's own target may be another column; `how` is the rest of what `read_table` takes.
+    Without `words`, the positive one and the negative one, a target that is not declared to have
+    two values has the numbers 1 and 0. The schema's own target may be another column; `how` is the
+    rest of what `read_table` takes.
     """
     check_names([score, target], "columns")
-    declared = as_schema(schema)
-    how |= {"features": [score], "positive": positive, "negative": negative}
+    declared = as_schema(how.get("schema"))
+    how |= {"features": [score], **dict(zip(("positive", "negative"), words, strict=False))}
     how["schema"] = declared.without({*declared.used_as("target")} - {target})
     table = read_classes(located(source), target, **how)
     table._design = evolve(table._design, schema=declared)

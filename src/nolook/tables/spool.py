@@ -16,6 +16,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -35,7 +36,7 @@ _LEFT_FREE = 1 << 30
 Start: TypeAlias = Callable[[Sequence[str]], Iterable[Any]]
 
 
-def from_stream(source: object) -> Spooled | None:
+def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is needed
     """Take over a lazy frame of Polars, a relation of DuckDB, a dataset of pyarrow or a stream.
 
     Return None for anything else.
@@ -44,28 +45,25 @@ def from_stream(source: object) -> Spooled | None:
     """
     kind = type(source)
     message = f"source of type {kind.__name__} gives no readable Arrow stream of rows"
+    start: Start
     if kind.__module__.startswith("polars") and kind.__name__ == "LazyFrame":
         if not hasattr(source, "collect_batches"):
             raise TableError(
                 "this version of Polars cannot stream a lazy frame (call collect() first, "
                 "or install a newer Polars)"
             )
-        fields = attempt(message, _lazy_schema, source)
-        return Spooled("the lazy frame", map(Column.from_field, fields), _lazy(source))
-    if kind.__name__ == "DuckDBPyRelation":
-        empty = attempt(message, lambda: source.limit(0).to_arrow_reader(1))  # type: ignore[attr-defined]
-        return Spooled(
-            "the relation",
-            map(Column.from_field, empty.schema),
-            lambda _: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
-        )
-    if kind.__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
-        fields = map(Column.from_field, source.schema)  # type: ignore[attr-defined]
-        return Spooled("the dataset", fields, lambda _: source.scanner().to_reader())
-    if not hasattr(source, "__arrow_c_stream__"):
+        name, fields, start = "lazy frame", attempt(message, _lazy_schema, source), _lazy(source)
+    elif kind.__name__ == "DuckDBPyRelation":
+        fields = attempt(message, lambda: source.limit(0).to_arrow_reader(1)).schema
+        name, start = "relation", lambda _: source.to_arrow_reader(_ROWS)
+    elif kind.__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
+        name, fields, start = "dataset", source.schema, lambda _: source.scanner().to_reader()
+    elif hasattr(source, "__arrow_c_stream__"):
+        reader = attempt(message, pa.RecordBatchReader.from_stream, source)
+        name, fields, start = "stream", reader.schema, lambda _: reader
+    else:
         return None
-    reader = attempt(message, pa.RecordBatchReader.from_stream, source)
-    return Spooled("the stream", map(Column.from_field, reader.schema), lambda _: reader)
+    return Spooled(f"the {name}", map(Column.from_field, fields), start)
 
 
 def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is needed
@@ -164,7 +162,7 @@ class _Kept:
         self._schema = schema
         stopped = f"{name} stopped giving rows that can be read; start again"
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
-            for batch in guarded(_started(start, schema.names), stopped):
+            for batch in guarded(chain.from_iterable(map(start, [schema.names])), stopped):
                 self._write(writer, batch, stopped)
         reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"))
         self.pieces: int = reader.num_record_batches
@@ -192,10 +190,6 @@ class _Kept:
             with self._lock:  # one place is read at a time
                 batch = reader.get_batch(piece)
             yield batch.select(list(names))
-
-
-def _started(start: Start, names: Sequence[str]) -> Iterator[Any]:
-    yield from start(names)
 
 
 def _stored(kind: Any) -> Any:  # noqa: ANN401

@@ -55,11 +55,7 @@ _IDENTIFIER = re.compile(
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 
 
-def places(
-    cells: Any,  # noqa: ANN401 -- pyarrow has no types
-    words: Sequence[str],
-    numbers: Callable[[Any], Any] | None = None,
-) -> Any:  # noqa: ANN401
+def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noqa: ANN401
     """Return for each cell the place of the word it is, null if it is none of them.
 
     `numbers` reads texts as numbers, by default as :func:`plain_numbers` does. Never raises.

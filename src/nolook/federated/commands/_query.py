@@ -87,7 +87,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         answers = ask(batch, both)
         reported = agreement(both, status(batch, both)).in_words()
         findings = _released(batch, answers, chosen, groups, reported, file)
-    show(findings, output=file, report=report, quiet=quiet)
+    show(findings, file, report, None, quiet=quiet)
 
 
 def _released(
