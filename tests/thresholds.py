@@ -233,7 +233,7 @@ COMMITTED = [
     # One kind, of the fewest rows, is covered as often as without privacy: .928.
     (
         "weights",
-        COVERED.format("(?:mean|share of all|share up|num|qua|slope|point)"),
+        COVERED.format("(?:mean|share of all|share up|num|quant|slope|point)"),
         "least",
         0.93,
     ),

@@ -360,8 +360,8 @@ def open_declared(
     if target is not None and any(word is not None for word in words):
         if target in schema.derived:
             raise ParameterError(
-                f"{parameter_name('positive')} is given, but the schema derives "
-                f"{target!r}, which has no values to name; leave it out"
+                f"the schema derives {target!r}, which has no values to name by "
+                f"{parameter_name('positive')} (use a column of two classes as the target)"
             )
         column = Columns(opened).find(target, "target")
         columns[target] = two_classes(column, schema.columns.get(target), *words)
