@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 
 import nolook
 import nolook.cli
@@ -110,6 +111,62 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
         for name in ("a.html", "b.html")
     )
     assert first == second
+
+
+#: What the registry of deployments requires, and the values that it allows.
+RECORD = {
+    "": {"url_slug", "status", "tier", "deployment"},
+    "basic": {
+        *("name", "data_curators", "intended_use", "data_product_type", "data_product_region"),
+        *("description", "publication_date"),
+    },
+    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
+    "privacy_loss": {
+        *("privacy_unit", "privacy_unit_details"),
+        *("privacy_parameters", "privacy_parameters_details"),
+    },
+    "deployment_model": {"model_name", "release_type", "data_source_type", "access_type"},
+    "accounting": {"post_processing", "composition"},
+    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms"},
+    "administrative": {"registry_authors"},
+}
+
+
+@pytest.mark.parametrize("kind", ["fit", "ecdf", "tabulate"])
+def test_a_release_has_a_record_for_the_registry(cli, tmp_path, kind):
+    command, *words = RELEASES[kind]
+    assert cli(command, "people.parquet", *words, "--output", "a.json").status == 0
+    done = cli("report", "a.json", "--registry", "Our a.yaml")
+    assert (done.out, done.err) == ("record: Our a.yaml\n", "")
+    record = yaml.safe_load((tmp_path / "Our a.yaml").read_text())
+    assert {name: set(part) for name, part in record["deployment"].items()} | {
+        "": set(record)
+    } == RECORD
+    assert (record["url_slug"], record["status"], record["tier"]) == ("our-a", "Draft", 2)
+    parts, privacy = record["deployment"], nolook.load("a.json").privacy
+    model, pure = kind == "fit", privacy.delta == 0.0
+    product = "Machine learning model" if model else "Summary statistics"
+    assert parts["basic"]["data_product_type"] == product
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", parts["basic"]["publication_date"])
+    assert parts["dp_variant"]["variant_name"] == ("Pure DP" if pure else "Approximate DP")
+    loss = parts["privacy_loss"]
+    assert loss["privacy_unit"] == "row"
+    delta = {} if pure else {"delta": privacy.delta}
+    assert loss["privacy_parameters"] == {"epsilon": privacy.epsilon, **delta}
+    for event in privacy.mechanisms:
+        assert event.name.split(",")[0] in parts["implementation"]["mechanisms"]
+    again = cli("report", "a.json", "--registry", "Our a.yaml")
+    assert "--force" in again.err
+
+
+def test_what_is_not_private_has_no_record(cli, tmp_path):
+    words = (*RELEASES["ecdf"][1:], "--random-state", "1", "-o", "a.json")
+    assert cli("ecdf", "people.parquet", *words).status == 0
+    done = cli("report", "a.json", "--registry", "a.yaml")
+    assert done.status == 2
+    assert "not private" in done.err
+    assert not (tmp_path / "a.yaml").exists()
+    assert "--registry" in cli("report", "a.json").err
 
 
 def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):

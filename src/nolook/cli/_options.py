@@ -175,9 +175,8 @@ ReportOption = Annotated[
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
 ]
 TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The report's title.")]
-PageOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
-]
+PAGE = typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
+PageOption = Annotated[Path, PAGE]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
     Path | None,

@@ -10,9 +10,10 @@ import typer
 
 from nolook._validation import check_choice
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ForceOption, PageOption, TitleOption
+from nolook.cli._options import PAGE, ForceOption, TitleOption
 from nolook.cli._plug_ins import plugged_in_words
 from nolook.cli._release import console
+from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 FORMS = ("csv", "md", "latex", "json", "sql")
@@ -65,16 +66,32 @@ def show(
 
 def report(
     file: _FileArgument,
-    output: PageOption,
+    output: Annotated[Path | None, PAGE] = None,
     title: TitleOption = "",
+    registry: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a draft record for the registry of deployments (YAML).",
+        ),
+    ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Write the report of a release again, as one HTML page."""
-    check_outputs([("--output", output)], [file], replace=force)
+    """Write the report of a release again, as one HTML page, or its record for a registry."""
+    if output is None and registry is None:
+        raise ParameterError("--output is missing (use --output FILE, or --registry FILE)")
+    check_outputs([("--output", output), ("--registry", registry)], [file], replace=force)
     from nolook.formats.model_file import load
 
-    load(file).report(output, title=title)
-    typer.echo(f"report: {one_line(output)}")
+    found = load(file)
+    if registry is not None:
+        from nolook.report.registry import write_record
+
+        write_record(found, registry)
+        typer.echo(f"record: {one_line(registry)}")
+    if output is not None:
+        found.report(output, title=title)
+        typer.echo(f"report: {one_line(output)}")
 
 
 def compare(
