@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -103,10 +104,8 @@ class PublicDesign:
     norm: float  # B_x, at least 1
     unit: int  # grid of the rows, a power of two up to UNIT
 
-    @property
-    def progress_steps(self) -> int:
-        """0: it announces none."""
-        return 0
+    #: 0: it announces none.
+    progress_steps: ClassVar[int] = 0
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """Releases nothing."""
@@ -140,10 +139,8 @@ class DesignSearch:
     mu_gram: float
     unit: int
 
-    @property
-    def progress_steps(self) -> int:
-        """Number of passes over the table."""
-        return BoundSearch(self.mu).progress_steps
+    #: Number of passes over the table.
+    progress_steps: ClassVar[int] = BoundSearch.progress_steps
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""

@@ -18,6 +18,8 @@ name here      in the paper
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from attrs import evolve, frozen
 
@@ -85,10 +87,8 @@ class HosmerLemeshowPlan:
         """State everything that will be released, in this order."""
         return (*self.borders.events(), self.sums)
 
-    @property
-    def progress_steps(self) -> int:
-        """Number of passes over the table."""
-        return 2
+    #: Number of passes over the table.
+    progress_steps: ClassVar[int] = 2
 
     def for_rows_per_unit(self, most: int) -> HosmerLemeshowPlan:
         """Return the release that costs the same for units of `most` rows."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -70,10 +71,8 @@ class MomentRelease(GaussianRelease):
         GDP parameter of the whole.
     """
 
-    @property
-    def progress_steps(self) -> int:
-        """Number of passes over the table."""
-        return self._bounds.progress_steps + 1
+    #: Number of passes over the table.
+    progress_steps: ClassVar[int] = BoundSearch.progress_steps + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -58,10 +59,8 @@ class BoundSearch:
     mu: float
     whole: bool = False
 
-    @property
-    def progress_steps(self) -> int:
-        """Number of passes over the table."""
-        return self._scales.progress_steps + 1
+    #: Number of passes over the table.
+    progress_steps: ClassVar[int] = ScaleSearch.progress_steps + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""

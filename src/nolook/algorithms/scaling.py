@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
@@ -212,10 +212,8 @@ class ScaleSearch:
     target: bool = True
     rare_target: bool = False
 
-    @property
-    def progress_steps(self) -> int:
-        """Number of passes over the table."""
-        return len(_STAGES)
+    #: Number of passes over the table.
+    progress_steps: ClassVar[int] = len(_STAGES)
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that may be released, in this order.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from nolook._numerics import undisturbed
 from nolook.estimators.base import PrivateEstimator
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.privacy.guarantee import PrivacyGuarantee
 
 
 class PrivateFinding(PrivateEstimator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
@@ -15,14 +15,11 @@ from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import marks, refuse_gaps
 from nolook.estimators.releasing import Progress
+from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
 from nolook.tables.source import as_array, attempt, dtype_name
-
-if TYPE_CHECKING:
-    from nolook.privacy.ledger import Ledger
-
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from nolook._validation import check_choice
 from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
 from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
 from nolook.algorithms.glm.counts import NoisyCounts
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.scaling import Scaling
@@ -24,9 +24,6 @@ from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.poisson import PoissonRegression
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.algorithms.glm.likelihood import NoisyLikelihood
 
 __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegression"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 from numpy.typing import ArrayLike
@@ -21,13 +21,10 @@ from nolook.estimators.ecdf import check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.estimators.tabulation import check_column, check_levels, check_numbers
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
 
 __all__ = ["GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
 

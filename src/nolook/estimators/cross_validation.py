@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -25,15 +25,12 @@ from nolook.estimators.releasing import Progress, make_release, warn
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.ledger import Ledger
+from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from nolook.tables.folds import folds_of
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
-    from nolook.privacy.noise import ByteSource
 
 __all__ = ["FoldsInSequence", "cross_validate"]
 

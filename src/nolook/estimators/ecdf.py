@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,9 @@ from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
 from nolook.estimators.base import check_budget
+from nolook.privacy.guarantee import Relation
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -24,15 +24,12 @@ from nolook.estimators.catalogue import called
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Measure, Result
 from nolook.estimators.roc import ROCCurve
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import DEFAULT_MISSING, Missing
 from nolook.tables.read import with_class
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
 
 __all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
 

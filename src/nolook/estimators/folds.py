@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -22,10 +22,8 @@ from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
 from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
 from nolook.estimators.result import Measure, Result
+from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["GROUPS", "CrossValidation", "Found", "cross_validated"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -31,13 +31,10 @@ from nolook.estimators.linear import LinearRegression
 from nolook.estimators.logistic import LogisticRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Event
-    from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
@@ -55,10 +52,8 @@ class _InSequence:
     selector: PrivateSelector
     regressor: PrivateRegressor
 
-    @property
-    def progress_steps(self) -> int:
-        """The parts."""
-        return 2
+    #: The parts.
+    progress_steps: ClassVar[int] = 2
 
     def events(self) -> tuple[Event, ...]:
         """Return the release of both parts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -22,12 +22,10 @@ from nolook.estimators.base import check_budget
 from nolook.estimators.ecdf import check_grid
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
+from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
 
 __all__ = ["Quantiles", "check_shares", "quantiles"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from attrs import define, evolve
 
@@ -17,13 +17,11 @@ from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
 from nolook.algorithms.weights import weighted
 from nolook.errors import ParameterError, WeakPrivacyWarning
+from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import OnStep, Plan, Release, for_unit
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn"]
 

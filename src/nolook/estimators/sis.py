@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from numpy.typing import ArrayLike
 
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.algorithms.screening import SCORES, TOP_K, Screening, public_ranges
+from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK, public_ranges
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.errors import ParameterError
 from nolook.estimators._selector import PrivateSelector
@@ -15,9 +15,6 @@ from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.algorithms.screening import TopK
 
 __all__ = ["SISSelector"]
 

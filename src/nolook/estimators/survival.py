@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -19,13 +19,10 @@ from nolook.estimators.comparison import check_columns, known_levels
 from nolook.estimators.ecdf import check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
 
 __all__ = ["SurvivalCurve", "survival"]
 
@@ -109,10 +106,7 @@ class SurvivalCurve(Result):
         alone = len(self.groups) == 1 or self.privacy.unit.max_rows > 1
         return None if alone else log_rank(self._times)
 
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions of :meth:`ask`."""
-        return ("survival_at",)
+    questions = ("survival_at",)
 
     def survival_at(self, times: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Return survival and its 95 % interval at times, by group.

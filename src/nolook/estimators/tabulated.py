@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -17,11 +17,8 @@ from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import subsets
 from nolook.algorithms.tabulation import LEVELS
 from nolook.estimators.result import Result
-from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
+from nolook.privacy.guarantee import DeltaEvent, GaussianEvent, PrivacyGuarantee
 from nolook.tables.levels import OTHERS
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["Description", "Measured", "Tabulation"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -37,15 +37,12 @@ from nolook.estimators.ecdf import check_relation
 from nolook.estimators.quantiles import check_shares
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.tabulated import Description, Measured, Tabulation
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PureEvent
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, PureEvent, Relation
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import GAP
 from nolook.tables.levels import OTHERS
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee, Relation
-    from nolook.privacy.ledger import Ledger
 
 __all__ = [
     "Description",

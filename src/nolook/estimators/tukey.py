@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from nolook._validation import check_choice
 from nolook.algorithms.moment_estimates import fit_measures
-from nolook.algorithms.tukey import BASES, TukeyPlan, TukeyResult, rows_needed, tukey_plan
+from nolook.algorithms.tukey import (
+    BASES,
+    BasisName,
+    TukeyPlan,
+    TukeyResult,
+    rows_needed,
+    tukey_plan,
+)
 from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.algorithms.tukey import BasisName
 
 __all__ = ["TukeyRegressor"]
 

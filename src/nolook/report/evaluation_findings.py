@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from nolook.estimators.evaluation import JudgedModel
+from nolook.estimators.evaluation import Evaluation, JudgedModel
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Lost, Name, Provenance, Section, unseen_words
 from nolook.report.model_findings import constant_in_words
@@ -18,9 +16,6 @@ from nolook.report.score_findings import (
     curve_sections,
 )
 from nolook.report.wording import loss_in_words
-
-if TYPE_CHECKING:
-    from nolook.estimators.evaluation import Evaluation
 
 __all__ = ["evaluation_findings"]
 

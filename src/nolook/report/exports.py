@@ -7,7 +7,8 @@ import io
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from nolook.formats.files import one_line, write_text
 from nolook.report.findings import Table, plain, texts
 from nolook.report.picture import BARS
 from nolook.report.sections import cautions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["exported", "write_tables"]
 

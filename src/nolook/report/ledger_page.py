@@ -5,16 +5,11 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nolook._strength import attack_in_words, strength
 from nolook._version import __version__
 from nolook.formats.files import one_line
-from nolook.privacy.ledger import amount_text
+from nolook.privacy.ledger import Ledger, LedgerEntry, amount_text
 from nolook.report._templates import template
-
-if TYPE_CHECKING:
-    from nolook.privacy.ledger import Ledger, LedgerEntry
 
 __all__ = ["in_words", "render_ledger_page"]
 

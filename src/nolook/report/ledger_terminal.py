@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.text import Text
 
 from nolook.formats.files import one_line
-from nolook.privacy.ledger import amount_text
+from nolook.privacy.ledger import Ledger, amount_text
 from nolook.report._console import empty_table, say
 from nolook.report.ledger_page import in_words
-
-if TYPE_CHECKING:
-    from nolook.privacy.ledger import Ledger
 
 __all__ = ["print_history", "print_ledger"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.scaling import ScaleSearch
+from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
 from nolook.report.curve_findings import curve_sections
@@ -25,9 +25,6 @@ from nolook.report.selection_findings import (
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import number, span
 from nolook.tables.formula import formula_of
-
-if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateModel
 
 __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from attrs import frozen
 
+from nolook._arrays import Vector
 from nolook.report.wording import Ends, number
-
-if TYPE_CHECKING:
-    from nolook._arrays import Vector
 
 __all__ = [
     "BARS",

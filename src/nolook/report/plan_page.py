@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.console import Console
 
 from nolook._version import __version__
+from nolook.planning.forecast import Forecast
 from nolook.report._templates import template
 from nolook.report.plan_findings import plan_headline, plan_section
 from nolook.report.terminal import print_lines
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from nolook.planning.forecast import Forecast
 
 __all__ = ["print_plan", "render_plan_page"]
 

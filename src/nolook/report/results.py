@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import os
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
 from nolook._validation import check_path
 from nolook.errors import ParameterError
+from nolook.estimators.result import Result, Summary
 from nolook.formats.files import write_text
+from nolook.privacy.ledger import Ledger
+from nolook.report.findings import Findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.page import render_page
 from nolook.report.plots import draw_on
 from nolook.report.summary import summary_of
 from nolook.report.terminal import lines
-
-if TYPE_CHECKING:
-    from nolook.estimators.result import Result, Summary
-    from nolook.privacy.ledger import Ledger
-    from nolook.report.findings import Findings
 
 __all__ = ["content", "plot", "report", "summary"]
 
