@@ -208,7 +208,7 @@ def folds(*, hidden=False):
     if hidden:
         found[1:3] = None, Estimate(0.5, 0.25)
     fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
-    counts = (None, None) if hidden else (20_012.0, 31.5)
+    counts = (None,) * 4 if hidden else (20_012.0, 31.5, 512.0, 14.1)
     read_options = {"features": ["age"], "categories": {}, "missing": "drop-row"}
     fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
     events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))

@@ -73,6 +73,7 @@ class HeldOut:
     """The released sums of a model's squared errors, in squares of the target's scale."""
 
     rows: float
+    left_out: float
     deviation: float  # sum of y - c
     total: float  # sum of (y - c)^2
     rest: float  # sum of (y - p)^2
@@ -93,13 +94,15 @@ class HeldOutRelease(GaussianRelease):
     def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
         """Release the errors of predictions for their targets; centre and scale are the model's."""
         whole = predicted.unit.weight_scale
-        exact = predicted.fold(HeldOutErrors(center, scale, whole)).value
+        used = predicted.fold(HeldOutErrors(center, scale, whole)).value
+        exact = np.append(used, COUNT_STEPS * predicted.left_out())
         sensitivity = held_out_sensitivity(whole)
         noisy = gaussian_release(exact, sensitivity, self.mu, source).astype(np.float64)
-        steps = np.array([COUNT_STEPS, DEVIATION_STEPS * ERROR_UNIT, ERROR_UNIT**2, ERROR_UNIT**2])
-        rows, deviation, total, rest = (noisy / steps).tolist()
+        square = ERROR_UNIT**2
+        steps = np.array([COUNT_STEPS, DEVIATION_STEPS * ERROR_UNIT, square, square, COUNT_STEPS])
+        rows, deviation, total, rest, left_out = (noisy / steps).tolist()
         errors = (sensitivity / steps / self.mu).tolist()
-        return HeldOut(rows, deviation, total, rest, (errors[0], errors[1], errors[2]))
+        return HeldOut(rows, left_out, deviation, total, rest, (errors[0], errors[1], errors[2]))
 
 
 def explained(found: HeldOut) -> Estimate | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from sklearn.base import is_classifier
 
 from nolook.algorithms.cross_validation import (
@@ -18,6 +19,7 @@ from nolook.algorithms.cross_validation import (
 )
 from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.moment_estimates import QUANTILE
+from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
 from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
@@ -52,6 +54,9 @@ class CrossValidation(Result):
     n_rows, n_rows_error : float or None
         The private number of rows in all folds, or of units where these are protected, and its
         standard error; None where a fit failed.
+    n_left_out, n_left_out_error : float or None
+        The private number of rows, or units, left out because of missing or undeclared values, and
+        its standard error; None where the first fit failed.
     models : tuple of fitted estimators or None
         That of each fold, fitted to the rows outside it; its `privacy_` is what it cost by itself.
         Empty if read from a file, which keeps none: save those that are to be kept.
@@ -73,6 +78,8 @@ class CrossValidation(Result):
     estimates: tuple[Estimate | None, ...]
     n_rows: float | None
     n_rows_error: float | None
+    n_left_out: float | None
+    n_left_out_error: float | None
     models: tuple[Any, ...] = field(repr=False)
     evaluations: tuple[Evaluation | None, ...] = field(repr=False)
     privacy: PrivacyGuarantee
@@ -93,6 +100,15 @@ class CrossValidation(Result):
     def mean(self) -> Estimate | None:
         """The mean over folds; None where one of them is not known at all, or noise hides it."""
         return shown(mean_of(self.estimates))
+
+    @property
+    def counted(self) -> NoisyCount | None:
+        """The rows in use and those left out; None where a fit failed."""
+        if self.n_rows is None or self.n_rows_error is None:
+            return None
+        return NoisyCount(
+            self.n_rows, self.n_rows_error, self.n_left_out, None, self.n_left_out_error
+        )
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -126,28 +142,31 @@ def cross_validated(
             del fitted.feature_names_in_  # the table's own names for an array's columns
     found: list[Estimate | None] = []
     evaluations: list[Evaluation | None] = []
-    counts: list[tuple[float, float]] = []
+    counts: list[NoisyCount] = []
     for one in released:
         if one is None:
             found.append(None)
             evaluations += [None] * classifies
         elif isinstance(one[1], HeldOut):
             found.append(explained(one[1]))
-            counts.append((one[1].rows, one[1].errors[0]))
+            error, *_ = one[1].errors
+            counts.append(NoisyCount(one[1].rows, error, one[1].left_out, None, error))
         else:
             # They were 0 and 1 in the table.
             one[0].classes_ = one[0].regression.classes_ = model.classes_
             judged = _judged(one[0], one[1], guarantee, table)
             evaluations.append(judged)
             found.append(_area(judged))
-            counts.append((judged.n_rows, judged.n_rows_error))
-    n_rows, n_rows_error = _all_rows(counts, len(released))
+            counts.append(one[1].rows)
+    rows = _all_rows(counts) if len(counts) == len(released) else None
     return CrossValidation(
         "AUC" if classifies else "R2",
         tuple(one is not None for one in released),
         tuple(found),
-        n_rows,
-        n_rows_error,
+        None if rows is None else rows.value,
+        None if rows is None else rows.error,
+        None if rows is None else rows.left_out,
+        None if rows is None else rows.lost_error,
         models,
         tuple(evaluations),
         guarantee,
@@ -157,14 +176,10 @@ def cross_validated(
     )
 
 
-def _all_rows(
-    counts: list[tuple[float, float]], folds: int
-) -> tuple[float, float] | tuple[None, None]:
-    """Return the number of rows of all folds and its standard error, if each was counted."""
-    if len(counts) < folds:
-        return None, None
-    rows, errors = zip(*counts, strict=True)
-    return max(math.fsum(rows), 1.0), math.hypot(*errors)
+def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
+    """Return the rows of all folds; those left out belong to the first."""
+    rows, error = math.fsum(one.value for one in counts), math.hypot(*(one.error for one in counts))
+    return evolve(counts[0], value=max(rows, 1.0), error=error)
 
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401

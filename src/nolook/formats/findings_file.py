@@ -358,6 +358,8 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
 class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     """Errors of models on rows they had not seen; null where nothing is known of a fold."""
 
+    n_left_out: float | None
+    n_left_out_error: _Variance | None
     measure: Literal["R2", "AUC"]
     method: str
     target: str

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from nolook._unit import Unit
     from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.folds import CrossValidation
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.result import Result
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -93,7 +94,7 @@ def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def rows_of(release: PrivateEstimator | Quantiles) -> tuple[float, float] | None:
+def rows_of(release: PrivateEstimator | Quantiles | CrossValidation) -> tuple[float, float] | None:
     """Return the private number of rows and its standard error, if they were counted."""
     counted = release.counted
     return None if counted is None else (counted.value, counted.error)
@@ -155,7 +156,9 @@ class Lost:
     columns: tuple[str, ...]  # a missing value of one of them leaves a row out
 
     @classmethod
-    def of(cls, release: PrivateEstimator | Quantiles, *needed: str) -> Self | None:
+    def of(
+        cls, release: PrivateEstimator | Quantiles | CrossValidation, *needed: str
+    ) -> Self | None:
         """Return the rows lost, if counted; `needed` are columns that every row must have."""
         counted = release.counted
         if counted is None or counted.left_out is None or counted.lost_error is None:

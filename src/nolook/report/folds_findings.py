@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Table
+from nolook.report.findings import Findings, Lost, Name, Provenance, Table, rows_of
 from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
 
@@ -42,7 +42,6 @@ def folds_findings(found: CrossValidation) -> Findings:
     )
     unit = found.privacy.unit
     notes = (noise_and_sampling("Intervals", unit), _WEAKER)
-    counted = found.n_rows, found.n_rows_error
     return Findings(
         kind="cross-validation",
         what="cross-validation of a model of",
@@ -59,7 +58,8 @@ def folds_findings(found: CrossValidation) -> Findings:
                 f"{count(folds, 'equal part')}: {count(folds - 1, 'fit')} and an evaluation",
             ),
         ),
-        rows=None if counted[0] is None or counted[1] is None else (counted[0], counted[1]),
+        rows=rows_of(found),
+        lost=Lost.of(found, found.target),
         question=(
             f": how well models by the method {found.method} predict ",
             Name(found.target),

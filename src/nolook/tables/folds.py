@@ -20,7 +20,8 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
     """Yield, for each fold, the rows outside it and the rows in it, the same in every pass.
 
     `draw` is called once, before the first, for as many numbers from 0 to `folds` - 1 as there are
-    rows, or units. Sizes of folds are confidential, as that of the table.
+    rows, or units. Sizes of folds are confidential, as that of the table. Rows left out belong to
+    the first fold, and to no other table.
     """
     rows = table._count_rows()
     if table.unit.column is None:
@@ -30,4 +31,4 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         of_rows = draw(units.counts.size)[units.between(0, rows)]
     for number in range(folds):
         inside = of_rows == number
-        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=True)
+        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=number > 0)

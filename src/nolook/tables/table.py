@@ -314,8 +314,8 @@ class Table:
     def left_out(self) -> int:
         """Return the number of rows left out, or of units with all their rows; confidential.
 
-        It is known once a pass has ended. A row without an identifier belongs to no unit. There
-        are none in the folds of a table.
+        It is known once a pass has ended. A row without an identifier belongs to no unit. Where a
+        table is cut into folds, the first fold alone has any.
         """
         if self._is_fold:
             return 0
