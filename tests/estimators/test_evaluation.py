@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from functools import cache, partial
 
 import numpy as np
@@ -180,8 +181,14 @@ def test_a_score_has_the_same_bits_whatever_rows_stand_around_it(name):
 
 def odd(row):
     """A score for most rows; what else happens would tell of the others."""
+    if row[0] > 0.96:
+        raise SystemExit(f"secret {row}")
+    if row[0] > 0.93:
+        raise GeneratorExit
     if row[0] > 0.9:
         raise ValueError(f"secret {row}")
+    if row[0] > 0.87:
+        warnings.warn(f"secret {row}", stacklevel=2)
     if row[0] > 0.8:
         return "a text"
     return [row[0], np.nan, np.inf, -np.inf, 1e400][int(50 * row[0]) % 5]
@@ -189,13 +196,18 @@ def odd(row):
 
 def test_rows_that_a_model_cannot_score_are_rows_like_others():
     X, y = data(500)
-    found = nolook.evaluate(Elsewhere(odd), X, y, other_rows=True)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = nolook.evaluate(Elsewhere(odd), X, y, other_rows=True)
+    assert not [each for each in seen if "secret" in str(each.message)]
     assert 0.0 <= found.roc.auc_ <= 1.0
     assert np.isfinite(found.roc.band_).all()
     assert found.n_rows == pytest.approx(500, abs=400)
-    scores = ModelScores(Elsewhere(odd)).of(np.array([[0.95, 0.85, 0.05, 0.03], [0.0] * 4]))
+    scores = ModelScores(Elsewhere(odd)).of(
+        np.array([[0.98, 0.95, 0.91, 0.85, 0.05, 0.03], [0.0] * 6])
+    )
     largest = np.finfo(float).max
-    assert scores.tolist() == [-largest, -largest, largest, -largest]
+    assert scores.tolist() == [*[-largest] * 4, largest, -largest]
 
 
 def test_hardly_any_rows_get_an_ordinary_answer():

@@ -199,7 +199,10 @@ def test_without_smoothing_the_ends_still_hold():
 
 
 #: Cells that compare to numbers in ways of their own, some by an exception.
-ODD = ["a text", 10**400, None, 2.5, np.datetime64("2024"), b"1", Decimal("NaN"), Decimal("sNaN")]
+ODD = [
+    *("a text", 10**400, None, 2.5, np.datetime64("2024"), b"1", Decimal("NaN"), Decimal("sNaN")),
+    *((1, 2), [1], np.arange(2)),
+]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda each: f"{type(each).__name__}-{each!s:.9}")

@@ -473,7 +473,6 @@ def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys
         (["--table", "t", "--column", "c"], "'t'"),
         (["--value", "1", "--from", "x"], "--from is given, but --table is not a database"),
         (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
-        (["--value", "1", "--where", "c > 1"], "--where or --schema is given, but --table is not"),
         (["--value", "nan"], "--value is 'nan'; expected a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--certificate", "c"], "--certificate and --key"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.estimators.base import PrivateEstimator
 
+_FILTERS = Lock()
 _WAYS = ("predict_proba", "decision_function", "predict")
 
 
@@ -95,7 +98,9 @@ class ModelScores:
             return
         try:
             failure = "NaN" if np.isnan(self._alone(np.zeros(features))) else None
-        except Exception as error:  # noqa: BLE001 -- whatever a model raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 -- whatever a model raises
             failure = type(error).__name__
         if failure:
             raise ParameterError(
@@ -108,7 +113,10 @@ class ModelScores:
         if self._own:
             found = self._read(self._score(named_rows(self._model, numbers)))
         else:
-            found = np.array([_or_nothing(self._alone, row) for row in numbers.T])
+            # Filters of warnings are those of the whole process.
+            with _FILTERS, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = np.array([_or_nothing(self._alone, row) for row in numbers.T])
         largest = sys.float_info.max
         return np.nan_to_num(found, nan=-largest, posinf=largest, neginf=-largest)
 
@@ -129,5 +137,7 @@ def _or_nothing(score: Callable[[Vector], float], row: Vector) -> float:
     """Return a row's score, NaN if there is none: what went wrong may tell of the row."""
     try:
         return score(row)
-    except Exception:  # noqa: BLE001 -- whatever a model raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- whatever a model raises; a panic in Rust is no Exception
         return np.nan

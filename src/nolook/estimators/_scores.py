@@ -179,10 +179,13 @@ def _target_array(target: Any) -> NDArray[Any]:  # noqa: ANN401
         target = [_python(value) for value in target]
     elif hasattr(target, "to_list"):
         target = target.to_list()
-    array = np.asanyarray(target, dtype=object)
-    if any(isinstance(value, list | tuple | np.ndarray) for value in array.flat):
-        raise ValueError("values are of several lengths")
-    return array
+    if isinstance(target, list | tuple):
+        # Cell by cell: what NumPy makes of a list depends on whether a cell is one, too.
+        array = np.empty(len(target), dtype=object)
+        for place, value in enumerate(target):
+            array[place] = value
+        return array
+    return np.asanyarray(target, dtype=object)
 
 
 def _python(scalar: Any) -> object:  # noqa: ANN401

@@ -15,7 +15,7 @@ from attrs import frozen
 from nolook._validation import check_epsilon
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import NegativeOption, QuietOption, ValueOption
-from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
+from nolook.cli._places import files_of, place_of
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import Servers, calls_servers
 from nolook.formats.files import check_outputs, one_line
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
-    from nolook.tables.filter import Where
     from nolook.tables.schema import Schema
 
 
@@ -54,7 +53,6 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         str | None,
         typer.Option("--from", metavar="NAME", help="For a database: the table or view."),
     ] = None,
-    where: WhereOption = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
     ] = None,
@@ -86,12 +84,11 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.pending import read_pending, write_pending
 
     batch = read_batch(servers.batch)
-    place = _place(table, from_table, described=bool(where or schema))
+    place = _place(table, from_table, described=bool(schema))
     named = (*batch.columns, None, None, None)
     wanted = _Wanted(
         value,
         place,
-        conditions_of(where) if where else [],
         column or (named[0] if table else None),
         target or (named[1] if table else None),
         (positive or named[2], negative),
@@ -131,7 +128,7 @@ def _place(
 ) -> Path | str | Database | None:
     """Return the location of the table, if there is one."""
     if table is None and described:
-        raise ParameterError("--where or --schema is given, but --table is not")
+        raise ParameterError("--schema is given, but --table is not")
     if table is None and from_table is None:
         return None  # the tables' code takes a second to load
 
@@ -150,7 +147,6 @@ class _Wanted:
 
     value: str | None
     table: Path | str | Database | None
-    where: Where
     column: str | None
     target: str | None
     classes: tuple[str | None, str | None]  # of the positive and the negative class
@@ -177,7 +173,7 @@ class _Wanted:
         if isinstance(self.table, Path) and self.table.is_file():
             status = self.table.stat()
             source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
-        options = [self.column, self.target, self.classes, repr(self.where), self.unit]
+        options = [self.column, self.target, self.classes, self.unit]
         if self.schema is not None:
             options.append(self.schema.digest)
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
@@ -226,8 +222,8 @@ class _Wanted:
         from nolook.tables.read import check_probability, read_scores, read_table
 
         column = str(self.column)
-        # The number of reports is public: none may be left out for a value that is missing.
-        declared: dict[str, Any] = {"schema": self.schema, "where": self.where, "missing": "zero"}
+        # The number of reports is public: no value, missing or not, may leave one out.
+        declared: dict[str, Any] = {"schema": self.schema, "missing": "zero"}
         if self.unit is not None and not (self.schema and self.schema.used_as("unit")):
             declared["unit"] = self.unit
         if self.target is None:
