@@ -121,6 +121,13 @@ def test_a_model_depends_on_its_own_rows_to_the_last_bit(change):
         assert (before[4] != after[4]).any()
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0**20, 2.0**22, 2.0**26, 2.0**30, 2.0**400])
+def test_a_penalty_that_vanishes_raises_nothing(scale):
+    rows = np.tile(np.array([[1.0], [6.0], [6.0], [6.0]]), 3)
+    found = models_of(rows, np.zeros(3, dtype=np.int64), 2, np.diag([1.0, scale, scale]))
+    assert not found[1].any()
+
+
 @pytest.mark.parametrize("value", [1e200, np.inf, np.nan])
 def test_numbers_that_overflow_raise_nothing(value):
     rows = whole_rows(3, 40)

@@ -59,6 +59,11 @@ def test_large_columns_agree_with_scipy(rows, ties_x, ties_y):
     assert found == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 3_037_000_500, 3_037_000_501, 2**32 - 1])
+def test_pairs_are_counted_exactly_as_far_as_ranks_go(rows):
+    assert inversions._pairs(rows) == rows * (rows - 1) // 2
+
+
 def test_sorted_and_reversed_columns_are_exact():
     rows = 300_000
     rising = np.arange(rows)

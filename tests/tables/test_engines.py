@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.spark import moving
 from nolook.spark.cluster import PartResult, packed, unpacked
+from nolook.spark.frames import refuse_races
 from nolook.spark.moving import ByUnit
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
@@ -514,3 +516,11 @@ def test_whatever_is_declared_of_columns_travels(path, tmp_path):
         missing="drop-row",
     )
     np.testing.assert_array_equal(collected(elsewhere(table)), collected(table))
+
+
+@pytest.mark.parametrize("value", ["true", "True", True])
+def test_a_session_whose_tasks_race_is_refused(value):
+    conf = {"spark.speculation": value}
+    with pytest.raises(ParameterError, match="speculation is true; expected false"):
+        refuse_races(SimpleNamespace(conf=conf))
+    refuse_races(SimpleNamespace(conf={}))

@@ -60,7 +60,7 @@ def add_block_moments(sums: Integers, rows: Array, blocks: Integers, times: Inte
         list(threads.map(lambda half: _add(sums, whole, blocks, times, half), (0, 1)))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _factor(matrix: Array) -> None:
     """Write the Cholesky factor of a definite matrix to its lower triangle."""
     size = matrix.shape[0]
@@ -74,7 +74,7 @@ def _factor(matrix: Array) -> None:
             matrix[i, j] /= matrix[j, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _substitute(matrix: Array, vector: Array) -> None:
     """Solve L L' x = vector in place, L the lower triangle."""
     size = matrix.shape[0]

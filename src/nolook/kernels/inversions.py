@@ -341,6 +341,12 @@ def _take(ranks: Ranks, order: Ranks, out: Ranks) -> None:
 
 
 @njit(nogil=True, cache=True)
+def _pairs(n: int) -> int:
+    """Return n (n - 1) / 2 in 64 bits: no product of it exceeds them for n below 2^32."""
+    return (n >> 1) * ((n - 1) | 1)
+
+
+@njit(nogil=True, cache=True)
 def _difference(
     ranks: Ranks, tied: int, order: Ranks, other: Ranks, other_tied: int, work: Ranks
 ) -> int:
@@ -360,7 +366,7 @@ def _difference(
         both = _by_both(ranks, other, third, spare, sequence)
     if tied > 0 or other_tied > 0:
         _part_ties(sequence, spare)
-    comparable = n * (n - 1) // 2 - tied - other_tied + both
+    comparable = _pairs(n) - tied - other_tied + both
     return comparable - 2 * int(_inversions(sequence, spare))
 
 

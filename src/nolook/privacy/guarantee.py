@@ -125,7 +125,10 @@ class ApproximateEvent:
 
 @frozen
 class DeltaEvent:
-    """Outcomes of at most this probability, beyond which a release costs its other events only."""
+    """A chance of at most `delta` of another release than one that costs its other events only.
+
+    It must not depend on what that release would show.
+    """
 
     name: str = field(converter=_event_name)
     delta: float = field(converter=check_delta)

@@ -73,7 +73,17 @@ def on_spark(opened: Source, session: object) -> SparkFiles:
             "folder; expected files that Spark's workers can open, or a table of Spark "
             f"(leave {parameter_name('engine')} out)"
         )
+    refuse_races(session)
     return SparkFiles(opened, session)
+
+
+def refuse_races(session: Any) -> None:  # noqa: ANN401
+    """Refuse a session that runs slow tasks twice: which draw came first would depend on it."""
+    if str(session.conf.get("spark.speculation", "false")).lower() == "true":
+        raise ParameterError(
+            "spark.speculation is true; expected false (a task that draws at random must not race "
+            "with its own second run: start the session without it)"
+        )
 
 
 def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional package
@@ -175,6 +185,7 @@ class SparkFrame(_OnSpark):
         if attempt(unreadable, lambda: frame.isStreaming):
             raise TableError(f"{self.name} is a stream; expected rows that can be read again")
         fields = attempt(unreadable, lambda: frame.schema.fields)
+        refuse_races(frame.sparkSession)
         self.columns = tuple(_column(field) for field in fields)
         self._frame = frame
 
