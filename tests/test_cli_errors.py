@@ -268,7 +268,7 @@ REFUSED = {
         ("fit people.parquet -t cost -e 50%", "Invalid value for '--epsilon'", "nolook fit --help"),
         ("fit people.parquet -t cost", "Missing option", "'--epsilon'"),
         ("select people.parquet -t cost -x city,born,died -k 3 -e 1", "-k is 3", "a smaller"),
-        ("ecdf people.parquet -c city -e 1", "--column names 'city'", "use another column"),
+        ("ecdf people.parquet -c city -e 1", "--column names 'city'", "--categories city=A,B"),
         ("quantiles people.parquet -c age,heigth -e 1", "--columns names 'heigth'", "'height'"),
         ("roc people.parquet --score age -t dies -e 1", "--target names 'dies'", "'died'"),
         ("ecdf people.csv -c born -s parts.toml -e 1", "names a category", "nolook tabulate"),

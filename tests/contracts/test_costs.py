@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import nolook
 from nolook.algorithms.glm.logistic import LogisticRelease
@@ -258,7 +259,7 @@ RELEASES = {
     "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), each, scored),
     "roc-found": (nolook.ROCCurve, each, scored),
     "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
-    "pipeline": (lambda: PIPELINE, parts, data),
+    "pipeline": (lambda: clone(PIPELINE), parts, data),
 }
 
 

@@ -109,7 +109,7 @@ def test_owners_are_refused_what_one_table_is(role, name, tmp_path):
     pq.write_table(pa.table(COLUMNS), tmp_path / "t.parquet")
     kind, column, target, unit = OWNERS[role](name)
     batch = batch_of(kind, grid=SCORES if kind == "roc" else None)
-    owner = _Wanted(None, tmp_path / "t.parquet", [], column, target, (None, None), None, unit)
+    owner = _Wanted(None, tmp_path / "t.parquet", column, target, (None, None), None, unit)
     if name in ROLES[role][0]:
         assert len(owner._rows(batch)[0]) == (ROWS if unit is None else len({*COLUMNS[name]}))
         return

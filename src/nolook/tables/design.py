@@ -366,7 +366,7 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     if in_words(column.type) in {"date", "date and time"}:
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
-    elif parameter == "features" and in_words(column.type) == "text" and is_settable("categories"):
+    elif parameter == "features" and column.declared == "text" and is_settable("categories"):
         levels = usage_hint("categories", {column.name: ["A", "B"]})
         advice = f"declare its levels, for example {levels}, or leave it out"
     elif parameter == "target" and in_words(column.type) == "text":
