@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint rooms format types layers proofs words pages older docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-audits test-install papers audit check lint rooms format types layers proofs words pages older docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ $(FLOWER)/.dependencies-installed: $(ADAPTER)/requirements.txt
 $(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml $(ADAPTER)/pyproject.toml
 	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e . -e $(ADAPTER)
 	@touch $@
+
+# Auditors that are not on the package index are tried if they are installed.
+test-audits: $(READY) ## Check costs against other accountants, and releases by auditors that are installed
+	@$(BIN)/python -m pytest -W ignore -n 0 --durations=3 contrib/audits
 
 # Default: all Pythons from 3.11 on that are found.
 PYTHONS ?=
