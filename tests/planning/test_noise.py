@@ -63,8 +63,10 @@ def rows_of(rows):
     return random.normal(50.0, 10.0, 8_000).reshape(8, 1_000).mean(axis=1)
 
 
-def test_nothing_is_stated_where_a_count_is_a_sum_of_noisy_ones(rows):
-    assert stated(lambda: nolook.tabulate(rows, ["ward"], share="again", epsilon=1.0)) is None
+def test_of_shares_the_noise_of_the_counts_of_each_level_is_stated(rows):
+    shares = stated(lambda: nolook.tabulate(rows, ["ward"], share="again", epsilon=1.0))
+    levels = stated(lambda: nolook.tabulate(rows, ["ward", "again"], epsilon=1.0))
+    assert (shares.count, shares.level, levels.level) == (levels.count, True, False)
 
 
 def test_nothing_is_stated_of_a_release_without_groups(rows):
@@ -78,4 +80,4 @@ def test_a_description_a_comparison_and_curves_state_the_noise_of_their_counts(r
         lambda: nolook.compare_groups(rows, "age", "ward", epsilon=1.0),
         lambda: nolook.survival(rows, "age", "again", "ward", epsilon=1.0),
     )
-    assert all(stated(make).count > 0.0 for make in makes)
+    assert all(stated(make).count > 0.0 and not stated(make).level for make in makes)

@@ -13,8 +13,7 @@ from nolook.app.runs import Run
 def main() -> None:
     """Run a command once; do nothing if another process does, or did."""
     run = Run(Path(sys.argv[1]))
-    lock = run.lock()
-    if lock is None or run.read("ended"):
+    if (lock := run.lock()) is None or run.read("ended"):
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run.write("process", {"number": os.getpid()})

@@ -23,19 +23,20 @@ class GroupNoise:
     """Half widths of the 95 % intervals of the noise; where margins agree it is less.
 
     `count` is in rows; divided by the rows of a group, `mean` is in standard deviations of a column
-    without far values. None where no means are released.
+    without far values. None where no means are released. Where there are shares, the count is that
+    of a group's rows of one `level`.
     """
 
     count: float
     mean: float | None
+    level: bool
 
 
 def group_noise(release: object) -> GroupNoise | None:
     """Return the noise of a release of counts by groups; None if it is of another kind."""
     if not isinstance(release, TabulationRelease):
         return None
-    if release.grouped not in (release.counted, ((),)):
-        return None  # a count of a group is the sum of several noisy ones
+    level = release.grouped not in (release.counted, ((),))  # a group's count is a sum of these
     costs = {each.name: each for each in release.costs}
 
     def half(name: str, l1: float, l2: float) -> float:
@@ -47,7 +48,7 @@ def group_noise(release: object) -> GroupNoise | None:
     changes = len(release.counted) * cell_counts_sensitivity(release.relation)
     counted = half(COUNTS, changes, node_counts_l2_sensitivity(changes))
     if SUMS not in costs:
-        return GroupNoise(counted, None)
+        return GroupNoise(counted, None, level)
     times = len(release.summed) * len(release.grouped), release.relation
     sums = half(SUMS, moments_l1_sensitivity(*times), moments_l2_sensitivity(*times))
-    return GroupNoise(counted, _USUAL_CLIP * sums)
+    return GroupNoise(counted, _USUAL_CLIP * sums, level)

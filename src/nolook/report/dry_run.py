@@ -82,8 +82,8 @@ def _expected(release: object) -> tuple[str, ...]:
     noise = group_noise(release)
     if noise is None:
         return ()
-    most = number(noise.count, 2)
-    words = f"In 95 % of draws noise changes a count by at most {most}, regardless of the data"
+    most, counted = number(noise.count, 2), "count" + " of one level in a group" * noise.level
+    words = f"In 95 % of draws noise changes a {counted} by at most {most}, regardless of the data"
     if noise.mean is None:
         return (f"{words}.",)
     mean = f"the mean of 1,000 rows by at most about {number(noise.mean / 1_000.0, 2)} standard"
