@@ -4,10 +4,12 @@ import math
 from operator import attrgetter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nolook
 from nolook import ParameterError
 from nolook.estimators.catalogue import (
     DISTRIBUTIONS,
@@ -254,3 +256,15 @@ def test_the_nearest_parent_names_the_method(monkeypatch, order):
 
 def test_other_objects_have_no_method():
     assert name_of(object()) is None
+
+
+def test_what_numbers_of_dates_count_is_said():
+    days = pd.date_range("1980-01-01", periods=500).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"born": days, "seen": days, "cost": np.arange(500.0)})
+    dates = {"type": "date", "pattern": "%Y-%m-%d"}
+    columns = {"born": dates, "seen": dates | {"origin": "2000-01-01"}, "cost": "number"}
+    table = nolook.read_table(frame, schema={"columns": columns})
+    said = str(nolook.describe(table, epsilon=1.0).summary())
+    assert "born counts days from 1970-01-01." in said
+    assert "seen counts days from 2000-01-01." in said
+    assert "cost counts" not in said

@@ -213,19 +213,27 @@ class Section:
 class Provenance:
     """The promise and the cost of a release: its parts in order, together within the promise.
 
-    `missing` is the policy for missing values, `columns` the features with their levels.
+    `missing` is the policy for missing values, `columns` the features with their levels; `dates`
+    are the columns of dates, with the day that their numbers count from.
     """
 
     guarantee: PrivacyGuarantee
     missing: str
     parts: tuple[tuple[str, PrivacyGuarantee], ...]
     columns: tuple[str, ...] = ()
+    dates: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, release: Result) -> Self:
         """Return the provenance of a release."""
         options = release.read_options
-        return cls(release.privacy, options["missing"], release.parts, columns_read(options))
+        declared = options.get("schema", {}).get("columns", {}).items()
+        dates = tuple(
+            (name, own.get("origin", "1970-01-01"))
+            for name, own in declared
+            if own.get("type") in {"date", "datetime"} and "parts" not in own
+        )
+        return cls(release.privacy, options["missing"], release.parts, columns_read(options), dates)
 
 
 @frozen

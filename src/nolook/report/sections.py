@@ -153,9 +153,12 @@ def rows_used(found: Findings) -> str | None:
 
 
 def rows_described(found: Findings) -> tuple[str, ...]:
-    """State the population that weights describe, and rows left out or with undeclared values."""
+    """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, lost = found.provenance.guarantee.unit, found.lost
-    population = () if unit.weighting is None else units_in_words(unit)
+    population = tuple(
+        f"{one_line(n)} counts days from {day}." for n, day in found.provenance.dates
+    )
+    population += () if unit.weighting is None else units_in_words(unit)
     if lost is None:
         return population
     one = unit.counted if unit.weighting is None else unit.protected
