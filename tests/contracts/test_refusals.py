@@ -119,7 +119,6 @@ def no_scores():
         "2 columns": ((np.ones((20, 2)), labels), ParameterError),
         "not numbers": ((np.array(["secret"] * 20), labels), TableError),
         "target has": ((scores, np.ones((20, 2))), ParameterError),
-        "not an array": ((scores, [[1], [1, 2]] * 10), TableError),
         "2 features": ((table,), ParameterError),
         "target is given": ((table, labels), ParameterError),
     }

@@ -45,8 +45,8 @@ _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
 _WORTH = 1.2
 # Of one choice. With more it hardly ever errs, and composition has little to add.
 _LARGEST_SHARED = 1.0
-# Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-40
+# Below, no table could sway a choice; at 2^-40 itself noise could leave the range of the samplers.
+_SMALLEST_SHARE = 2.0**-39
 
 # The rule for k: a feature whose rank correlation exceeds the others' by this much ...
 _LEAD = 0.1

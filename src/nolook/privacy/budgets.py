@@ -41,10 +41,10 @@ def split(whole: float, *shares: float) -> tuple[float, ...]:
 def row_share(amount: float, most: int, least: float = SMALLEST_MU) -> float:
     """Return the mu or epsilon of a row such that `most` rows together cost at most `amount`.
 
-    It is rounded down. Raises ParameterError unless it is above `least`.
+    It is rounded down. Raises ParameterError if it is below `least`.
     """
     share = amount if most == 1 else math.nextafter(amount / most, 0.0)
-    if share <= least:
+    if share < least:
         how = "by weights" if most == 1 else f"in full, up to {most} of them"
         raise ParameterError(
             f"the budget is too small where a unit's rows count {how} "
