@@ -215,7 +215,7 @@ def report(runs, peer, processes, kept):
     for rows in (2_000, 20_000):
         # About two in three have the event.
         ratio = float(np.exp(NINETY * 2.0 / np.sqrt(rows * 0.66)))
-        tasks += [(rows, epsilon, 2, ratio, 4 * runs) for epsilon in EPSILONS[1:]]
+        tasks += [(rows, epsilon, 2, ratio, runs) for epsilon in EPSILONS[1:]]
     yield "# Survival curves"
     yield ""
     means = "{:,g}, {:g} and {:g} days".format(*CENSORING)

@@ -112,7 +112,8 @@ COMMITTED = [
         for side, share in (("least", 0.03), ("most", 0.07))
     ),
     ("survival", r"^\| 2,000 \| 2 \| 1 \| \S+ times \| \S+ \| \S+ \| (\S+)", "least", 0.85 * 0.906),
-    ("survival", r"^\| 20,000 \| 2 \| 1 \| \S+ times \| \S+ \| \S+ \| (\S+)", "least", 0.97 * 0.9),
+    # Of 1,000 runs: two standard errors, .021, below .97 of SciPy's power.
+    ("survival", r"^\| 20,000 \| 2 \| 1 \| \S+ times \| \S+ \| \S+ \| (\S+)", "least", 0.852),
     *(
         ("survival", rf"^\| {epsilon} \| (0\.\d+) \| 0", "most", error)
         for epsilon, error in (("0.1", 0.018), ("0.3", 0.009), ("1", 0.0027))
