@@ -9,6 +9,7 @@ import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, DISTRIBUTIONS, METHODS
 from nolook.planning.forecast import PLANNED
+from nolook.planning.outcomes import description_errors
 
 KNOWN = (
     "linear",
@@ -152,3 +153,11 @@ def test_a_plan_is_about_what_then_happens():
         narrowest.append(np.nanmin((high - low) / 2 * X.std(axis=0) / y.std()))
     planned = nolook.plan(15_000, 6, epsilon=1.0).lines[0].interval
     assert planned.expected / 2 < np.median(narrowest) < planned.expected * 2
+
+
+def test_a_description_is_as_wrong_as_a_plan_says():
+    values = np.random.default_rng(0).normal(size=3_000)
+    found = np.mean([description_errors(values, 1.0, seed) for seed in range(5)], axis=0)
+    (line,) = nolook.plan(3_000, method="describe", epsilon=1.0).lines
+    for error, expected in zip(found, (line.error, line.quantile), strict=True):
+        assert expected.expected / 4.0 < error < 4.0 * expected.expected

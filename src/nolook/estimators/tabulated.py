@@ -209,7 +209,7 @@ class Description(_Table):
         As for :class:`Tabulation`.
     measured : tuple of Measured
         The counts of each level; for each column of numbers "values", "missing", "mean", "sum",
-        "deviation" and three of "quantile".
+        "deviation" and 21 of "quantile", from 1 to 99 %.
 
     See Also
     --------
