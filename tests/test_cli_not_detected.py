@@ -12,9 +12,9 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.errors import TargetNotVisible
-from nolook.estimators.base import ESTIMATES
 from nolook.estimators.catalogue import METHODS
 from tests.report.command import BUDGET, ROWS, columns, write_table
+from tests.report.hand_made import ESTIMATES
 from tests.report.pages import Page
 
 # Noise as large as these tests take it to be comes once in fifty times.

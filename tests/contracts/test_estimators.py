@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import has_fit_parameter
 
 import nolook
-from nolook.estimators.base import ESTIMATES
 from nolook.report.model_findings import model_findings
 from tests.contracts import estimators
 from tests.contracts.columns import column, with_columns
@@ -28,6 +27,7 @@ from tests.contracts.estimators import (
 )
 from tests.contracts.releases import published
 from tests.contracts.releases import regression as data
+from tests.report.hand_made import ESTIMATES
 
 ROWS = 8000
 every_estimator = pytest.mark.parametrize("row", ESTIMATORS.values(), ids=ESTIMATORS)

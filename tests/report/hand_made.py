@@ -16,6 +16,12 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
 SCALES = ScaleSearch(1.0, target=False).events()[1].name
+#: What a regression may estimate beside its coefficients.
+ESTIMATES = (
+    *("coef_interval_", "intercept_interval_"),
+    *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
+    *("median_error_", "median_error_interval_", "p90_error_", "p90_error_interval_"),
+)
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
 #: What a regression may estimate beside its coefficients.
 OPTIONAL = (
