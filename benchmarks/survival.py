@@ -8,6 +8,7 @@ curve is the root mean square over whole days up to the 99th percentile, against
 
     python -m benchmarks.survival [--output benchmarks/results/survival.md] [--runs 1000]
         [--peer PYTHON] [--kept FILE] [--processes 1] [--quick]
+        [--picture benchmarks/results/survival.png]
 
 With `--kept`, what an interrupted run found is not computed again. Without `--peer` a temporary
 environment is made for the other software.
@@ -16,6 +17,7 @@ environment is made for the other software.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,7 +58,13 @@ at, share = kaplan_meier_estimator(died, days)
 other = share[np.searchsorted(at, places, "right") - 1]
 parts = [part for group in (women, ~women) for part in (days[group], died[group])]
 test = logrank_test(parts[0], parts[2], parts[1], parts[3])
+def curve(group):
+    one = KaplanMeierFitter().fit(days[group], died[group])
+    ends = one.confidence_interval_survival_function_
+    found = one.timeline, one.survival_function_.iloc[:, 0], *ends.T.values
+    return [each.tolist() for each in found]
 print(json.dumps({
+    "curves": [curve(women), curve(~women)],
     "days": days.tolist(), "died": died.tolist(), "women": women.tolist(),
     "lifelines": [fitted.survival_function_at_times(places).tolist(), *held.tolist()],
     "scikit-survival": other.tolist(), "p": float(test.p_value),
@@ -197,7 +205,32 @@ def others(peer):
         yield row(*cells, "-" if test is None else f"{test:.3f}", f"nolook, epsilon {epsilon:g}")
 
 
-def report(runs, peer, processes, kept):
+def drawn_by_both(peer, path):
+    """Draw the curves of women and men by lifelines, and beside them as released."""
+    if not path:
+        return
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
+    for name, style, (at, share, low, high) in zip(
+        ("women", "men"), ("-", "--"), peer["curves"], strict=True
+    ):
+        left.step(at, share, style, where="post", label=name)
+        left.fill_between(at, low, high, step="post", alpha=0.3)
+    left.set(title="lifelines, without privacy", xlabel="days")
+    left.legend()
+    table = {name: np.array(peer[name]) for name in ("days", "died")}
+    table["sex"] = np.where(peer["women"], "women", "men")
+    rows = nolook.read_table(pd.DataFrame(table), categories={"sex": ["women", "men"]})
+    found = nolook.survival(rows, "days", "died", "sex", epsilon=1.0, random_state=0)
+    found.plot(right)
+    right.set_title("nolook, epsilon 1")
+    figure.savefig(path, bbox_inches="tight")
+    yield ""
+    yield f"![The curves of both groups by lifelines and by nolook]({Path(path).name})"
+
+
+def report(runs, peer, processes, kept, picture):
     """Yield the lines of the page."""
     with interpreter_with(NEEDS, peer) as python:
         other = in_own_process(PROGRAM, json.dumps(FLCHAIN.tolist()), python=python)
@@ -257,7 +290,8 @@ def report(runs, peer, processes, kept):
     yield ""
     yield "The same table by other software, without privacy, and one release each."
     yield from others(other)
+    yield from drawn_by_both(other, picture)
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=1000, peer="", processes=1, kept="", quick={"runs": 5})
+    main(report, __doc__, runs=1000, peer="", processes=1, kept="", picture="", quick={"runs": 5})
