@@ -106,6 +106,19 @@ COMMITTED = [
         for rows, share in (("2,000", 0.85), ("20,000", 0.97))
         for place in (r" (\S+)", r" \S+ \| (\S+)")
     ),
+    # Counts and means against OpenDP told the ranges, coverage by groups, tests of independence.
+    ("tabulate", r"^\| rows by .* \| (\S+) \|$", "most", 1.05),
+    ("tabulate", r"^\| mean of carat \| .* \| (\S+) \|$", "most", 1.7),
+    ("tabulate", r"^\| mean of balance .* \| (\S+) \|$", "most", 0.6),
+    *(
+        ("tabulate", rf"^\| \S+ by .* \| \d{{3}} \|{first} (\S+) \|", side, share)
+        for first in ("", r" \S+ \|")
+        for side, share in (("least", 0.93), ("most", 0.99))
+    ),
+    *(
+        ("tabulate", r"^\| \d+,000 \| \S+ \| (\S+) \|", side, share)
+        for side, share in (("least", 0.03), ("most", 0.07))
+    ),
     # The log-rank test of equal hazards, and of different ones; the error of flchain's curve.
     *(
         ("survival", r"^\| \S+ \| \d \| \S+ \| equal \| \S+ \| \S+ \| (\d\S+) \|", side, share)
