@@ -31,7 +31,7 @@ Made = tuple[str, str, str, Path]
 
 def pages(folder: Path) -> Iterator[Made]:
     """Yield the pages of a folder."""
-    for page in sorted(folder.iterdir()):
+    for page in sorted((*folder.glob("*.md"), *folder.glob("*.txt"))):
         found = MEASURED.search(page.read_text(encoding="utf-8"))
         own = homes(found["name"]) if found else []
         yield page.stem, *((found["commit"], found["code"], own[-1]) if own else ("", "", page))
