@@ -56,7 +56,9 @@ def test_neighbours_differ_by_the_sensitivities_at_most(table, squared_radius, d
     assert squares(value.gram - fewer.gram) <= gram_sensitivity(squared_radius) ** 2
     limit = product_sensitivity(squared_radius, LARGEST)
     assert squares(value.products - fewer.products) <= limit**2
-    change = smallest_eigenvalue(value.gram) - smallest_eigenvalue(fewer.gram)
+    change = smallest_eigenvalue(value.gram, squared_radius) - smallest_eigenvalue(
+        fewer.gram, squared_radius
+    )
     assert abs(change) <= eigenvalue_sensitivity(squared_radius, len(table))
 
 
@@ -72,7 +74,7 @@ def test_the_sensitivities_are_reached():
     weak = np.array([[side**2 * 50, 0], [0, side**2]], dtype=object)
     before = weak.copy()
     before[1, 1] = 0
-    assert smallest_eigenvalue(weak) - smallest_eigenvalue(before) == side**2
+    assert smallest_eigenvalue(weak, side**2) - smallest_eigenvalue(before, side**2) == side**2
 
 
 @given(st.integers(1, 2**50), st.integers(1, 2**20))
@@ -109,7 +111,7 @@ def test_the_eigenvalue_is_within_the_error_the_sensitivity_allows(size, scale):
     gram = np.array(
         [[scale * int(a) * int(b) for b in sides] for a in sides], dtype=object
     ) + base * np.eye(size, dtype=np.int64).astype(object)
-    error = abs(smallest_eigenvalue(gram) - base)
+    error = abs(smallest_eigenvalue(gram, 2**40) - base)
     assert error <= 1 + 32 * size * int(np.trace(gram)) / 2**53
 
 
@@ -123,6 +125,15 @@ def test_the_eigenvalue_pays_for_the_solver_and_no_more_than_that():
 
 
 def test_an_empty_or_singular_matrix_has_eigenvalue_zero():
-    assert smallest_eigenvalue(np.zeros((3, 3), dtype=object)) == 0
+    assert smallest_eigenvalue(np.zeros((3, 3), dtype=object), 1) == 0
     ones = np.full((3, 3), 10**30, dtype=object)
-    assert 0 <= smallest_eigenvalue(ones) <= 32 * 3 * 3 * 10**30 / 2**53
+    assert 0 <= smallest_eigenvalue(ones, 10**30) <= 32 * 3 * 3 * 10**30 / 2**53
+
+
+def test_an_eigenvalue_falls_to_zero_where_rows_are_too_many_for_its_error():
+    def eigenvalue(rows):  # of (1, 1) and (1, -1) in turn
+        return smallest_eigenvalue(rows * np.eye(2, dtype=np.int64).astype(object), 2)
+
+    assert eigenvalue(2**33) == 2**33
+    assert eigenvalue(2**34 - 3) == 6
+    assert eigenvalue(2**34) == eigenvalue(2**34 + 1) == eigenvalue(2**60) == 0

@@ -551,7 +551,7 @@ def test_a_unit_moves_the_smallest_eigenvalue_by_the_sensitivity_of_a_row(kind, 
         weights, rest = shares(units), units > 0
         row = STATISTICS["DesignMoments"]
         values = [
-            smallest_eigenvalue(seen(row, table[:, kept], weights[kept]).gram)
+            smallest_eigenvalue(seen(row, table[:, kept], weights[kept]).gram, _RADIUS)
             for kept in (units >= 0, rest)
         ]
         assert abs(values[0] - values[1]) <= eigenvalue_sensitivity(_RADIUS, 3, WHOLE)

@@ -192,12 +192,12 @@ def release_gram(
 ) -> NoisyGram:
     """Release the smallest eigenvalue v of Z'Z, then Z'Z; add the ridge the noise asks for.
 
-    Guarantee: each of the two is mu-GDP when a row is added or removed, for up to 2^34 rows.
+    Guarantee: each of the two is mu-GDP when a row is added or removed.
     The ridge is ``max(0, ridge_factor sigma B_x^2 - v)``, with sigma = 1 / mu and v
     lowered by 1.96 of its noise's deviations. Rows with weights were summed over `whole`.
     """
     squared_radius, size, unit = design.squared_radius, design.size, design.unit
-    lowest = np.array([smallest_eigenvalue(gram)], dtype=object)
+    lowest = np.array([smallest_eigenvalue(gram, squared_radius)], dtype=object)
     largest = eigenvalue_sensitivity(squared_radius, size, whole)
     eigenvalue = float(gaussian_release(lowest, largest, mu, source)[0])
     cautious = max(0.0, eigenvalue - _CAUTION * largest / mu)

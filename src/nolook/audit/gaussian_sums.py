@@ -307,7 +307,7 @@ def _design(rows: Matrix) -> DesignMoments:
 
 
 def _eigenvalue(rows: Matrix) -> Integers:
-    return np.array([smallest_eigenvalue(_design(rows).gram)])
+    return np.array([smallest_eigenvalue(_design(rows).gram, _ROW_UNIT**2)])
 
 
 def _residuals(rows: Matrix) -> NDArray[np.object_]:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-#: More rows than any table here has: a precondition of the eigenvalue's sensitivity.
+#: Rows up to which an eigenvalue is shown: the more there are, the less exact it is.
 MOST_ROWS = 2**34
 
 _EXACT = 2**53
@@ -59,24 +59,28 @@ def product_sensitivity(
 
 
 def eigenvalue_sensitivity(squared_radius: int, size: int, whole: int = 1) -> int:
-    """Sensitivity of :func:`smallest_eigenvalue` under add-remove, for up to 2^34 rows; rounded up.
+    """Sensitivity of :func:`smallest_eigenvalue` under add-remove, rounded up.
 
     The eigenvalue itself rises by ``|z|^2`` at most (Weyl), and by what rounding adds to the
     matrix's Frobenius norm. Each of the two computed ones may be off by ``32 size 2^-53`` times the
-    trace, which is at most ``2^34 squared_radius``.
+    trace, if that is at most ``2^34 squared_radius``.
     """
     error = 2 * _BACKWARD_ERROR * size * MOST_ROWS * squared_radius
     return gram_sensitivity(squared_radius, size, whole) - (-error // _EXACT)
 
 
-def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
-    """Smallest eigenvalue of a sum of ``z z'`` in float64, rounded down, from 0 to the trace."""
+def smallest_eigenvalue(gram: NDArray[np.object_], squared_radius: int) -> int:
+    """Smallest eigenvalue of a sum of ``z z'`` in float64, rounded down, from 0 to the trace.
+
+    At most what the trace leaves of 2^34 rows: it falls to 0 where there are more.
+    """
     trace = int(np.trace(gram))
+    most = max(0, min(trace, MOST_ROWS * squared_radius - trace))
     try:
         lowest = float(np.linalg.eigvalsh(gram.astype(np.float64))[0])
     except np.linalg.LinAlgError:  # never seen; an exception would depend on the data
         return 0
-    return min(math.floor(lowest), trace) if lowest > 0.0 else 0
+    return min(math.floor(lowest), most) if lowest > 0.0 else 0
 
 
 class DesignMoments(Statistic):
