@@ -24,9 +24,15 @@ def group_numbers(codes: Array, sizes: tuple[int, ...]) -> Integers:
     """
     numbers = np.zeros(codes.shape[1], dtype=np.int64)
     for column, size in zip(codes, sizes, strict=True):
-        known = (column >= 0) & (column < size)  # neither holds of NaN
-        numbers = numbers * size + np.where(known, column, size - 1).astype(np.int64)
+        _add_digit(numbers, column, size)
     return numbers
+
+
+@njit(nogil=True, cache=True)
+def _add_digit(out, codes, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for i in range(codes.size):
+        known = 0 <= codes[i] < size  # not so for NaN
+        out[i] = out[i] * size + (np.int64(codes[i]) if known else size - 1)
 
 
 @njit(nogil=True, cache=True)

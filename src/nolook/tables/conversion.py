@@ -357,6 +357,12 @@ def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     if declared.use == "unit":  # as they are written: no two that differ become one person
         cells, nothing = cells.cast(_TEXT), pa.array(("", *declared.missing), _TEXT)
         return pc.if_else(pc.is_in(trimmed(cells), value_set=nothing), None, cells)
+    if in_words(cells.type) == "text":  # each word once: many rows have few levels
+        cells = cells.dictionary_encode()
+    return by_word(partial(_leveled, declared=declared), cells)
+
+
+def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     levels = [level for level in declared.levels if level is not None]
     found, other = _among(cells, levels, declared)
     return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
