@@ -86,7 +86,7 @@ def time_text(one):
 def rows(turns):
     """Yield the table of times."""
     for levels in REPORTS:
-        one_turn(levels)  # compiled, and the clock is up
+        one_turn(levels)  # the clock is up
         found = [one_turn(levels) for _ in range(turns)]
         for name in list(found[0])[:-1]:
             times = [turn[name] for turn in found]

@@ -1,7 +1,7 @@
 """Pairs of keys of a verifiable point function, one level of a block of keys at a time.
 
 `point_functions.md` has the construction; the steps between two encryptions are in
-`kernels/point_keys.py`.
+`kernels/point_functions.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nolook._arrays import Bytes, Words
 from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
 from nolook.federated._prg import as_bytes, block_words, encrypt
-from nolook.kernels.point_keys import correct_proofs, correct_turn, correct_values
+from nolook.kernels.point_functions import correct_proofs, correct_turn, correct_values
 
 
 class Dealer:

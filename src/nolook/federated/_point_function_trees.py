@@ -1,8 +1,8 @@
 """A server's trees of a verifiable point function, one level of a block of keys at a time.
 
-`point_functions.md` has the construction; the steps between two encryptions are in
-`kernels/point_trees.py`. A server's nodes lie stop by stop: those of one offset below their parents
-at the last stop side by side, so that each offset is encrypted by its own permutation.
+`point_functions.md` has the construction, `kernels/point_functions.py` the steps between two
+encryptions. A server's nodes lie stop by stop: those of one offset below their parents at the last
+stop side by side, so that each offset is encrypted by its own permutation.
 """
 
 from __future__ import annotations
@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from nolook._arrays import Bytes, Words
 from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
 from nolook.federated._prg import as_bytes, block_words, encrypt
-from nolook.kernels.point_trees import (
-    add_proofs,
-    add_values,
-    grow_both,
-    level_steps,
-)
+from nolook.kernels.point_functions import add_proofs, add_values, grow_both, level_steps
 
 
 class _Stop:
@@ -67,7 +62,7 @@ class Grower:
         (keys,), and, if asked for, the proofs (keys, offsets, kinds, 2).
         """
         parts = self._shape.parts(np.ascontiguousarray(keys))
-        steps = self._steps(parts)
+        steps = level_steps(parts["corrections"], parts["bits"])
         nodes = root_inputs(np.array(parts["seed"], np.uint64), self._role)[None]
         above = np.full(len(keys), 1 - self._role, np.uint64)  # the role 0 takes off the 1
         found, level = [], 0
@@ -83,15 +78,6 @@ class Grower:
     def signed(self) -> Words:
         """Return party 0's sums as they are and party 1's negated."""
         return -self.totals if self._role else self.totals
-
-    def _steps(self, parts: NDArray[np.void]) -> Words:
-        """Return the corrections of all levels, as the kernels add them."""
-        corrections = np.array(parts["corrections"], np.uint64, order="C")
-        bits = parts["bits"].copy()
-        steps = np.empty((self._shape.levels, 2, len(parts), 2), np.uint64)
-        for level in range(self._shape.levels):
-            level_steps(level, corrections, bits, steps[level])
-        return steps
 
     def _grow(
         self,

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
@@ -28,10 +27,8 @@ from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
 from nolook.federated._point_function_pairs import Dealer
+from nolook.federated._point_function_trees import Grower
 from nolook.privacy.noise import ByteSource
-
-if TYPE_CHECKING:
-    from nolook.federated._point_function_trees import Grower
 
 __all__ = [
     "LARGEST_GAP",
@@ -54,8 +51,8 @@ _MESSAGE_LABEL = b"nolook verifiable point function 2: message"
 # How much a call encrypts: enough to outweigh the cost of the call, few enough that the arrays stay
 # in the processor's cache. `benchmarks/point_functions.py` measures it.
 _DEALT_KEYS = 1024
-_GROWN_PARENTS = 2048
-_GROWN_KEYS = 128
+_GROWN_PARENTS = 16384
+_GROWN_KEYS = 256
 _GROWN_NODES = 16384
 
 
@@ -192,8 +189,6 @@ class PointFunctions:
         return [(start, keys[start : start + size]) for start in range(0, len(keys), size)]
 
     def _grower(self, role: int, keys: Bytes) -> Grower:
-        from nolook.federated._point_function_trees import Grower  # compiled code, for servers only
-
         if role not in (0, 1):
             raise ParameterError(f"role is {role!r}; expected 0 or 1 (say whose keys these are)")
         if keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != self.key_bytes:
@@ -206,15 +201,13 @@ class PointFunctions:
 
 def _messages(names: Bytes, keys: Bytes, found: list[tuple[Words, Words]]) -> Bytes:
     """Hash names, the public parts of keys, and what the servers must have in common."""
-    little = [
-        (differences.astype("<u8"), np.ascontiguousarray(proofs, "<u8"))
-        for differences, proofs in found
+    common = [names, keys[:, SEED_BYTES:]]
+    for differences, proofs in found:
+        for part in (differences, proofs):
+            little = np.ascontiguousarray(part, "<u8").view(np.uint8)
+            common.append(little.reshape(len(keys), -1))
+    digests = [
+        hashlib.sha256(_MESSAGE_LABEL + row.tobytes()).digest()
+        for row in np.concatenate(common, axis=1)
     ]
-    messages = np.empty((len(keys), MESSAGE_BYTES), np.uint8)
-    for k, (name, key) in enumerate(zip(names, keys, strict=True)):
-        digest = hashlib.sha256(_MESSAGE_LABEL + name.tobytes() + key[SEED_BYTES:].tobytes())
-        for differences, proofs in little:
-            digest.update(differences[k : k + 1].data)
-            digest.update(proofs[k].data)
-        messages[k] = np.frombuffer(digest.digest(), np.uint8)
-    return messages
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(len(keys), MESSAGE_BYTES)
