@@ -133,6 +133,26 @@ def test_no_cell_of_a_sheet_decides_a_type_or_an_error(tmp_path):
         assert np.concatenate(list(table.batches()), axis=1)[:, 0].tolist() == [1.5, 7.0]
 
 
+@pytest.mark.parametrize("number", [1e10, -1e300])
+@pytest.mark.parametrize("form", ["yyyy-mm-dd", "[h]:mm"])
+def test_no_date_or_duration_of_a_sheet_is_an_error(form, number, tmp_path, capfd):
+    path = sheet(tmp_path / "t.xlsx", ROWS)
+    book = openpyxl.load_workbook(path)
+    book.active["B3"], book.active["B3"].number_format = number, form
+    book.save(path)
+    table = nolook.read_table(path, features=["x", "n"], missing="drop-row")
+    assert np.concatenate(list(table.batches()), axis=1)[1].tolist() == [7.0, 8.0]
+    assert table.left_out() == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_cell_of_a_sheet_moves_other_columns(tmp_path):
+    schema = nolook.Schema({"died": "number", "x": "number"}, header=False)
+    for cell in (None, 1.0):
+        path = sheet(tmp_path / "t.xlsx", [[None, 5.0], [None, 6.0]], A2=cell)
+        assert cells(path, "x", schema=schema) == [["5", "6"]]
+
+
 @pytest.mark.parametrize("make", [sav, dta, lambda folder: sheet(folder / "t.xlsx", ROWS)])
 def test_a_source_travels_without_what_is_kept_of_it(make, tmp_path):
     source = nolook.read_table(make(tmp_path), features=["x"])._source.original

@@ -6,6 +6,7 @@ declare types, and words for codes, which are read instead of these.
 
 from __future__ import annotations
 
+import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,17 +15,18 @@ from datetime import date, datetime, timedelta
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from nolook._validation import require
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TableError
 from nolook.tables.csv import decoded
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
-from nolook.tables.source import Column
+from nolook.tables.source import Column, attempt
 from nolook.tables.spool import Spooled
 from nolook.tables.words import number_of
 
@@ -55,6 +57,7 @@ _LIKE_A_VALUE = re.compile(
     r"(?:-?[\d.]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
 )
 _LATEST = 1e12  # seconds
+_ALONE = Lock()  # of the process's standard error
 
 
 class _OnceFile(File):
@@ -111,10 +114,12 @@ class SheetFile(_OnceFile):
         calamine = import_module(self.library)
         with self.place.open() as file:
             sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
-            for row in sheet.iter_rows():
-                cells = list(map(_text, row))
-                if any(cells):
-                    yield cells
+            rows, before = sheet.iter_rows(), (sheet.start or (0, 0))[1]
+            while some := _some(rows, sheet.width):
+                for row in some:
+                    cells = [None] * before + list(map(_text, row))  # from the sheet's first column
+                    if any(cells):
+                        yield cells
 
     def _rows(self) -> Iterator[Any]:
         rows, names = self.cells(), [column.name for column in self.columns]
@@ -125,6 +130,28 @@ class SheetFile(_OnceFile):
             columns += [[None] * len(some)] * (len(names) - len(columns))
             arrays = [pa.array(cells, pa.string()) for cells in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _some(rows: Iterator[Sequence[Any]], width: int) -> list[Sequence[Any]]:
+    """Return the next rows; blanks stand for one with a date too far away for the library.
+
+    What that writes of it to the standard error is lost.
+    """
+    some: list[Sequence[Any]] = []
+    with _ALONE, open(os.devnull, "w") as nothing, open(os.dup(2), "w") as kept:  # noqa: PTH123
+        os.dup2(nothing.fileno(), 2)
+        try:
+            while len(some) < _ROWS:
+                try:
+                    row = attempt("", next, rows, None)
+                except TableError:
+                    row = [" "] * width
+                if row is None:
+                    break
+                some.append(row)
+        finally:
+            os.dup2(kept.fileno(), 2)
+    return some
 
 
 def _text(cell: Any) -> str | None:  # noqa: ANN401
