@@ -2,20 +2,22 @@
 From a messy table to a published model
 =======================================
 
-A hospital wants to say which patients come back within a month, and may show nobody its stays.
-This page goes from its CSV file to a model that is private, evaluated and reported, all within
-one budget. To use a table of your own, change the file, the schema and the names of the columns.
+A hospital wants to publish which patients are readmitted within a month, without revealing who was
+in the table. This page goes from its CSV file to a private model that is evaluated and
+reported, all within one budget. For a table of your own, change the file, the schema and the names
+of the columns.
 
-Two people take part. The **holder** may see the table. The **reader** may be anybody.
+Two roles matter: the **data owner** may see the table, and the **reader** of the results may be
+anyone.
 """
 
 # %%
 # The table
 # ---------
 #
-# Here the table is made up, but as untidy as real ones: semicolons, decimal commas, points between
-# thousands, dates with the day first, "n/a", and several stays of many patients. ``shell`` runs a
-# command and shows what it prints.
+# This table is simulated, but as messy as a real one: semicolons, decimal commas, points between
+# thousands, dates with the day first, "n/a", and several stays for many patients. ``shell`` runs a
+# command and shows its output.
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ write_stays(FOLDER / "stays.csv")
 shell("head -4 stays.csv")
 
 # %%
-# The holder keeps some patients back, to see later how good the model is on people it never saw. A
-# table is split by what a row says of itself, here the last digit of the patient's number, never by
-# its place: one row less would move all rows after it.
+# The data owner holds out some patients, to evaluate the model later on people it has not seen.
+# Split a table by a property of the row itself, here the last digit of the patient's number, never
+# by its position: removing one row would shift all rows after it.
 
 shell("awk -F';' 'NR == 1 || $2 % 10 < 7' stays.csv > fitted.csv")
 shell("awk -F';' 'NR == 1 || $2 % 10 >= 7' stays.csv > kept.csv")
@@ -43,18 +45,18 @@ shell("awk -F';' 'NR == 1 || $2 % 10 >= 7' stays.csv > kept.csv")
 # A schema
 # --------
 #
-# A CSV file declares nothing, so the holder says once what each column is. ``nolook schema`` drafts
-# that from some of the rows; with ``--levels`` it shows the holder the words of columns that have
-# few. The draft is not private, and is refused until the holder has read it:
+# A CSV file declares no types, so the data owner declares once what each column is. ``nolook
+# schema`` drafts this from a sample of rows; with ``--levels`` it shows the values of columns that
+# have few. The draft is not private, and commands refuse it until the data owner has reviewed it:
 
 shell("nolook schema stays.csv")
 shell("nolook fit stays.csv --schema stays.toml --target readmitted --epsilon 1", status=2)
 
 # %%
-# This is what the holder makes of the draft, from what is known about the hospital: how numbers and
-# dates are written, which wards there are, whose row it is (``use = "unit"``), what is explained
-# and by what. Columns that explain nothing, such as one that is the same everywhere, would blur the
-# others: ``use = "nothing"``.
+# This is the reviewed schema. The data owner knows how numbers and dates are written, which wards
+# exist, which column identifies the patient (``use = "unit"``), and which column is the target.
+# Columns that explain nothing, such as one with the same value in every row, cost accuracy: give
+# them ``use = "nothing"``.
 
 SCHEMA = """
 [file]
@@ -80,8 +82,9 @@ readmitted = { type = "boolean", true = ["yes"], false = ["no"], use = "target" 
 # A budget
 # --------
 #
-# How much may everybody together ever learn about one patient? The hospital decides on epsilon = 2,
-# before anything is computed, and writes it into a ledger. Nothing exceeds it.
+# How much may all results together reveal about one patient? The hospital decides on epsilon = 2
+# before anything is computed, and creates a ledger with this total. nolook refuses any release that
+# would exceed it.
 
 shell("nolook ledger create stays.ledger --epsilon 2 --delta 1e-5 --name 'stays of 2024'")
 
@@ -89,10 +92,10 @@ shell("nolook ledger create stays.ledger --epsilon 2 --delta 1e-5 --name 'stays 
 # A model
 # -------
 #
-# Half of it goes to the model. Nothing but the budget is given: no bounds, no penalties. A target
-# that is declared to have two values gets a logistic regression. Some blood
-# pressures are missing: the column's centre stands for them. The schema's unit makes the guarantee
-# one for patients, with all their stays.
+# Half of the budget goes to the model. The budget is the only setting: there are no bounds and no
+# penalties. A target with two declared values gets a logistic regression. Some blood pressures are
+# missing; ``--missing centre`` replaces them by the column's private centre. Because the schema
+# names a unit, the guarantee protects each patient with all their stays.
 
 shell(
     "nolook fit fitted.csv --schema stays.toml --missing centre --epsilon 1"
@@ -103,10 +106,10 @@ shell(
 # What it says
 # ------------
 #
-# From here on nobody needs the table. A column multiplies the odds of coming back; below, by how
-# much from one end of its usual range to the other (two of its scales). An interval that holds 1
-# says that the sign is not known. Where no interval is known, none is drawn. See
-# :doc:`/intervals`.
+# From here on the table is not needed. Each column multiplies the odds of readmission; the picture
+# shows the factor from one end of the column's usual range to the other (two of its scales). An
+# interval that includes 1 means that the direction is not known. Where no interval is known, none
+# is drawn. See :doc:`/intervals`.
 
 model = nolook.load(FOLDER / "stays.model.json")
 names = list(model.feature_names_in_)
@@ -122,7 +125,7 @@ ticks = [0.5, 1, 2, 4, 8]
 axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
 axes.minorticks_off()
 axes.set_yticks(places, names)
-axes.set_xlabel("factor of the odds, for the column's usual range")
+axes.set_xlabel("odds ratio over the column's usual range")
 plt.show()
 
 # %%
@@ -132,8 +135,8 @@ print(textwrap.fill(model.privacy_.in_words(), 88))
 # How good it is
 # --------------
 #
-# The patients who were kept back are people too: what is said of them is paid for from the same
-# ledger. One release gives the ROC curve, the area under it, precision, and the base rate.
+# The held-out patients are protected too: evaluating on them is charged to the same ledger. One
+# release gives the ROC curve, the area under it, precision, and the base rate.
 
 table = nolook.read_table(
     FOLDER / "kept.csv", schema=nolook.Schema.read(FOLDER / "stays.toml"), missing="centre"
@@ -141,14 +144,15 @@ table = nolook.read_table(
 with nolook.Ledger(FOLDER / "stays.ledger") as ledger:
     found = nolook.evaluate(model, table, epsilon=0.5, other_rows=True, ledger=ledger)
 low, high = found.roc.auc_interval_
-print(f"area under the curve {found.roc.auc_:.3f}, with the noise from {low:.3f} to {high:.3f}")
+print(f"area under the curve {found.roc.auc_:.3f} (95 % interval {low:.3f} to {high:.3f})")
 print(f"share readmitted {found.roc.base_rate_:.3f}")
 found.roc.plot()
 plt.show()
 
 # %%
-# The model gives probabilities. Are they right? Groups of patients by what was predicted, with what
-# happened; a small p-value would say that they are off.
+# The model predicts probabilities. Are they right? The calibration groups patients by predicted
+# probability and compares each group with its observed outcomes. A small p-value would mean that
+# the probabilities are wrong.
 
 print(f"p-value {found.calibration.p_value_:.3f}")
 found.calibration.calibration_curve().plot()
@@ -159,14 +163,14 @@ plt.show()
 # ``nolook evaluate kept.csv --schema stays.toml --model stays.model.json --other-rows -e 0.5
 # --ledger stays.ledger --report evaluation.html``.
 #
-# To publish: ``model.html`` and ``evaluation.html``, and of how good the model is the area under
-# the curve with its interval, found on patients who were kept back.
+# Publish ``model.html`` and ``evaluation.html``. As a measure of the model, report the area under
+# the curve on the held-out patients, with its interval.
 #
 # What is spent
 # -------------
 #
-# The ledger lists both releases. What is left is for later questions; when it is gone, nolook
-# refuses. ``model.html`` is a page that loads nothing and can be sent to anyone.
+# The ledger lists both releases. The rest of the budget is for later questions; a release that
+# would cost more is refused. ``model.html`` is a self-contained page that can be sent to anyone.
 
 shell("nolook ledger show stays.ledger")
 shell(

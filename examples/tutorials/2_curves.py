@@ -2,15 +2,15 @@
 A distribution and a ROC curve
 ==============================
 
-A column's distribution is released once. Shares, quantiles and means are then read off it as often
-as anybody likes, at no further cost. The same holds for the ROC curve of a score.
+Release a column's distribution once, and read shares, quantiles and means from it repeatedly, at no
+further cost. The same holds for the ROC curve of a score.
 """
 
 # %%
 # A distribution
 # --------------
 #
-# No range is known here, and none is needed. The logarithm of the price of 53,940 diamonds:
+# The weight of 53,940 diamonds, in carats. No range is given, and none is needed.
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ table = pq.read_table(DATA / "diamonds.parquet")
 
 ledger = nolook.Ledger.create(FOLDER / "diamonds.ledger", nolook.Budget(2.0), name="diamonds")
 weights = nolook.ECDF(epsilon=0.5).fit(table["carat"], ledger=ledger)
-print(f"about {weights.n_rows_:.0f} rows, give or take {weights.n_rows_error_:.0f}")
+print(f"about {weights.n_rows_:.0f} rows (standard error {weights.n_rows_error_:.0f})")
 
 # %%
-# Every question is free now. An error beside an answer is the standard error of the noise.
+# Every further question is free. Standard errors cover the noise and the sampling of rows.
 
 for share in (0.1, 0.5, 0.9):
     print(f"{share:.0%} of the diamonds weigh up to {weights.quantile(share):.2f} carats")
 share, error = weights.cdf(1.0, return_std=True)
-print(f"up to one carat: {share:.4f}, give or take {error:.4f}")
+print(f"up to one carat: {share:.4f} (standard error {error:.4f})")
 
 # %%
-# The shape shows what people ask for: diamonds of just half a carat, one carat, one and a half.
+# The steps show which weights sell: diamonds of half a carat, one carat, one and a half.
 
 carats = np.linspace(0.2, 2.5, 400)
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -47,25 +47,25 @@ axes.set(xlabel="carats", ylabel="share of diamonds at most as heavy", ylim=(0, 
 plt.show()
 
 # %%
-# A known range makes the noise smaller. It must be known without the table, here from what a scale
-# in a shop can weigh.
+# A known range reduces the noise. It must be known without looking at the table, here from the
+# weights that a jeweller's scale can measure.
 
 finer = nolook.ECDF(epsilon=0.5, grid=nolook.LinearGrid(0, 10, 0.01))
 finer.fit(table["carat"], ledger=ledger)
 share, error = finer.cdf(1.0, return_std=True)
-print(f"up to one carat: {share:.4f}, give or take {error:.4f}")
+print(f"up to one carat: {share:.4f} (standard error {error:.4f})")
 
 # %%
 # A ROC curve
 # -----------
 #
-# How well does the weight alone tell expensive diamonds from others? A score may be anything, but
-# not the result of a model that was fitted to the same rows without privacy.
+# How well does the weight separate expensive diamonds from others? Any score will do, except the
+# predictions of a model that was fitted to the same rows without privacy.
 
 expensive = table["log_price"].to_numpy() > 8.0
 curve = nolook.ROCCurve(epsilon=0.5).fit(table["carat"], expensive, ledger=ledger)
 low, high = curve.auc_interval_
-print(f"area under the curve {curve.auc_:.4f}, with the noise from {low:.4f} to {high:.4f}")
+print(f"area under the curve {curve.auc_:.4f} (95 % interval {low:.4f} to {high:.4f})")
 curve.plot()
 plt.show()
 

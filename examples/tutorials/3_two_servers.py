@@ -2,12 +2,14 @@
 Rows that never leave their owners: two servers
 ===============================================
 
-A bank's customers each hold a score, how likely they are to open a deposit, and whether they did.
-The ROC curve of all of them is to be published, and nobody may collect the rows. Each customer
-splits a report in two and sends one half to each of two servers. Neither half reveals anything;
-each server adds noise of its own. As long as one of the two is honest, the result is private.
+Each customer of a bank has a score (the predicted probability of opening a deposit) and knows
+whether they opened one. The ROC curve of all customers is to be published, but no one may collect
+the rows. So each customer splits a report in two and sends one half to each of two servers. A
+half on its own reveals nothing, and each server adds its own noise. The result is private as long
+as one of the two servers is honest.
 
-Everything runs on this machine here. :doc:`/federated` says who does what on machines of their own.
+Here everything runs on one machine. :doc:`/federated` describes the steps of each party on
+machines of their own.
 """
 
 # %%
@@ -15,7 +17,8 @@ Everything runs on this machine here. :doc:`/federated` says who does what on ma
 # -----------
 #
 # Each party sets up its own server: keys, a certificate, tokens and a ledger, all in a folder that
-# it keeps. Its ``public.json`` is for everyone. Each also gets a token from the other.
+# stays with the party. ``public.json`` in it is for everyone, and each server needs a token of the
+# other.
 
 from __future__ import annotations
 
@@ -42,9 +45,9 @@ for home, other in (homes, homes[::-1]):
 # A batch
 # -------
 #
-# All agree on the question before anyone sends anything: the kind of curve, its thresholds, the
-# budget, and both servers. Owners encrypt each half of a report to the key of its server. The file
-# is public.
+# All parties agree on the question before anyone sends anything: the kind of curve, its thresholds,
+# the budget, and both servers. Owners encrypt each half of a report with the key of its server. The
+# file is public.
 
 shell(
     "nolook federated batch --name deposits --kind roc --grid 0.00390625:1:0.00390625"
@@ -71,8 +74,8 @@ print(nolook("federated", "submit", *words, "--pending", FOLDER / "pending"), en
 # The answer
 # ----------
 #
-# The analyst asks both servers and adds up their answers. The batch is frozen first. It has one
-# answer, and asking again repeats it, so the noise cannot be averaged out.
+# The analyst freezes the batch, queries both servers and adds up their answers. A batch has one
+# answer: asking again repeats it, so the noise cannot be averaged out.
 
 tokens = token_words(homes, "analyst")
 found = ["--output", FOLDER / "deposits.roc.json", "--report", FOLDER / "deposits.html"]
@@ -80,8 +83,8 @@ print(nolook("federated", "query", "--freeze", *common, *tokens, *found), end=""
 servers.close()
 
 # %%
-# The file is the same as that of ``nolook roc``. Two thousand rows are few for a curve, and each
-# server adds all the noise: the shaded band, where the curve without noise may lie, is wide.
+# The file has the same format as that of ``nolook roc``. Two thousand rows are few for a curve, and
+# each server adds the full noise, so the shaded 95 % band is wide.
 
 figure, axes = plt.subplots(figsize=(4.5, 4.2), layout="constrained")
 load(FOLDER / "deposits.roc.json").plot(ax=axes)

@@ -2,14 +2,15 @@
 A curve that a line misses
 ==========================
 
-A line says that every year of age changes the odds alike. Where old and young people are like each
-other and unlike those between, a line sees nothing. An additive model gives each column a curve
-instead, where the table shows that one is needed. There are no ranges or knots to choose.
+In a linear model every year of age changes the odds by the same factor. Where young and old people
+resemble each other and differ from those in between, a line misses the pattern. An additive model
+gives a column a curve instead, where the data show that one is needed. There are no ranges or knots
+to choose.
 """
 
 # %%
-# The table has 45,211 customers of a bank, who were called and offered a deposit. Who opened one?
-# The model of lines first, from half of the budget.
+# The table has 45,211 customers of a bank who were called and offered a deposit. Who opened one?
+# First a model with lines, for half of the budget.
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ opened = table["target"].to_numpy().astype(bool)
 ledger = nolook.Ledger.create(FOLDER / "bank.ledger", nolook.Budget(2.0, 1e-5), name="bank")
 lines = nolook.LogisticRegression(epsilon=1.0).fit(X, opened, ledger=ledger)
 low, high = lines.odds_ratio_interval_[0] ** 10
-print(f"ten years more multiply the odds by {low:.2f} to {high:.2f}")
+print(f"ten more years multiply the odds by {low:.2f} to {high:.2f}")
 print(f"AUC {lines.auc_:.3f}, from {lines.auc_interval_[0]:.3f} to {lines.auc_interval_[1]:.3f}")
 
 # %%
 # Curves
 # ------
 #
-# The additive model costs as much, and takes the same options.
+# The additive model costs the same and has the same options.
 
 curves = nolook.AdditiveClassifier(epsilon=1.0).fit(X, opened, ledger=ledger)
 print(f"AUC {curves.auc_:.3f}, from {curves.auc_interval_[0]:.3f} to {curves.auc_interval_[1]:.3f}")
@@ -42,7 +43,7 @@ for name, curve in zip(X.columns, curves.curves_, strict=True):
     print(f"{name}: {'a line' if curve.straight else 'a curve'}, {curve.share:.0%} of what varies")
 
 # %%
-# Heights are log-odds, so their differences are logarithms of odds ratios. Against people of 40:
+# Heights are log-odds, so their differences are logarithms of odds ratios. Compared with age 40:
 
 age = curves.curves_[0]
 years = np.array([20.0, 30.0, 50.0, 60.0, 70.0])
@@ -51,14 +52,14 @@ for year, ratio in zip(years, np.exp(age.at(years) - age.at(np.array([40.0]))), 
 
 # %%
 # The picture shows the odds relative to the curve's mean, with a 95 % band of sampling and noise.
-# The steps at the bottom show where the customers are. The report has one picture a column, those
-# first that explain most.
+# The steps at the bottom show how customers are distributed. The report has one picture per column,
+# those that explain most first.
 
 curves.plot()
 plt.show()
 
 # %%
-# A curve can be told to rise or fall only, ``monotone={"balance": "up"}``, or to be a line,
-# ``straight=["campaign"]``, at no cost. A curve that is not distinguishable from a line is a line.
+# ``monotone={"balance": "up"}`` makes a curve that only rises, ``straight=["campaign"]`` a line.
+# Neither costs anything. A curve that cannot be distinguished from a line is drawn as a line.
 
 ledger.close()

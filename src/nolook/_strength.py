@@ -111,13 +111,13 @@ def _protects(unit: Unit) -> str:
         return f"This protects a row. {INDEPENDENT}"
     name = one_line(unit.column)
     counted = (
-        f"Each {unit.protected} counts once, and its rows share it equally."
+        f"Each {unit.protected} counts once: its rows share this weight equally."
         if unit.rows == "weights"
         else f"At most {unit.rows} of its rows, drawn at random, are used."
     )
     return (
         f"All rows with the same {name}, however many, are one {unit.protected} and are protected "
-        f"together. {counted} If a person has several values of {name}, their protection is weaker."
+        f"together. {counted} A person with several values of {name} is protected less."
     )
 
 

@@ -307,6 +307,8 @@ def plain(value):
     """All that somebody can see of a fitted estimator, as text."""
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     if attrs.has(type(value)):
         return {one.name: plain(getattr(value, one.name)) for one in attrs.fields(type(value))}
     if isinstance(value, PrivateEstimator):

@@ -87,7 +87,18 @@ def test_types_of_columns(tmp_path, cells, expected, encoding):
 
 @pytest.mark.parametrize(
     "name",
-    ["id", "patient_id", "patientId", "PatientID", "Fall-Nr", "MRN", "pidnum", "idno", "caseid"],
+    [
+        "id",
+        "patient_id",
+        "patientId",
+        "PatientID",
+        "Fall-Nr",
+        "MRN",
+        "pidnum",
+        "idno",
+        "caseid",
+        "Patient",
+    ],
 )
 @pytest.mark.parametrize("cell", [str, "{:05}".format, "1,{}".format])
 def test_names_that_say_they_identify(tmp_path, name, cell):
@@ -95,7 +106,10 @@ def test_names_that_say_they_identify(tmp_path, name, cell):
     assert drafted(tmp_path, cells, delimiter=";", head=name)[1] == {"type": "identifier"}
 
 
-@pytest.mark.parametrize("name", ["paid", "width", "humid", "covid", "aid", "num", "valid", "grid"])
+@pytest.mark.parametrize(
+    "name",
+    ["paid", "width", "humid", "covid", "aid", "num", "valid", "grid", "patients", "per_patient"],
+)
 def test_names_that_end_like_identifiers(name):
     assert draft._identifier(name) is None
 

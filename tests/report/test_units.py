@@ -22,7 +22,7 @@ TRUE = (
     "all rows with the same",
     "All rows with the same",
     "the rows of any one unit say",
-    "its rows share it equally",
+    "its rows share this weight equally",
     "its rows, drawn at random, are used",
     "Rows of a patient",
     "long rows with less weight",

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
 _HOW_TO_DECLARE = (
-    "Declare the levels that are known without the table. A text that is not declared counts as "
-    'the level "...", a misspelt one too, unless undeclared = "missing".'
+    "Declare the levels that are known without the table. An undeclared value, even a misspelt "
+    'one, counts as the level "..." unless undeclared = "missing".'
 )
 
 

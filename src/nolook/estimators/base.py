@@ -272,7 +272,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         return NoisyCount(self.n_rows_, self.n_rows_error_, *lost)
 
     #: As scikit-learn's setting "display" says.
-    _repr_html_ = BaseEstimator._repr_html_
+    __repr__, _repr_html_ = BaseEstimator.__repr__, BaseEstimator._repr_html_
 
     def _repr_html_inner(self) -> str:
         """Return the HTML shown in a notebook: the result, or else scikit-learn's own diagram."""

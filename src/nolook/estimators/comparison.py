@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._language import parameter_name
@@ -56,7 +56,7 @@ class Pair:
     distance: float | None
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class GroupComparison(Result):
     """Values of several groups, each compared with the first.
 
@@ -87,12 +87,12 @@ class GroupComparison(Result):
     by: str
     groups: tuple[str, ...]
     boolean: bool
-    forests: Forests = field(repr=False)
-    means: Estimates = field(repr=False)
+    forests: Forests
+    means: Estimates
     n_rows: float
     n_rows_error: float
     privacy: PrivacyGuarantee
-    read_options: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any]
 
     kind: ClassVar[str] = "group comparison"
 

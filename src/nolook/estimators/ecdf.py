@@ -229,8 +229,8 @@ class ECDF(PrivateFinding):
         """
         if self.grid is None:
             raise ParameterError(
-                "mean() of a column without a grid is the noise of its ends (use trimmed_mean(), "
-                "or fit with a public range: grid=LinearGrid(LOW, HIGH, STEP))"
+                "mean() needs a public range: without one, noise at its ends decides it (use "
+                "trimmed_mean(), or fit with grid=LinearGrid(LOW, HIGH, STEP))"
             )
         return self.trimmed_mean(0.0, return_std=return_std)
 

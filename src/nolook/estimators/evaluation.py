@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
@@ -69,7 +69,7 @@ class JudgedModel:
         return cls(called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None)
 
 
-@frozen
+@frozen(repr=False)
 class Evaluation(Result):
     """Evaluation of a model on some rows: one release, one guarantee.
 
@@ -105,7 +105,7 @@ class Evaluation(Result):
     privacy: PrivacyGuarantee
     other_rows: bool
     cautions: tuple[str, ...]
-    model: Any = field(repr=False)
+    model: Any
 
     @property
     def read_options(self) -> dict[str, Any]:

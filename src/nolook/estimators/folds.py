@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from sklearn.base import is_classifier
 
 from nolook.algorithms.cross_validation import (
@@ -36,7 +36,7 @@ GROUPS = 10
 Found: TypeAlias = HeldOut | Judged
 
 
-@frozen
+@frozen(repr=False)
 class CrossValidation(Result):
     """Cross-validation of a model: one release, one guarantee.
 
@@ -80,12 +80,12 @@ class CrossValidation(Result):
     n_rows_error: float | None
     n_left_out: float | None
     n_left_out_error: float | None
-    models: tuple[Any, ...] = field(repr=False)
-    evaluations: tuple[Evaluation | None, ...] = field(repr=False)
+    models: tuple[Any, ...]
+    evaluations: tuple[Evaluation | None, ...]
     privacy: PrivacyGuarantee
     method: str
     target: str
-    read_options: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any]
 
     @property
     def scores(self) -> tuple[Estimate | None, ...]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
@@ -32,7 +32,7 @@ __all__ = ["Quantiles", "check_shares", "quantiles"]
 AnyGrid = LinearGrid | LogGrid | None
 
 
-@frozen
+@frozen(repr=False)
 class Quantiles(Result):
     """Private quantiles of several columns.
 
@@ -64,9 +64,9 @@ class Quantiles(Result):
     values: Vector
     errors: Vector
     privacy: PrivacyGuarantee
-    read_options: dict[str, Any] = field(repr=False)
-    counted: NoisyCount = field(repr=False)
-    grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
+    read_options: dict[str, Any]
+    counted: NoisyCount
+    grids: dict[str, LinearGrid | LogGrid]
 
     @property
     def steps(self) -> Vector:

@@ -194,6 +194,9 @@ class Result(Drawn):
         shown: Summary = import_module(_SHOWN).summary(self)
         return shown
 
+    def __repr__(self) -> str:
+        return str(self.summary())
+
     def _repr_html_(self) -> str:
         return self.summary().html
 

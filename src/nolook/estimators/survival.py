@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook._language import parameter_name
@@ -27,7 +27,7 @@ from nolook.tables import Table, table_from_arrays
 __all__ = ["SurvivalCurve", "survival"]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SurvivalCurve(Result):
     """Survival curves of groups (Kaplan and Meier 1958), as far as the noise leaves them known.
 
@@ -78,11 +78,11 @@ class SurvivalCurve(Result):
     by: str | None
     groups: tuple[str, ...]
     whole: bool
-    forests: Forests = field(repr=False)
+    forests: Forests
     n_rows: float
     n_rows_error: float
     privacy: PrivacyGuarantee
-    read_options: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any]
 
     kind: ClassVar[str] = "survival curve"
     _indexed: ClassVar[int] = 2

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from nolook._arrays import Places, Vector
 from nolook.algorithms.group_estimates import ALL, Estimates, Groups
@@ -64,7 +64,7 @@ class Measured:
         )
 
 
-@frozen
+@frozen(repr=False)
 class _Table(Result):
     """Measures of groups with their guarantee: the base of tabulations and descriptions."""
 
@@ -74,7 +74,7 @@ class _Table(Result):
     n_rows: float
     n_rows_error: float
     privacy: PrivacyGuarantee
-    read_options: dict[str, Any] = field(repr=False)
+    read_options: dict[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class _Table(Result):
         return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
 
 
-@frozen
+@frozen(repr=False)
 class Tabulation(_Table):
     """Counts and measures of groups, all margins of which agree.
 
@@ -196,7 +196,7 @@ class Tabulation(_Table):
         return found
 
 
-@frozen
+@frozen(repr=False)
 class Description(_Table):
     """Summary of each column of a table: mean, deviation and quartiles, or counts of levels.
 

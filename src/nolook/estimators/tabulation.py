@@ -194,8 +194,9 @@ def check_column(parameter: str, name: str, names: Sequence[str]) -> None:
     """Refuse the name of a column that a table as it was opened does not have."""
     if name not in names:
         raise ParameterError(
-            f"{parameter_name(parameter)} names {name!r}, which is not a column of the table as it "
-            f"was opened ({usage_hint('features', [name])})"
+            f"{parameter_name(parameter)} names {name!r}, which is not a column in use (add "
+            f"{usage_hint('features', [name])}; a column of text also needs declared levels: "
+            f"{usage_hint('categories', {name: ['A', 'B']})})"
         )
 
 

@@ -155,7 +155,7 @@ def _written_oddly(found: Sample) -> Iterator[str]:
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
         own = found.written.get(name, [])
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
-            yield f"{name}: some texts differ only in capitals or blanks, which count as equal."
+            yield f"{name}: some values differ only in case or white space, which is ignored."
 
 
 def _set_aside(words: list[str] | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import called
-from nolook.estimators.result import Summary, frame
+from nolook.estimators.result import Result, Summary, frame
 from nolook.report.findings import Name, Table, Text, plain, rows_of
 from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
@@ -48,7 +48,7 @@ _OTHERS = (
 )
 
 
-@frozen
+@frozen(repr=False)
 class Comparison:
     """The coefficients of two models side by side.
 
@@ -84,8 +84,7 @@ class Comparison:
         """
         return summary_of(_lines(self))
 
-    def _repr_html_(self) -> str:
-        return self.summary().html
+    __repr__, _repr_html_ = Result.__repr__, Result._repr_html_
 
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients and their differences, unrounded.

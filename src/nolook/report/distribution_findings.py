@@ -52,7 +52,7 @@ _STEP = (
 )
 #: Steps of the grid between the outer quantiles below which a reader must know of it.
 _FEW_STEPS = 4
-_FREE = "The file answers any other question about this distribution at no further cost."
+_FREE = "Other shares, quantiles and means can be read from the file at no further cost."
 
 
 def noise_and_sampling(errors: str, unit: Unit) -> str:
@@ -328,7 +328,7 @@ def _with_error(shown: str, error: str) -> str:
 
 
 def _hidden(column: str) -> Text:
-    return "Nothing can be said of where the values of ", Name(column), " lie."
+    return "Where the values of ", Name(column), " lie is not known."
 
 
 def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
@@ -341,7 +341,7 @@ def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
             (f"Half of the {counted} have a value of ", Name(read.column), f" up to {middle}.")
         )
     if read.inside[[0, -1]].all():
-        said.append(f"Nine in ten lie between {read.shown(0)[0]} and {read.shown(-1)[0]}.")
+        said.append(f"90 % of the values lie between {read.shown(0)[0]} and {read.shown(-1)[0]}.")
     return tuple(said) or (_hidden(read.column),)
 
 

@@ -104,14 +104,14 @@ def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
     if found.mean is None:
         failed = not all(found.fitted)
         why = "the private test of a fit failed" if failed else "noise hides it"
-        return (("Nothing can be said of how well models predict ", target, f": {why}."),)
+        return (("How well models predict ", target, f" is not known: {why}."),)
     shown, between = percent(found.mean.value, found.mean.interval)
     low, high = found.mean.interval
     if found.measure == "AUC":
         one = found.privacy.unit.counted
         first: Text = (
-            f"On average over {folds} folds, of a positive and a negative {one} the model puts the "
-            f"positive one higher in {shown} of cases ({between}); guessing would in 50 %."
+            f"For one positive and one negative {one}, the model ranks the positive one higher in "
+            f"{shown} of cases on average over {folds} folds ({between}; guessing: 50 %)."
         )
         unclear = low <= 0.5 <= high
         return (first, *(("So models may do no better than guessing.",) if unclear else ()))

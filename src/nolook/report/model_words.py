@@ -113,7 +113,7 @@ class LinearWords:
     def one_sided(self) -> tuple[Text, ...]:
         """Describe the change of effects by large errors on one side, if there are any."""
         cut = getattr(self.model, "cut_errors_", None)
-        if cut is None:
+        if cut is None or not cut.effect:
             return ()
         above = cut.above > cut.below
         share = number(100.0 * (cut.above if above else cut.below), 2)

@@ -68,8 +68,7 @@ def plot(release: Any, ax: Any = None) -> Any:  # noqa: ANN401 -- a result; matp
     pictures = [figure.picture for section in sections for figure in section.figures]
     if not pictures:
         raise ParameterError(
-            f"plot has nothing to draw of this {type(release).__name__} (summary() and to_frame() "
-            "show it)"
+            f"a {type(release).__name__} has no picture (use summary() or to_frame())"
         )
     return draw_on(pictures[0], ax)
 

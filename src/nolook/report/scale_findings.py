@@ -69,4 +69,4 @@ def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:
     words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
     if not hidden:
         return (words,)
-    return words, ("Nothing can be said of ", *listed(hidden, _MOST_NAMED), ".")
+    return words, ("Not known: ", *listed(hidden, _MOST_NAMED), ".")

@@ -133,11 +133,11 @@ def curve_said(curve: ROCCurve, score: str) -> tuple[Text, ...]:
     words: Text = (
         f"For one positive and one negative {one}, ",
         score,
-        f" puts the positive one higher in {shown} of cases ({between}); guessing would in 50 %.",
+        f" ranks the positive one higher in {shown} of cases ({between}; guessing: 50 %).",
     )
     said: list[Text] = [words]
     if low <= 0.5 <= high:
-        said.append("So nothing can be said of whether it does better than guessing.")
+        said.append("Whether it does better than guessing is not known.")
     if curve.tied_ > _MANY_TIED:
         said.append(
             f"In {_tied(curve)} of cases both scores lie in one cell of the grid and count half: "
@@ -160,7 +160,7 @@ def calibration_said(test: HosmerLemeshow) -> Text:
             "schema)?"
         )
     if test.p_value_ is None:
-        return "Nothing can be said of whether the probabilities are right."
+        return "Whether the probabilities are right is not known."
     shown = _test_in_words(test)[0]
     if test.p_value_ < _UNLIKELY:
         return (

@@ -257,7 +257,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         *_independence(found),
         *((_SHRUNK.format(len(tables), len(pairs)),) * bool(pairs)),
         *((_WHY_HIDDEN,) * hidden),
-        "Numbers are rounded; all margins of this release agree before that.",
+        "All margins of this release agree before rounding.",
     )
     sections = _sections(found, tables, shown, notes, pairs)
     sampled = any(not np.isnan(each.estimates.low).all() for each in found.measured)

@@ -74,8 +74,8 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     if unit.column is None:
         return ()
     words = (
-        f"Everything here describes {unit.counted}s: each counts once, and its rows share it "
-        f"equally, so that numbers of {unit.counted}s need not be whole."
+        f"Everything here describes {unit.counted}s: each counts once: its rows share this "
+        f"weight equally, so numbers of {unit.counted}s need not be whole."
         if unit.weight_scale > 1
         else f"Everything here describes rows: of each {unit.protected} {unit.max_rows} were used "
         "at most, drawn at random."

@@ -364,13 +364,15 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
         return
     advice = "turn it into a number first or use another column"
     if in_words(column.type) in {"date", "date and time"}:
-        python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
-        advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}"
+        date = {"columns": {column.name: "date"}}
+        python = f"nolook.read_table(..., schema={date})"
+        advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}, or leave it out"
     elif parameter == "features" and column.declared == "text" and is_settable("categories"):
-        levels = usage_hint("categories", {column.name: ["A", "B"]})
-        advice = f"declare its levels, for example {levels}, or leave it out"
+        levels = {column.name: ["A", "B"]}
+        way = usage_hint("categories", levels, f"nolook.read_table(..., categories={levels})")
+        advice = f"declare its levels, for example {way}, or leave it out"
     elif parameter == "target" and in_words(column.type) == "text":
-        advice = f"say which of its values counts as 1, for example {usage_hint('positive', 'yes')}"
+        advice = f"name the value that counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
         f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
         f"{column.declared}; expected a number or a boolean ({advice})"

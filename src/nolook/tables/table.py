@@ -38,6 +38,7 @@ from nolook.tables.levels import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
+from nolook.tables.words import listed
 
 __all__ = ["Table", "Weights"]
 
@@ -95,11 +96,10 @@ class Table:
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
         features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
-        target = (
-            f"; target {self.target_name}: {types[self.target_name]}" if self.target_name else ""
-        )
+        target = f"; target {name}: {types[name]}" if (name := self.target_name) else ""
         unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
-        return f"Table({features}{target}{unit})"
+        unused = listed([name for name in types if name not in self._design.source_names])
+        return f"Table({features}{target}{unit}{'; not used: ' * bool(unused)}{unused})"
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from nolook._unit import Unit
+
 __all__ = [
     "TRUTHS",
     "by_word",
@@ -169,8 +171,8 @@ def signed(cells: Any) -> Any:  # noqa: ANN401
 
 
 def is_identifier(name: str) -> bool:
-    """Tell by its name whether a column's numbers tell things apart."""
-    return _IDENTIFIER.fullmatch(last_word(name)) is not None
+    """Tell by its name whether a column's numbers identify things, such as patients."""
+    return bool(_IDENTIFIER.fullmatch(last_word(name))) or Unit(name).protected != "unit"
 
 
 def last_word(name: str) -> str:
