@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.harness import main
 from nolook.federated import _prg
 from nolook.federated import point_functions as module
-from nolook.federated.point_functions import MESSAGE_BYTES, PointFunctions, even_stops
+from nolook.federated.point_functions import MESSAGE_BYTES, PointFunctions
 from nolook.privacy.noise import SystemEntropy
 
 #: How many reports are timed together.
@@ -43,7 +43,7 @@ def raw_rate(size=1 << 20):
 
 def functions_of(levels):
     """Functions over 2^levels cells, all expanded."""
-    return PointFunctions(levels, even_stops(levels), CONTEXT)
+    return PointFunctions(levels, CONTEXT)
 
 
 def tasks(levels):
@@ -61,7 +61,7 @@ def tasks(levels):
 
 def blocks(levels, what):
     """Blocks of the cipher for one report."""
-    stops = even_stops(levels)
+    stops = functions_of(levels).stops
     nodes = sum(2 << level for level in range(levels))
     ends = sum(1 << stop for stop in stops)
     return {

@@ -150,7 +150,7 @@ def foreign(functions, pairs, chance):
     from nolook.federated.point_functions import PointFunctions
     from nolook.privacy.noise import SeededSource
 
-    other = PointFunctions(functions.levels, functions.stops, bytes(32))
+    other = PointFunctions(functions.levels, bytes(32))
     source = SeededSource(int(chance.integers(2**31)))
     cells = source.words(pairs.shape[1]) >> np.uint64(64 - functions.levels)
     return np.stack(other.generate(cells, source))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,14 +13,15 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
 from nolook.federated import point_functions
-from nolook.federated.point_functions import PointFunctions, even_stops
+from nolook.federated.point_functions import PointFunctions
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from scripts import point_function_vectors
 from tests.federated.slow_point_functions import Slow
 
 CONTEXT = bytes(range(32))
+LEVELS, GAPS = st.integers(1, 9), st.integers(1, 8)
 CASES = json.loads(point_function_vectors.PATH.read_text(encoding="utf-8"))["cases"]
-SHAPES = [(1, (1,)), (2, (1, 2)), (3, (3,)), (6, (3, 6)), (8, (8,)), (9, (2, 4, 9))]
+SHAPES = [(1, 8), (2, 8), (3, 1), (6, 8), (8, 3), (9, 4)]  # levels, and the most between stops
 
 
 def words(*values):
@@ -42,18 +45,17 @@ def opened(functions, pair):
     return first + second
 
 
-@st.composite
-def shapes(draw, most=9):
-    levels = draw(st.integers(1, most))
-    stops = [levels]
-    while stops[0] > 8 or (stops[0] > 1 and draw(st.booleans())):
-        stops.insert(0, stops[0] - draw(st.integers(1, min(8, stops[0] - 1))))
-    return levels, tuple(stops)
+def with_gap(levels, gap):
+    """Return functions with at most some levels between stops: small ones with many stops."""
+    with patch.object(point_functions, "LARGEST_GAP", gap):
+        functions = PointFunctions(levels, CONTEXT)
+        assert len(functions.stops) >= levels / gap
+    return functions
 
 
-@pytest.mark.parametrize(("levels", "stops"), SHAPES)
-def test_every_cell_is_counted_and_accepted(levels, stops):
-    functions = PointFunctions(levels, stops, CONTEXT)
+@pytest.mark.parametrize(("levels", "gap"), SHAPES)
+def test_every_cell_is_counted_and_accepted(levels, gap):
+    functions = with_gap(levels, gap)
     cells = np.arange(1 << levels, dtype=np.uint64)
     pair = functions.generate(cells, SeededSource(levels))
     first, second = messages(functions, pair)
@@ -66,7 +68,7 @@ def test_every_cell_is_counted_and_accepted(levels, stops):
 
 @pytest.mark.parametrize("levels", [1, 4, 8, 11, 16, 17])
 def test_sums_over_keys_are_the_counts_of_their_cells(levels):
-    functions = PointFunctions(levels, even_stops(levels), CONTEXT)
+    functions = PointFunctions(levels, CONTEXT)
     n = 300 if levels < 12 else 5
     cells = SeededSource(levels).words(n) >> np.uint64(64 - levels)
     pair = functions.generate(cells, SystemEntropy())
@@ -78,7 +80,7 @@ def test_sums_over_keys_are_the_counts_of_their_cells(levels):
 
 
 def test_how_many_keys_are_taken_together_changes_nothing(monkeypatch):
-    functions = PointFunctions(9, (4, 9), CONTEXT)
+    functions = PointFunctions(9, CONTEXT)
     cells = SeededSource(1).words(50) >> np.uint64(55)
 
     def results():
@@ -93,11 +95,11 @@ def test_how_many_keys_are_taken_together_changes_nothing(monkeypatch):
         assert one.tobytes() == other.tobytes()
 
 
-@given(shape=shapes(), cell=st.integers(0), seed=st.integers(0, 10**6))
-def test_both_implementations_make_read_and_check_the_same_keys(shape, cell, seed):
-    levels, stops = shape
+@given(levels=LEVELS, gap=GAPS, cell=st.integers(0), seed=st.integers(0, 10**6))
+def test_both_implementations_make_read_and_check_the_same_keys(levels, gap, cell, seed):
     cell %= 1 << levels
-    slow, functions = Slow(levels, stops, CONTEXT), PointFunctions(levels, stops, CONTEXT)
+    functions = with_gap(levels, gap)
+    slow = Slow(levels, functions.stops, CONTEXT)
     roots = SeededSource(seed).words(4).astype("<u8").tobytes()
     made = slow.generate(cell, roots[:16], roots[16:])
     pair = functions.generate(words(cell), SeededSource(seed))
@@ -107,13 +109,13 @@ def test_both_implementations_make_read_and_check_the_same_keys(shape, cell, see
         assert checked.messages[0].tobytes() == slow.message(role, made[role], CONTEXT)
         *_, shares = slow.shares(role, made[role])
         assert checked.counts.tolist() == [shares[cell] for cell in sorted(shares)]
-    assert slow.opened(made) == [{cell >> levels - stop: 1} for stop in stops]
+    assert slow.opened(made) == [{cell >> levels - stop: 1} for stop in functions.stops]
 
 
-@given(shape=shapes(), seed=st.integers(0, 10**6), role=st.integers(0, 1))
-def test_any_bytes_are_a_key(shape, seed, role):
-    levels, stops = shape
-    slow, functions = Slow(levels, stops, CONTEXT), PointFunctions(levels, stops, CONTEXT)
+@given(levels=LEVELS, gap=GAPS, seed=st.integers(0, 10**6), role=st.integers(0, 1))
+def test_any_bytes_are_a_key(levels, gap, seed, role):
+    functions = with_gap(levels, gap)
+    slow = Slow(levels, functions.stops, CONTEXT)
     key = SeededSource(seed).words(-(-functions.key_bytes // 8)).tobytes()[: functions.key_bytes]
     checked = functions.check(role, as_keys(key), as_keys(CONTEXT))
     assert checked.messages[0].tobytes() == slow.message(role, key, CONTEXT)
@@ -145,18 +147,18 @@ def test_a_second_implementation_agrees_with_the_vectors(case):
 
 
 def test_the_length_of_a_key():
-    assert PointFunctions(16, even_stops(16), CONTEXT).key_bytes == 386
+    assert PointFunctions(16, CONTEXT).key_bytes == 386
     for levels in range(1, 25):
-        stops = even_stops(levels)
-        size = 16 + 16 * levels + -(-levels // 8) + 56 * len(stops)
-        assert PointFunctions(levels, stops, CONTEXT).key_bytes == size
+        functions = PointFunctions(levels, CONTEXT)
+        size = 16 + 16 * levels + -(-levels // 8) + 56 * len(functions.stops)
+        assert functions.key_bytes == size
 
 
 # What one key tells.
 
 
 def test_a_root_does_not_depend_on_the_cell_and_all_else_is_the_same_in_both_keys():
-    functions = PointFunctions(16, even_stops(16), CONTEXT)
+    functions = PointFunctions(16, CONTEXT)
     one = functions.generate(words(0), SeededSource(4))
     other = functions.generate(words(40_000), SeededSource(4))
     for role in (0, 1):
@@ -168,7 +170,7 @@ def test_a_root_does_not_depend_on_the_cell_and_all_else_is_the_same_in_both_key
 @pytest.mark.parametrize("cell", [0, 1, 15, 16, 333, 511])
 def test_every_bit_of_one_key_is_fair_and_no_two_go_together(cell):
     """On many keys of one cell; the limits are 8 standard deviations, and the seed is fixed."""
-    n, functions = 1000, PointFunctions(9, (4, 9), CONTEXT)
+    n, functions = 1000, PointFunctions(9, CONTEXT)
     for keys in functions.generate(np.full(n, cell, np.uint64), SeededSource(cell)):
         bits = np.unpackbits(keys, axis=1, bitorder="little")
         unused = 8 * (16 + 16 * 9) + np.arange(9, 16)
@@ -181,7 +183,7 @@ def test_every_bit_of_one_key_is_fair_and_no_two_go_together(cell):
 
 
 def test_the_shares_of_one_party_are_uniform_at_the_cell_and_elsewhere():
-    n, functions = 4000, PointFunctions(4, (2, 4), CONTEXT)
+    n, functions = 4000, PointFunctions(4, CONTEXT)
     pair = functions.generate(np.full(n, 7, np.uint64), SeededSource(6))
     for role in (0, 1):
         one_by_one = [functions.expand(role, keys[None]) for keys in pair[role]]
@@ -192,14 +194,14 @@ def test_the_shares_of_one_party_are_uniform_at_the_cell_and_elsewhere():
 
 
 def test_a_context_is_part_of_every_permutation():
-    functions = PointFunctions(6, (3, 6), CONTEXT)
+    functions = PointFunctions(6, CONTEXT)
     pair = functions.generate(words(*range(40)), SeededSource(0))
-    first, second = messages(PointFunctions(6, (3, 6), bytes(32)), pair)
+    first, second = messages(PointFunctions(6, bytes(32)), pair)
     assert not (first == second).all(axis=1).any()
 
 
 def test_a_message_is_about_one_name():
-    functions = PointFunctions(3, (3,), CONTEXT)
+    functions = PointFunctions(3, CONTEXT)
     keys, _ = functions.generate(words(1, 1), SeededSource(0))
     one, other = (
         functions.check(0, keys[:1], as_keys(name)).messages for name in (b"a" * 8, b"b" * 8)
@@ -212,27 +214,25 @@ def test_a_message_is_about_one_name():
 
 @pytest.mark.parametrize("levels", [0, -1, 25, 2.0, True, None, "16"])
 def test_levels_outside_their_range(levels):
-    for call in (even_stops, lambda levels: PointFunctions(levels, (1,), CONTEXT)):
-        with pytest.raises(ParameterError, match=r"^levels is "):
-            call(levels)
+    with pytest.raises(ParameterError, match=r"^levels is "):
+        PointFunctions(levels, CONTEXT)
 
 
-@pytest.mark.parametrize("stops", [(), (4,), (0, 5), (5, 5), (4, 3, 5), (5, 6)])
-def test_stops_that_do_not_rise_to_the_cells(stops):
-    with pytest.raises(ParameterError, match=r"^stops are .*; expected levels that rise to 5"):
-        PointFunctions(5, stops, CONTEXT)
-    with pytest.raises(ParameterError, match=r"at most 8 apart"):
-        PointFunctions(9, (9,), CONTEXT)
+@pytest.mark.parametrize("levels", range(1, 25))
+def test_stops_rise_to_the_cells_and_are_at_most_8_levels_apart(levels):
+    stops = PointFunctions(levels, CONTEXT).stops
+    assert stops[-1] == levels
+    assert all(1 <= b - a <= 8 for a, b in itertools.pairwise((0, *stops)))
 
 
 @pytest.mark.parametrize("context", [b"", bytes(31), bytes(33)])
 def test_a_context_is_a_digest(context):
     with pytest.raises(ParameterError, match=r"^context is not 32 bytes"):
-        PointFunctions(5, (5,), context)
+        PointFunctions(5, context)
 
 
 def test_cells_are_checked_and_never_shown():
-    functions = PointFunctions(12, (6, 12), CONTEXT)
+    functions = PointFunctions(12, CONTEXT)
     for cells in (words(4242), words(42)[None], np.array([4242]), np.array([42.0])):
         with pytest.raises(ParameterError, match=r"^cells ") as caught:
             functions.generate(cells, SeededSource(0))
@@ -240,7 +240,7 @@ def test_cells_are_checked_and_never_shown():
 
 
 def test_keys_and_names_of_another_form():
-    functions = PointFunctions(9, (3, 6, 9), CONTEXT)
+    functions = PointFunctions(9, CONTEXT)
     keys, _ = functions.generate(words(1, 2), SeededSource(0))
     for role in (2, -1, None):
         with pytest.raises(ParameterError, match=r"^role is .*; expected 0 or 1"):
@@ -254,7 +254,7 @@ def test_keys_and_names_of_another_form():
 
 @pytest.mark.parametrize("levels", [1, 9, 16])
 def test_no_keys(levels):
-    functions = PointFunctions(levels, even_stops(levels), CONTEXT)
+    functions = PointFunctions(levels, CONTEXT)
     keys, _ = functions.generate(words(), SeededSource(0))
     checked = functions.check(1, keys, nameless(keys))
     assert checked.messages.shape == (0, 32)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nolook.federated.point_functions import PointFunctions, even_stops
+from nolook.federated.point_functions import PointFunctions
 from nolook.privacy.noise import SeededSource
 from tests.federated.forged_keys import FORGERIES
 from tests.federated.slow_point_functions import PROOF, Slow, control, with_control, xor
@@ -35,7 +35,7 @@ def honest(functions, n, seed):
 
 def forge_and_count(levels, forged_each, honest_count):
     """Check that forged reports of every kind among honest ones change nothing."""
-    functions = PointFunctions(levels, even_stops(levels), CONTEXT)
+    functions = PointFunctions(levels, CONTEXT)
     chance = np.random.default_rng(levels)
     cells, pairs = honest(functions, honest_count, levels)
     parts = [pairs]
@@ -61,7 +61,7 @@ def test_a_hundred_thousand_forged_reports_among_ten_thousand(levels):
 @pytest.mark.parametrize("name", FORGERIES)
 def test_without_the_check_each_forgery_would_change_counts(name):
     """So that what is refused above is worth refusing."""
-    slow, functions = Slow(8, (4, 8), CONTEXT), PointFunctions(8, (4, 8), CONTEXT)
+    slow, functions = Slow(8, (4, 8), CONTEXT), PointFunctions(8, CONTEXT)
     _, pairs = honest(functions, 10, 5)
     forged = FORGERIES[name](functions, pairs, np.random.default_rng(5))
     wrong = []

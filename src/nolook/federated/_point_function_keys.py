@@ -7,6 +7,7 @@ what follows it is public between the two servers.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,8 @@ from attrs import frozen
 from cryptography.hazmat.primitives.ciphers import CipherContext
 from numpy.typing import NDArray
 
-from nolook.federated._prg import permutation
+from nolook._arrays import Words
+from nolook.federated._prg import as_bytes, block_words, encrypt, permutation
 
 #: What a node's block becomes: its children.
 SIDES = ("left", "right")
@@ -82,15 +84,19 @@ class Ciphers:
         self._end = ": " + context.hex()
         self._made: dict[str, CipherContext] = {}
 
-    def named(self, name: str) -> CipherContext:
-        """Return the permutation called "left", "right", "value" or as :meth:`proof` calls it."""
-        if name not in self._made:
-            self._made[name] = permutation(_LABEL + name + self._end)
-        return self._made[name]
+    def encrypted(self, names: Sequence[str], inputs: Words) -> Words:
+        """Return inputs under each of some permutations: left, right, value, proof KIND OFFSET."""
+        plain = np.ascontiguousarray(inputs)
+        room = block_words(len(names) * plain.size // 2)
+        for i, name in enumerate(names):
+            if name not in self._made:
+                self._made[name] = permutation(_LABEL + name + self._end)
+            encrypt(self._made[name], as_bytes(plain), as_bytes(room)[i * plain.nbytes :])
+        return room[:-2].reshape(len(names), *plain.shape)
 
-    def proof(self, kind: int, offset: int) -> CipherContext:
-        """Return the permutation of one block of the proofs of nodes of one offset."""
-        return self.named(f"proof {kind} {offset}")
+    def proofs(self, offset: int, inputs: Words) -> Words:
+        """Return the blocks of the proofs of nodes of one offset, by kind."""
+        return self.encrypted([f"proof {kind} {offset}" for kind in range(PROOF_KINDS)], inputs)
 
 
 def root_inputs(seeds: NDArray[np.uint64], role: int) -> NDArray[np.uint64]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Bytes, Words
 from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape, root_inputs
-from nolook.federated._prg import as_bytes, block_words, encrypt
 from nolook.kernels.point_functions import add_proofs, add_values, grow_both, level_steps
 
 
@@ -42,14 +41,11 @@ class _Stop:
 class Grower:
     """Evaluates all keys of one party at all nodes, and sums over keys.
 
-    At most about `width` nodes are grown at once. A worker keeps its arrays from one block of keys
-    to the next.
+    At most about `width` nodes are grown at once.
     """
 
     def __init__(self, shape: Shape, role: int, ciphers: Ciphers, width: int) -> None:
         self._shape, self._role, self._ciphers, self._width = shape, role, ciphers, width
-        self._room = block_words(0)
-        self._levels: dict[int, Words] = {}
         #: The cells' sums, which have no signs yet.
         self.totals = np.zeros(1 << shape.levels, np.uint64)
         #: Most parents that a key has at a stop.
@@ -95,42 +91,19 @@ class Grower:
             for part, some in zip(np.split(nodes, 2), np.split(offsets, 2), strict=True):
                 self._grow(level, part, some, steps, here)
         else:
-            room = self._room_for(2 * nodes.size)
-            for turn, side in enumerate(SIDES):
-                out = as_bytes(room)[turn * nodes.nbytes :]
-                encrypt(self._ciphers.named(side), as_bytes(nodes), out)
-            children = self._children_of(level, 2 * nodes.size).reshape(2, *nodes.shape)
-            blocks = room[: 2 * nodes.size].reshape(children.shape)
+            blocks = self._ciphers.encrypted(SIDES, nodes)
+            children = np.empty_like(blocks)
             grow_both(nodes, blocks, steps[level], children)
             below = np.concatenate([2 * offsets, 2 * offsets + 1])
             self._grow(level + 1, children.reshape(-1, keys, 2), below, steps, here)
 
     def _arrive(self, nodes: Words, offsets: NDArray[np.int64], here: _Stop) -> None:
         """Take the values and proofs of some offsets' nodes, (offsets, parents, keys, 2)."""
-        plain, size = as_bytes(nodes), nodes.nbytes
-        room = self._room_for(PROOF_KINDS * nodes.size)
-        encrypt(self._ciphers.named("value"), plain, as_bytes(room))
-        blocks = room[: nodes.size].reshape(nodes.shape)
+        blocks = self._ciphers.encrypted(("value",), nodes)[0]
         add_values(nodes, blocks, offsets, here.value, here.totals, here.sums)
         if not here.last:
             here.inputs[:, offsets] = nodes.transpose(1, 0, 2, 3)
-        kinds, each, out = here.proofs.shape[1], size // len(offsets), as_bytes(room)
-        for kind in range(kinds):
-            for j, offset in enumerate(offsets.tolist()):
-                start = j * each
-                cipher = self._ciphers.proof(kind, offset)
-                encrypt(cipher, plain[start : start + each], out[kind * size + start :])
-        if kinds:
-            blocks = room[: kinds * nodes.size].reshape(kinds, *nodes.shape)
-            add_proofs(nodes, blocks, offsets, here.proof, here.proofs)
-
-    def _room_for(self, words: int) -> Words:
-        if len(self._room) < words + 2:
-            self._room = block_words(words // 2)
-        return self._room
-
-    def _children_of(self, level: int, words: int) -> Words:
-        """Return the array for a level's children; parents still need that of their own level."""
-        if level not in self._levels or len(self._levels[level]) < words:
-            self._levels[level] = np.empty(words, np.uint64)
-        return self._levels[level][:words]
+        for offset, some in zip(offsets.tolist(), nodes, strict=True):
+            if here.proofs.size:
+                blocks = self._ciphers.proofs(offset, some)
+                add_proofs(some, blocks, here.proof, here.proofs[offset])

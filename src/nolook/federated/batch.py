@@ -32,7 +32,7 @@ from nolook.algorithms.forest import (
 )
 from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
-from nolook.federated.point_functions import PointFunctions, even_stops
+from nolook.federated.point_functions import PointFunctions
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.noise import ByteSource, SystemEntropy
@@ -222,7 +222,7 @@ class Batch:
     @cached_property
     def functions(self) -> PointFunctions:
         """The point functions by which owners share their cells."""
-        return PointFunctions(self._all_levels, even_stops(self._all_levels), self.digest)
+        return PointFunctions(self._all_levels, self.digest)
 
     @cached_property
     def digest(self) -> bytes:

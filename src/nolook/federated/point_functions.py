@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from attrs import frozen
@@ -26,7 +25,7 @@ from nolook._arrays import Bytes, Words
 from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
-from nolook.federated._point_function_pairs import Dealer
+from nolook.federated._point_function_pairs import deal
 from nolook.federated._point_function_trees import Grower
 from nolook.privacy.noise import ByteSource
 
@@ -36,7 +35,6 @@ __all__ = [
     "MESSAGE_BYTES",
     "Checked",
     "PointFunctions",
-    "even_stops",
 ]
 
 #: All cells are expanded.
@@ -54,17 +52,6 @@ _DEALT_KEYS = 1024
 _GROWN_PARENTS = 16384
 _GROWN_KEYS = 256
 _GROWN_NODES = 16384
-
-
-def even_stops(levels: int) -> tuple[int, ...]:
-    """Return stops for a domain: the middle and the end, or more.
-
-    >>> even_stops(16)
-    (8, 16)
-    """
-    levels = check_count(levels, "levels", LARGEST_LEVELS)
-    count = max(min(2, levels), -(-levels // LARGEST_GAP))
-    return tuple(levels * i // count for i in range(1, count + 1))
 
 
 @frozen
@@ -85,27 +72,28 @@ class PointFunctions:
     ----------
     levels : int
         L from 1 to 24: there are 2^L cells.
-    stops : tuple of int
-        The levels at which nodes have values, increasing to L, at most 8 apart.
     context : bytes
         32 bytes that name what keys are for: a batch's digest. Keys of one context are worthless in
         another.
     """
 
     levels: int
-    stops: tuple[int, ...]
     context: bytes
 
     def __attrs_post_init__(self) -> None:
         check_count(self.levels, "levels", LARGEST_LEVELS)
-        gaps = [b - a for a, b in pairwise((0, *self.stops))]
-        if not all(1 <= gap <= LARGEST_GAP for gap in gaps) or self.stops[-1:] != (self.levels,):
-            raise ParameterError(
-                f"stops are {self.stops}; expected levels that rise to {self.levels}, at most "
-                f"{LARGEST_GAP} apart (for example {even_stops(self.levels)})"
-            )
         if len(self.context) != _CONTEXT_BYTES:
             raise ParameterError(f"context is not {_CONTEXT_BYTES} bytes (give a batch's digest)")
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """The levels at which nodes have values: the middle and the end, or more.
+
+        >>> PointFunctions(16, bytes(32)).stops
+        (8, 16)
+        """
+        count = max(min(2, self.levels), -(-self.levels // LARGEST_GAP))
+        return tuple(self.levels * i // count for i in range(1, count + 1))
 
     @cached_property
     def _shape(self) -> Shape:
@@ -115,7 +103,7 @@ class PointFunctions:
     def key_bytes(self) -> int:
         """Length of a key.
 
-        >>> PointFunctions(16, even_stops(16), bytes(32)).key_bytes
+        >>> PointFunctions(16, bytes(32)).key_bytes
         386
         """
         return self._shape.key_bytes
@@ -125,7 +113,7 @@ class PointFunctions:
 
         >>> import numpy as np
         >>> from nolook.privacy.noise import byte_source
-        >>> functions = PointFunctions(2, (2,), bytes(32))
+        >>> functions = PointFunctions(2, bytes(32))
         >>> pair = functions.generate(np.array([2, 2, 0], np.uint64), byte_source(None))
         >>> functions.expand(0, pair[0]) + functions.expand(1, pair[1])
         array([1, 0, 2, 0], dtype=uint64)
@@ -141,11 +129,11 @@ class PointFunctions:
                 "levels)"
             )
         keys = np.empty((2, len(cells), self.key_bytes), np.uint8)
-        dealer = Dealer(self._shape, Ciphers.of(self.context))
+        ciphers = Ciphers.of(self.context)
         for start in range(0, len(cells), _DEALT_KEYS):
             some = slice(start, start + _DEALT_KEYS)
             words = source.words(4 * len(cells[some])).reshape(-1, 2, 2)
-            dealer.deal(cells[some], words, keys[:, some])
+            deal(self._shape, ciphers, cells[some], words, keys[:, some])
         return keys[0], keys[1]
 
     def check(self, role: int, keys: Bytes, ids: Bytes) -> Checked:

@@ -125,17 +125,15 @@ def add_values(
     sums += values.sum(axis=(0, 1), dtype=np.uint64)
 
 
-def add_proofs(
-    inputs: Words, blocks: Words, offsets: NDArray[np.int64], corrections: Words, proofs: Words
-) -> None:
-    """Add (exclusive or) the proofs of nodes of each offset, over all their parents.
+def add_proofs(inputs: Words, blocks: Words, corrections: Words, proofs: Words) -> None:
+    """Add (exclusive or) the proofs of the nodes of one offset, (parents, keys, 2).
 
-    Proofs have the shape (offsets, kinds, keys, 2), corrections (kinds, keys, 2).
+    Proofs and corrections have the shape (kinds, keys, 2).
     """
-    odd = np.bitwise_xor.reduce(inputs, axis=1)[:, None]
+    odd = np.bitwise_xor.reduce(inputs, axis=0)
     # The control bits' sum decides whether the correction is added once more.
     added = odd ^ (_controls(odd)[..., None] & corrections)
-    proofs[offsets] ^= np.bitwise_xor.reduce(blocks, axis=2).swapaxes(0, 1) ^ added
+    proofs ^= np.bitwise_xor.reduce(blocks, axis=1) ^ added
 
 
 def _choose(mask: Words, ones: Words, zeros: Words) -> Words:
