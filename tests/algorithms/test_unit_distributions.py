@@ -307,7 +307,7 @@ def share_of_wins(table):
 @pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_the_interval_of_the_area_covers_that_of_units(correlation):
-    runs = 200
+    runs = 80
     covered = 0
     for seed in range(runs):
         table = panel(600, seed=seed, correlation=correlation)

@@ -39,7 +39,7 @@ def upload_all(pair, ids, sent):
     return new
 
 
-@pytest.mark.parametrize("owners", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("owners", [300, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, owners):
     ids, *sent, values, _ = reports(BATCH, owners)
     pair = Pair(forks, tmp_path, [BATCH]).start()

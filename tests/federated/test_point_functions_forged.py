@@ -54,8 +54,8 @@ def test_forged_reports_change_no_count_and_honest_ones_are_never_refused(levels
 
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [8, 12])
-def test_a_hundred_thousand_forged_reports_among_ten_thousand(levels):
-    forge_and_count(levels, 7_700, 10_000)
+def test_ten_thousand_forged_reports_among_a_thousand(levels):
+    forge_and_count(levels, 770, 1_000)
 
 
 @pytest.mark.parametrize("name", FORGERIES)

@@ -220,7 +220,8 @@ def test_rows_of_a_sorted_table_are_sampled_from_all_of_it(tmp_path, ending):
 
 def test_only_the_first_batches_of_a_long_table_are_read(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
-    path.write_text("a,b\n" + "A,2\n" * 600_000 + "B,2\n", "utf-8")
+    row = "," + " " * 200 + "2\n"
+    path.write_text("a,b\n" + f"A{row}" * 12_000 + f"B{row}", "utf-8")
     monkeypatch.setattr(draft, "_MOST_BATCHES", 1)
     monkeypatch.setattr(draft, "MOST_ROWS", 10**6)
     assert draft_schema(path).levels == {"a": ["A"]}
