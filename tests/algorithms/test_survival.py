@@ -53,6 +53,11 @@ def test_whole_times_give_the_curve_of_kaplan_and_meier():
     np.testing.assert_allclose(np.interp(5.0, curve.times, curve.at_risk), (values > 5).sum())
 
 
+def test_of_a_curve_that_never_begins_nothing_is_known():
+    none = survival.Curve(*np.array([[0.0], [1.0], [1.0], [1.0], [3.0]]), whole=True)
+    assert np.isnan(none.at(np.array([0.0, 0.25, 1.0]))).all()
+
+
 def test_wide_cells_give_nearly_the_same_curve_where_the_plain_factor_does_not():
     values, happened = exposed(20_000)
     points = np.array([0.3, 0.7, 1.2, 1.6, 2.0, 2.4, 2.8, 4.0])

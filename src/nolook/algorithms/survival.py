@@ -46,9 +46,10 @@ class Curve:
 
     def at(self, times: Array) -> Array:
         """Return survival and its interval at times, shape (3, times); NaN beyond the curve."""
-        times = np.floor(times) if self.whole else times
+        times = np.floor(times) if self.whole else np.asarray(times)
         ends = self.survival, self.low, self.high
-        return np.array([np.interp(times, self.times, each, right=np.nan) for each in ends])
+        found = [np.interp(times, self.times, each) for each in ends]
+        return np.where(self.known & (times <= self.times[-1]), found, np.nan)
 
     def median(self) -> tuple[float | None, float | None, float | None]:
         """Return the median and its interval, None where the curve or an end is above 1/2."""

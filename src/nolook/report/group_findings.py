@@ -92,6 +92,7 @@ def _furthest(found: GroupComparison) -> dict[str, object]:
 
 def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
     """Return the largest gap between a curve and the first one, at some times."""
+    places = np.append(0.0, places)
     curves = np.array([each.at(places)[0] for each in found.curves])
     gaps = np.nan_to_num(np.abs(curves - curves[0]))
     group, place = np.unravel_index(gaps.argmax(), gaps.shape)
@@ -237,15 +238,17 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     unit, names = found.privacy.unit, found.groups
     ends = max(float(each.times[-1]) for each in found.curves)
     across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
-    places = np.array([place for place, _ in across.ticks])
+    # Where no curve is known, no time is either.
+    ticks = across.ticks[1:] if ends > 0.0 else ()
+    places = np.array([place for place, _ in ticks])
     tested = len(names) > 1
     p_value = _tested("log_rank", found, _largest_gap(found, places))
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     untested = (phrase(not_tested),) * (tested and not p_value)
     notes = (*p_value, phrase("groups.about_curves"), *untested)
     table = Table(
-        f"Survival, with {_interval(unit, 's')}",
-        ("Group", "Median", *(f"{found.time} {words}" for _, words in across.ticks)),
+        f"Survival by {found.time}, with {_interval(unit, 's')}",
+        ("Group", "Median", *(f"at {words}" for _, words in ticks)),
         tuple(map(_curve_row, names, found.curves, [places] * len(names))),
     )
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
@@ -259,7 +262,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         of=found.time,
         provenance=evolve(Provenance.of(found), missing=_MISSING),
         cards=(("Median", _median_cell(found.curves[0]), f"of {names[0]}"), *((card,) * tested)),
-        sections=(what_was_found(table, notes, _curves_picture(found, across)),),
+        sections=(what_was_found(table, notes, *(_curves_picture(found, across),) * bool(ticks)),),
         settings=(
             ("Time", found.time),
             ("Event", f"{found.event} = {found.level}"),
