@@ -26,14 +26,7 @@ from attrs import astuple
 import nolook
 from benchmarks.accuracy import grid
 from benchmarks.harness import in_parallel, less_redundant, main, table
-from nolook.planning.outcomes import (
-    area_error,
-    of_classifier,
-    of_regression,
-    plain_area,
-    plain_r2,
-    share_error,
-)
+from scripts.planning_outcomes import area_error, explained, of_model, plain_line, share_error
 
 TABLES = (
     *("house_16H", "MiamiHousing2016", "wine_quality", "Bike_Sharing_Demand"),
@@ -59,7 +52,8 @@ def work(name, levels, runs):
     """Return a table's shape, and for each epsilon what happened, by what was planned."""
     warnings.simplefilter("ignore")
     X, y, classes = shaped(name, levels)
-    plain = plain_r2(X, y), plain_area(X, classes)
+    number, yes_no = (X, y, "number"), (X, classes, "class")
+    plain = [explained(plain_line(*rows), *rows) for rows in (number, yes_no)]
     columns = np.linspace(0, X.shape[1] - 1, SHARES_OF).astype(int)
     scores = X @ np.linalg.lstsq(X - X.mean(axis=0), classes - classes.mean(), rcond=None)[0]
 
@@ -67,9 +61,9 @@ def work(name, levels, runs):
         linear, logistic = [], []
         for run in range(runs):
             model = nolook.LinearRegression(epsilon, DELTA, random_state=run).fit(X, y)
-            linear.append(of_regression(model, X, y, plain[0]))
+            linear.append(of_model(model, *number, plain[0]))
             model = nolook.LogisticRegression(epsilon, DELTA, random_state=run).fit(X, classes)
-            logistic.append(of_classifier(model, X, classes, plain[1]))
+            logistic.append(of_model(model, *yes_no, plain[1]))
         shares = [share_error(X[:, c], epsilon, run) for c in columns for run in range(runs)]
         areas = [area_error(scores, classes, epsilon, run) for run in range(runs)]
         return {

@@ -1,7 +1,7 @@
 """What releases told on simulated tables: the curves that plans are read from.
 
-The real mechanisms run on the kinds of tables of `nolook.planning.family`, for every combination of
-a number of rows, a number of columns and a mu (Gaussian differential privacy; at delta = 1e-6 here,
+The real mechanisms run on the tables of `scripts/planning_tables.py`, for every combination of a
+number of rows, a number of columns and a mu (Gaussian differential privacy; at delta = 1e-6 here,
 which decides nothing else), and distributions for every product of epsilon and rows. More budget
 never tells less: what chance made worse is levelled.
 
@@ -20,15 +20,18 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from attrs import astuple
 from threadpoolctl import threadpool_limits
 
-from nolook.estimators.catalogue import CLASSIFIERS, MODELS
-from nolook.planning import outcomes
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, MODELS
 from nolook.planning.curves import WIDEST
-from nolook.planning.family import KINDS, classes, simulate
 from nolook.privacy.accounting import gaussian_epsilon
+from scripts import planning_outcomes as outcomes
+from scripts.planning_tables import KINDS, bent, classes, counts, simulate
 
-METHODS = ("linear", "logistic", "adassp", "boosted-adassp")
+LINES = ("linear", "logistic", "poisson")
+CURVES = ("additive", "additive-logistic", "additive-poisson")
+METHODS = (*LINES, "adassp", "boosted-adassp", *CURVES)
 ROWS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 # More rows tell a loss no more than less noise does; intervals of the default gain by them.
 MOST_ROWS_OF = {"linear": 100_000}
@@ -39,6 +42,8 @@ DELTA = 1e-6
 ORDINARY = list(KINDS).index("ordinary")
 # Tables of each kind, by the rows up to which there are so many.
 TABLES = ((3_000, 3), (30_000, 2), (100_000, 1))
+# What curves explain is told by other rows: among few rows they follow those they are fitted to.
+HELD_OUT = 10_000
 
 DISTRIBUTIONS = ("ecdf", "roc", "calibration", "compare-groups", "survival", "describe")
 PRODUCTS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
@@ -59,17 +64,26 @@ def of_model(method, rows, columns):
     Expected is the median of ordinary tables; the ends are the least and the most of all tables for
     the loss, and of all kinds' medians for intervals.
     """
+    of = "class" if method in CLASSIFIERS else "count" if method in COUNTS else "number"
+    curved = method in CURVES
     found = np.empty((len(KINDS), tables_of(rows), len(MUS), 3))
     for number, kind in enumerate(KINDS.values()):
         for table in range(tables_of(rows)):
-            X, y = simulate(kind, rows, columns, np.random.default_rng([number, rows, table]))
-            if method in CLASSIFIERS:
+            generator = np.random.default_rng([number, rows, table])
+            X, y = simulate(kind, rows + HELD_OUT * curved, columns, generator)
+            if of == "class":
                 y = classes(kind, y)
-            plain = (outcomes.plain_area if method in CLASSIFIERS else outcomes.plain_r2)(X, y)
+            elif of == "count":
+                y = counts(kind, y, generator)
+            told = (bent(X)[-HELD_OUT:], y[-HELD_OUT:], of) if curved else (X, y, of)
+            X, y = (bent(X) if curved else X)[:rows], y[:rows]
+            plain = outcomes.explained(outcomes.plain_line(X, y, of), *told)
+            if curved:
+                curves = outcomes.plain_curves(X, y, of)
+                plain = max(plain, outcomes.explained(curves, *told))
             for place, mu in enumerate(MUS):
                 model = made(method, mu, table).fit(X, y)
-                told = outcome(method)(model, X, y, plain)
-                found[number, table, place] = told.interval, told.median, told.loss
+                found[number, table, place] = astuple(outcomes.of_model(model, *told, plain))
     medians = np.median(found, axis=1)
     lowest, highest = medians.min(axis=0), medians.max(axis=0)
     lowest[:, 2], highest[:, 2] = (end(found[..., 2], axis=(0, 1)) for end in (np.min, np.max))
@@ -85,14 +99,14 @@ def rows_of(method):
     return [rows for rows in ROWS if rows <= most]
 
 
+def columns_of(method):
+    """Return the numbers of columns that a method is tried with; many curves take long."""
+    return COLUMNS[:-1] if method in CURVES else COLUMNS
+
+
 def made(method, mu, seed):
     """Return a method's estimator."""
     return MODELS[method].load()(gaussian_epsilon(mu, DELTA), DELTA, random_state=seed)
-
-
-def outcome(method):
-    """Return how a method's fits are measured."""
-    return outcomes.of_classifier if method in CLASSIFIERS else outcomes.of_regression
 
 
 def of_distribution(method, product):
@@ -152,13 +166,13 @@ def curve(method, known):
         curves = {name: rounded(points[:, place]) for place, name in enumerate(names)}
         return {"epsilon times rows": PRODUCTS, **curves}
     points = np.array(
-        [[known(method, n, d) for d in COLUMNS] for n in rows_of(method)], dtype=float
+        [[known(method, n, d) for d in columns_of(method)] for n in rows_of(method)], dtype=float
     )
     names = ("interval", "median", "loss")
-    if method not in {"linear", "logistic"}:
+    if method not in LINES:
         names = ("", "", "loss")
     curves = {name: rounded(points[..., i, :]) for i, name in enumerate(names) if name}
-    return {"rows": rows_of(method), "columns": COLUMNS, "mu": MUS, **curves}
+    return {"rows": rows_of(method), "columns": columns_of(method), "mu": MUS, **curves}
 
 
 def main():

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nolook.planning.curves import Curve, curve_of
-from nolook.planning.family import KINDS, classes, simulate
 from scripts import planning_curves
+from scripts.planning_tables import KINDS, classes, simulate
 
 SHIPPED = json.loads(files("nolook.planning").joinpath("curves.json").read_text(encoding="utf-8"))
 
@@ -23,6 +23,8 @@ SHIPPED = json.loads(files("nolook.planning").joinpath("curves.json").read_text(
         pytest.param("linear", 1_000, 3, marks=pytest.mark.slow),
         pytest.param("logistic", 300, 3, marks=pytest.mark.slow),
         pytest.param("adassp", 1_000, 3, marks=pytest.mark.slow),
+        pytest.param("poisson", 300, 1, marks=pytest.mark.slow),
+        pytest.param("additive", 300, 1, marks=pytest.mark.slow),
     ],
 )
 def test_points_of_models_come_out_again(method, rows, columns):

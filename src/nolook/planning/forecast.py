@@ -13,7 +13,7 @@ from nolook._unit import RowsPerUnit, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
 from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import MODELS
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, MODELS
 from nolook.estimators.tukey import TukeyRegressor
 from nolook.planning.curves import Range, curve_of
 from nolook.privacy.accounting import gaussian_mu
@@ -27,11 +27,11 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: What can be expected of a method, in the order in which it is shown.
 MEASURES = ("interval", "median", "loss", "error", "quantile")
 
-_REGRESSION = ("interval", "median", "loss")
+_LINES = ("interval", "median", "loss")
 #: The measures of each method, whether they are known or not.
 PLANNED = {
-    "linear": _REGRESSION,
-    "logistic": _REGRESSION,
+    **dict.fromkeys(("linear", "logistic", "poisson"), _LINES),
+    **dict.fromkeys(("additive", "additive-logistic", "additive-poisson"), ("loss",)),
     "adassp": ("loss",),
     "boosted-adassp": ("loss",),
     "tukey": ("loss",),
@@ -48,7 +48,7 @@ PLANNED = {
 _CURVES = {"quantiles": "ecdf", "tabulate": "describe"}
 _PURE = frozenset({*PLANNED}) - MODELS.keys()
 _SHARED = frozenset({"ecdf", "quantiles", "describe", "tabulate"})
-_WEIGHTED = _SHARED | {"linear", "logistic"}
+_WEIGHTED = _SHARED | {*PLANNED} & {*CLASSIFIERS, *COUNTS, "linear", "additive"}
 
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
 # Where the smallest epsilon is looked for, so many steps a decade.
@@ -67,11 +67,11 @@ class Expected:
     interval, median : Range or None
         Half the width of a column's 95 % interval, of the narrowest one and that which half of the
         columns do not exceed: for the effect of one standard deviation of the column, in standard
-        deviations of the target or, for ``logistic``, in log-odds. 2 stands for no interval, or
-        one that says nothing.
+        deviations of the target, in log-odds (``logistic``) or in logarithms of the mean
+        (``poisson``). 2 stands for no interval, or one that says nothing.
     loss : Range or None
-        What R2 or, for ``logistic``, the area under the ROC curve lacks against the same model
-        without privacy.
+        What R2, the area under the ROC curve (models of two classes) or the share of deviance
+        explained (models of counts) lacks against the same model without privacy.
     error : Range or None
         Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), the
         share of positive rows in a group (``calibration``), the probability of a higher value
@@ -156,9 +156,9 @@ def plan(
         How many features or, for quantiles, descriptions and tabulations, how many columns of
         numbers share the budget (times the number of tables).
     method : str, default="linear"
-        ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``,
-        ``quantiles``, ``roc``, ``calibration``, ``compare-groups``, ``survival``, ``describe`` or
-        ``tabulate``.
+        ``linear``, ``logistic``, ``poisson``, ``additive``, ``additive-logistic``,
+        ``additive-poisson``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``, ``quantiles``,
+        ``roc``, ``calibration``, ``compare-groups``, ``survival``, ``describe`` or ``tabulate``.
     epsilon : float or sequence of float, optional
         Budgets to compare; by default from 0.1 to 10.
     delta : float, default=1e-6
@@ -191,10 +191,6 @@ def plan(
     >>> found.wanted.epsilon < 10
     True
     """
-    if method in MODELS and method not in PLANNED:
-        raise ParameterError(
-            f"{parameter_name('method')} is {method!r}, for which there is no forecast yet"
-        )
     check_choice("method", method, PLANNED)
     if weighted and method not in _WEIGHTED:
         raise ParameterError(

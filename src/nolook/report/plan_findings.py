@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nolook.estimators.catalogue import CLASSIFIERS, COUNTS
 from nolook.planning.curves import WIDEST, Range
 from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
 from nolook.report.findings import Figure, Section, Table
@@ -22,7 +23,8 @@ _HEADS = {
     "quantile": "Error of a quartile",
 }
 _OWN_HEADS = {
-    ("logistic", "loss"): "Loss of AUC",
+    **dict.fromkeys(((name, "loss") for name in CLASSIFIERS), "Loss of AUC"),
+    **dict.fromkeys(((name, "loss") for name in COUNTS), "Loss of deviance explained"),
     ("roc", "error"): "Error of the AUC",
     ("calibration", "error"): "Error of a group's share",
     ("compare-groups", "error"): "Error of the probability of a higher value",
@@ -37,7 +39,7 @@ _MEANING = {
         '{unit}. "None" is an interval that is withheld or says nothing. Go by the range: on real '
         "tables the single number was often off by more than a factor 2."
     ),
-    "loss": "Loss: what {fit} lacks against the same model without privacy, on the same rows.",
+    "loss": "Loss: what {fit} lacks against {plain}.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
     "quantile": "Errors of {quantities} are in standard deviations of the column.",
 }
@@ -47,8 +49,13 @@ _RANGE = (
     "together and how far values lie out decides where in the range a table falls, and cannot be "
     "known before."
 )
-_UNITS = {"logistic": "log-odds"}
-_FITS = {"logistic": "the area under the ROC curve"}
+_UNITS = {"logistic": "log-odds", "poisson": "logarithms of the mean"}
+_FITS = {
+    **dict.fromkeys(CLASSIFIERS, "the area under the ROC curve"),
+    **dict.fromkeys(COUNTS, "the share of deviance explained"),
+}
+_PLAIN = "the same model without privacy, on the same rows"
+_PLAIN_CURVES = "a model with a curve for each column without privacy, both on other rows"
 _QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
 _NOT_KNOWN = "not known"
 _POINTS = 33  # of a curve
@@ -72,6 +79,7 @@ def plan_section(found: Forecast) -> Section:
         _MEANING[name].format(
             unit=_UNITS.get(found.method, "standard deviations of the target"),
             fit=_FITS.get(found.method, "R2"),
+            plain=_PLAIN_CURVES if found.method.startswith("additive") else _PLAIN,
             quantities=_QUANTITIES.get(found.method, "quartiles"),
         )
         for name in shown

@@ -6,13 +6,14 @@ Plans and their benchmark measure with the same functions.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from sklearn.linear_model import LogisticRegression as PlainLogistic
-from sklearn.metrics import roc_auc_score
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.metrics import d2_tweedie_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -26,22 +27,9 @@ from nolook.estimators.tabulation import describe
 from nolook.planning.curves import WIDEST
 from nolook.tables import read_table
 
-__all__ = [
-    "Outcome",
-    "area_error",
-    "comparison_error",
-    "curve_error",
-    "description_errors",
-    "group_error",
-    "of_classifier",
-    "of_regression",
-    "plain_area",
-    "plain_r2",
-    "quantile_error",
-    "share_error",
-]
+Target: TypeAlias = Literal["number", "class", "count"]
 
-
+_LEAST = 1e-9
 _PLACES = np.arange(0.01, 1.0, 0.01)
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 
@@ -52,8 +40,8 @@ class Outcome:
 
     `interval` is half the width of the narrowest interval of a column, `median` the half width that
     half of the columns do not exceed: the effect of a standard deviation of the column, in standard
-    deviations of the target (or in log-odds). `loss` is what R2 (or the area under the ROC curve)
-    lacks, and at least 0.
+    deviations of the target (or in log-odds, or in logarithms of the mean). `loss` is what R2 (or
+    the area under the ROC curve, or the share of deviance explained) lacks, and at least 0.
     """
 
     interval: float
@@ -61,41 +49,45 @@ class Outcome:
     loss: float
 
 
-def plain_r2(X: Vector, y: Vector) -> float:
-    """Return R2 of least squares without privacy."""
-    design = np.column_stack([X, np.ones(len(y))])
-    return _r2(y, design @ np.linalg.lstsq(design, y, rcond=None)[0])
+def plain_line(X: Vector, y: Vector, of: Target) -> Any:
+    """Return the model without privacy that has a straight line for each column."""
+    models = {
+        "number": LinearRegression(),
+        "class": LogisticRegression(C=1e6, max_iter=300),
+        "count": PoissonRegressor(alpha=0.0, solver="newton-cholesky", max_iter=300),
+    }
+    return make_pipeline(StandardScaler(), models[of]).fit(X, y)
 
 
-def plain_area(X: Vector, y: Vector) -> float:
-    """Return the area under the ROC curve of logistic regression without privacy."""
-    plain = make_pipeline(StandardScaler(), PlainLogistic(C=1e6, max_iter=300)).fit(X, y)
-    return float(roc_auc_score(y, plain.decision_function(X)))
+def plain_curves(X: Vector, y: Vector, of: Target) -> Any:
+    """Return a model without privacy that has a curve for each column: boosted steps."""
+    boosted: Any = HistGradientBoostingRegressor
+    shape = {"loss": "poisson" if of == "count" else "squared_error"}
+    if of == "class":
+        boosted, shape = HistGradientBoostingClassifier, {}
+    return boosted(interaction_cst="no_interactions", random_state=0, **shape).fit(X, y)
 
 
-def of_regression(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
-    """Measure a fitted regression; `plain` is :func:`plain_r2` of the same rows."""
-    return _outcome(model, X.std(axis=0) / y.std(), plain - _r2(y, model.predict(X)))
+def explained(model: Any, X: Vector, y: Vector, of: Target) -> float:
+    """Return R2, the area under the ROC curve, or the share of deviance explained."""
+    if of == "class":
+        return float(roc_auc_score(y, model.decision_function(X)))
+    # A predicted mean of 0 or of infinity is no number that a deviance can be computed of.
+    ends = (_LEAST, 1.0 / _LEAST) if of == "count" else (None, None)
+    return float(d2_tweedie_score(y, model.predict(X).clip(*ends), power=int(of == "count")))
 
 
-def of_classifier(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
-    """Measure a fitted classifier; `plain` is :func:`plain_area` of the same rows."""
-    found = float(roc_auc_score(y, model.decision_function(X)))
-    return _outcome(model, X.std(axis=0), plain - found)
-
-
-def _r2(y: Vector, predicted: Vector) -> float:
-    return float(1.0 - np.mean((y - predicted) ** 2) / y.var())
-
-
-def _outcome(model: Any, units: Vector, loss: float) -> Outcome:  # noqa: ANN401
-    halves = np.full(len(units), WIDEST)
-    if model.coef_interval_ is not None:
+def of_model(model: Any, X: Vector, y: Vector, of: Target, plain: float) -> Outcome:
+    """Measure a private model; `plain` is what one without privacy explains of the same rows."""
+    halves = np.full(X.shape[1], WIDEST)
+    if getattr(model, "coef_interval_", None) is not None:
         low, high = model.coef_interval_.T
+        units = X.std(axis=0) / (y.std() if of == "number" else 1.0)
         found = (high - low) / 2 * units
         # A constant column has neither an effect nor an interval.
         halves = np.where(np.isnan(found) | (units == 0.0), WIDEST, np.minimum(found, WIDEST))
     median = np.quantile(halves, 0.5, method="higher")
+    loss = plain - explained(model, X, y, of)
     return Outcome(float(halves.min()), float(median), min(max(loss, 0.0), 1.0))
 
 

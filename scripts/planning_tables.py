@@ -17,11 +17,10 @@ from attrs import frozen
 from nolook._arrays import Vector
 from nolook.algorithms._simulation import Generator
 
-__all__ = ["KINDS", "Kind", "classes", "simulate"]
-
-
 # A flag is set where its column lies this many standard deviations up: in a tenth of the rows.
 _RARE = 1.28
+# Of the logarithm of the mean of counts.
+_SPREAD = 0.5
 
 
 @frozen
@@ -42,7 +41,8 @@ class Kind:
         log-normal with this standard deviation of the logarithm, and every fourth column a flag
         set in a tenth of the rows.
     positive : float
-        The share of positive rows, where the target has two classes.
+        The share of positive rows, where the target has two classes; a quarter of the mean count,
+        where it is a count.
     wrong : float
         The share of cells that are ten times what they should be.
     """
@@ -88,6 +88,19 @@ def simulate(kind: Kind, rows: int, columns: int, generator: Generator) -> tuple
 def classes(kind: Kind, target: Vector) -> Vector:
     """Return 1.0 for the rows with the highest targets, 0.0 for others."""
     return (target > np.quantile(target, 1.0 - kind.positive)).astype(np.float64)
+
+
+def counts(kind: Kind, target: Vector, generator: Generator) -> Vector:
+    """Return counts that vary more than Poisson's law says, with means that follow the target."""
+    steady = np.exp(_SPREAD * target.clip(-3.0, 3.0))
+    return generator.poisson(4.0 * kind.positive * steady / steady.mean()).astype(np.float64)
+
+
+def bent(X: Vector) -> Vector:
+    """Return columns of which every second is curved: what it explained is a root of it now."""
+    X = X.copy()
+    X[:, ::2] *= np.abs(X[:, ::2])
+    return X
 
 
 def _standard(values: Vector) -> Vector:
