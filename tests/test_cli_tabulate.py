@@ -35,6 +35,13 @@ def test_a_table_is_printed_kept_and_exported(cli, tmp_path):
     assert r"yes & " in (tmp_path / "t.tex").read_text()
 
 
+def test_the_largest_group_is_one_of_a_declared_level(cli):
+    for levels, largest in (("yes", "yes"), ("no", "no")):  # most rows have the other one
+        words = ("--by", "word", "--categories", f"word={levels}", "--output", f"{levels}.json")
+        done = cli("tabulate", "people.parquet", *words, "--epsilon", "3")
+        assert f"The largest group is {largest} with" in done.out, done.err
+
+
 def test_several_tables_and_a_share_of_a_value_that_no_schema_declares(cli):
     done = cli(
         "tabulate", "people.parquet", *BY, "--by", "", "--share", "died=1", "--output", "a.json"

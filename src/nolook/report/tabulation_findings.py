@@ -19,7 +19,7 @@ from nolook.tables.levels import OTHERS
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from nolook._arrays import Places
+    from nolook._arrays import Flags, Places
     from nolook.estimators.tabulation import Description, Measured, Tabulation
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
@@ -104,10 +104,15 @@ def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
 
 def _shown(found: Tabulation | Description, places: Places) -> list[int]:
     """Return groups of declared levels, and of others only those that stand out from the noise."""
-    lowest = found.measured[0].estimates.noise_low
-    known = [len(labels) - (2 if OTHERS in labels else 1) for labels in found.levels.values()]
-    declared = np.all(found.codes < np.array(known, dtype=np.intp), axis=1)
+    lowest, declared = found.measured[0].estimates.noise_low, _declared(found)
     return [int(place) for place in places if declared[place] or lowest[place] > 0.0]
+
+
+def _declared(found: Tabulation | Description) -> Flags:
+    """Mark the groups of declared levels."""
+    known = [len(labels) - (2 if OTHERS in labels else 1) for labels in found.levels.values()]
+    declared: Flags = np.all(found.codes < np.array(known, dtype=np.intp), axis=1)
+    return declared
 
 
 def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
@@ -322,9 +327,9 @@ def _strongest(pairs: Mapping[tuple[str, ...], float]) -> tuple[Text, ...]:
 
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:
-    """Name the largest group of the first table."""
-    by = found.by[0] if found.by else ()
-    places = _shown(found, found.groups_of(by))
+    """Name the largest group of declared levels of the first table."""
+    by, declared = found.by[0] if found.by else (), _declared(found)
+    places = [int(place) for place in found.groups_of(by) if declared[place]]
     if not by or not places:
         return ()
     counts = found.measured[0].estimates.value
