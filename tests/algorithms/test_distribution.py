@@ -156,6 +156,14 @@ def test_errors_allow_for_counts_that_were_made_equal():
     assert pooled.masses([1.0, 3.0])[1] == pytest.approx(plain.masses([1.0, 3.0])[1], rel=0.05)
 
 
+def test_an_interval_of_a_quantile_leaves_out_whole_runs():
+    counts, noise = np.repeat([1.0, 5.0, 11.0, 12.0], [4, 3, 4, 1]), (Forest(12, (1,)), 1e-6, 1e-6)
+    found = PrivateDistribution(np.arange(1.0, 13.0), counts, 12.0, ForestNoise(*noise)).noise_alone
+    assert found.ppf_interval(0.5, 2.0) == (8.0, 8.0)
+    assert found.ppf_interval(0.95, 2.0) == (12.0, 12.0)
+    assert exact(VALUES, [2.0]).ppf_interval(0.5, 2.0) == (2.0, 2.0)
+
+
 def test_the_error_of_a_mean_over_the_widest_grid_is_a_number():
     points = np.array([-1.7e308, 0.0, 1e300, 1.7e308])
     noise = ForestNoise(Forest(4, (2, 1)), 7.0, 11.0)

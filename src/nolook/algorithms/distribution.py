@@ -22,6 +22,9 @@ __all__ = ["PrivateDistribution"]
 # What that choice adds to a variance: at most 1.3 was measured, in single cells that hold many rows
 # between empty ones (`benchmarks/distribution_errors.py`).
 _CHOSEN = 1.3
+# Of a noisy count's deviation: what rising counts are off at the ends of their runs, at most, in
+# simulations of 200 to 20,000 rows in 512 cells; intervals of quantiles then hold 95 to 99 %.
+_RISING = 0.9
 
 
 @frozen
@@ -111,15 +114,20 @@ class PrivateDistribution:
 
         Less than p of the rows lie up to a threshold below the quantile. So thresholds whose share
         is `deviations` standard errors below p are too low, and all from the first one whose share
-        is as many above p on are too high. Where no threshold is, the interval ends as the grid
-        does.
+        is as many above p on are too high. Of counts made equal the last one is tested for the
+        former and the first one for the latter: before they were made to rise, these were no
+        nearer to p. Where no threshold is, the interval ends as the grid does.
         """
-        first = np.unique(self._runs[0])[1:-1]  # each stands for its run
-        none = np.zeros_like(first)
-        variance = self.noise.between(none, first, p) + self._sampling(none, first, p)
-        error = deviations * np.sqrt(variance) / self.rows
+        first = self._starts
+        last = np.append(first[1:], len(self.points))[: first.size] - 1
         shares = self._rising[first - 1]
-        below, above = first[shares < p - error], first[shares >= p + error] - 1
+
+        def errors(places: Places) -> Vector:
+            none = np.zeros_like(places)
+            noise = _RISING**2 * self.noise.between(none, places, p)
+            return deviations * np.sqrt(noise + self._sampling(none, places, p)) / self.rows
+
+        below, above = last[shares < p - errors(last)], first[shares >= p + errors(first)] - 1
         low, high = (*below[-1:], 0)[0], (*above[:1], len(self.points) - 1)[0]
         return float(self.points[low]), float(self.points[max(low, high)])
 
@@ -152,11 +160,16 @@ class PrivateDistribution:
         return masses, np.where(first == last, 0.0, np.sqrt(variance) / self.rows)
 
     @cached_property
+    def _starts(self) -> Places:
+        """The first of the places whose counts are the same, for each run of them but the last."""
+        starts = np.flatnonzero(np.append(True, np.diff(self.counts[:-1]) != 0)) + 1
+        return starts[: len(self.counts) - 1]
+
+    @cached_property
     def _runs(self) -> tuple[Places, Places]:
         """The first and the last of the places around each whose counts are the same."""
-        starts = np.flatnonzero(np.append(True, np.diff(self.counts[:-1]) != 0)) + 1
         # No rows, and all of them, are counts of their own.
-        starts = np.concatenate([[0], starts[: len(self.counts) - 1], [len(self.counts)]])
+        starts = np.concatenate([[0], self._starts, [len(self.counts)]])
         lengths = np.diff(np.append(starts, len(self.counts) + 1))
         return np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
 
