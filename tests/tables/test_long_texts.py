@@ -14,6 +14,8 @@ import pytest
 
 import nolook
 from nolook.tables.source import LONGEST_CELL
+from nolook.tables.units import kept_cells
+from nolook.tables.words import by_word
 from tests.tables.database_places import DATABASES
 
 TABLE = pa.table({
@@ -97,6 +99,28 @@ def test_a_long_identifier_is_a_unit_or_missing(tmp_path, kept):
     source = KEPT[kept](TABLE, tmp_path)
     table = nolook.read_table(source, features=["x"], unit="text")
     assert table.count_units() == (2 if kept in {*DATABASES, "csv", "quotes"} else 3)
+
+
+WORDS = pa.table({"text": pa.array(["a", "b"]).dictionary_encode(), "x": [1.0, 2.0]})
+GROWING = {
+    "stream": lambda _: pa.RecordBatchReader.from_batches(WORDS.schema, WORDS.to_batches()),
+    "chunks": lambda _: pa.concat_tables([TABLE, TABLE]),
+    "sqlite": lambda folder: DATABASES["sqlite"](TABLE, folder),
+}
+
+
+@pytest.mark.parametrize("kept", GROWING)
+def test_texts_put_together_may_have_any_size_together(tmp_path, kept):
+    # 32,768 rows of one text of 65,536 bytes are too many for offsets of 32 bits.
+    source = nolook.read_table(GROWING[kept](tmp_path), features=["x"], unit="text")._source
+    (batch,) = source.original.batches(["text"])
+    assert batch.column(0).type == pa.large_string()
+
+
+def test_units_and_words_of_a_dictionary_may_have_any_size_together():
+    words = WORDS["text"].chunk(0)
+    assert by_word(lambda each: each, words).type == pa.large_string()
+    assert kept_cells(words, np.array([True, False])).type == pa.large_string()
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 from nolook.tables.folding import Identify
-from nolook.tables.source import Column, Source, movable
+from nolook.tables.source import Column, Source, movable, written_out
 from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
 __all__ = ["ByUnit", "Pieces"]
@@ -139,7 +139,7 @@ def _numbers(batch: Any) -> int:  # noqa: ANN401
 
 def _own_words(cells: Any) -> Any:  # noqa: ANN401
     """Return a dictionary's cells with no other words."""
-    return cells.dictionary_decode().dictionary_encode() if pt.is_dictionary(cells.type) else cells
+    return written_out(cells).dictionary_encode() if pt.is_dictionary(cells.type) else cells
 
 
 def _written(batch: Any) -> bytes:  # noqa: ANN401

@@ -206,9 +206,9 @@ _TEXT = (
 _READ = (
     ("BOOL", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", pa.bool_()),
     ("INT", "CASE WHEN typeof({0}) = 'integer' THEN {0} END", pa.int64()),
-    *((part, _TEXT, pa.string()) for part in ("CHAR", "CLOB", "TEXT", "UUID", "GUID")),
+    *((part, _TEXT, pa.large_string()) for part in ("CHAR", "CLOB", "TEXT", "UUID", "GUID")),
     *((part, _NUMBER, pa.float64()) for part in ("REAL", "FLOA", "DOUB", "DEC", "NUM")),
-    *((part, _TEXT, pa.string()) for part in ("DATE", "TIME")),
+    *((part, _TEXT, pa.large_string()) for part in ("DATE", "TIME")),
 )
 
 
@@ -262,8 +262,8 @@ class _SQLite(_OfFile):
 
 def _array(cells: Any, kind: Any) -> Any:  # noqa: ANN401
     """Return SQLite's cells as an array."""
-    if kind == pa.string():
-        return pa.array(cells, pa.binary()).view(kind)
+    if kind == pa.large_string():
+        return pa.array(cells, pa.large_binary()).view(kind)
     return pa.array(cells, pa.int8()).cast(kind) if kind == pa.bool_() else pa.array(cells, kind)
 
 

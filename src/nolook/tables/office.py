@@ -107,7 +107,7 @@ class SheetFile(_OnceFile):
             names = next(islice(self.cells(), self._form.skip, None))
         while names and not names[-1]:  # beside the table
             names = names[:-1]
-        return tuple(Column((name or "").strip(), pa.string(), "text") for name in names)
+        return tuple(Column((name or "").strip(), pa.large_string(), "text") for name in names)
 
     def cells(self) -> Iterator[list[str | None]]:
         """Yield rows that are not empty."""
@@ -128,7 +128,7 @@ class SheetFile(_OnceFile):
             # Rows of a sheet are of one length, whatever is beside the table.
             columns = [list(cells) for cells in zip(*some, strict=True)][: len(names)]
             columns += [[None] * len(some)] * (len(names) - len(columns))
-            arrays = [pa.array(cells, pa.string()) for cells in columns]
+            arrays = [pa.array(cells, pa.large_string()) for cells in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 
 

@@ -39,12 +39,14 @@ __all__ = [
     "plain",
     "raw_texts",
     "sound",
+    "written_out",
 ]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_LARGE = _VIEWS | {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
     pa.string(): pa.binary(),
@@ -132,6 +134,13 @@ def movable(cells: Any) -> Any:  # noqa: ANN401
     if pt.is_dictionary(cells.type):
         return pa.DictionaryArray.from_arrays(cells.indices, movable(cells.dictionary))
     return cells.cast(_VIEWS[cells.type]) if cells.type in _VIEWS else cells
+
+
+def written_out(cells: Any) -> Any:  # noqa: ANN401
+    """Return cells without a dictionary, texts as ones that may have any size together."""
+    if pt.is_dictionary(cells.type):
+        return written_out(cells.dictionary).take(cells.indices)
+    return cells.cast(_LARGE[cells.type]) if cells.type in _LARGE else cells
 
 
 def sound(array: Any) -> Any:  # noqa: ANN401
@@ -409,10 +418,8 @@ def _whole(column: Any) -> Any:  # noqa: ANN401
     parts = [sound(chunk) for chunk in chunks]
     if len(parts) == 1:
         return parts[0]
-    if pa.types.is_dictionary(column.type):
-        # Together they may have more words than indices can count.
-        parts = [part.dictionary_decode() for part in parts]
-    return pa.concat_arrays(parts) if parts else pa.array([], column.type)
+    # Together they may have more words than indices can count.
+    return pa.concat_arrays(map(written_out, parts)) if parts else pa.array([], column.type)
 
 
 class MemorySource:

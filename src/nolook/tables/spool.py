@@ -24,7 +24,7 @@ import pyarrow.types as pt
 
 from nolook.errors import TableError
 from nolook.tables.files import MOST_PARTS, in_runs
-from nolook.tables.source import Column, attempt, guarded, sound
+from nolook.tables.source import Column, attempt, guarded, sound, written_out
 
 __all__ = ["Spooled", "from_stream"]
 
@@ -194,11 +194,11 @@ class _Kept:
 
 def _stored(kind: Any) -> Any:  # noqa: ANN401
     """Return the type that cells are kept as: a file of Arrow's has one dictionary, others many."""
-    return kind.value_type if pt.is_dictionary(kind) else kind
+    return written_out(pa.nulls(0, kind)).type if pt.is_dictionary(kind) else kind
 
 
 def _plain(rows: Any, schema: Any) -> Any:  # noqa: ANN401
     """Return the columns that are kept, safe to write."""
     columns = [sound(rows.column(name)) for name in schema.names]
-    plain = [c.dictionary_decode() if pt.is_dictionary(c.type) else c for c in columns]
+    plain = [written_out(c) if pt.is_dictionary(c.type) else c for c in columns]
     return pa.RecordBatch.from_arrays(plain, schema=schema)

@@ -20,6 +20,8 @@ import pyarrow.types as pt
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook.tables.source import written_out
+
 __all__ = [
     "Keys",
     "Units",
@@ -207,7 +209,7 @@ def beside_weights(
 
 def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     """Return the identifiers of some of the rows."""
-    return _decoded(cells).filter(pa.array(kept))
+    return written_out(cells).filter(pa.array(kept))
 
 
 def group_rows(identifiers: Iterable[tuple[Any, Any]]) -> Units:
@@ -305,16 +307,9 @@ def _room(rows: int) -> NDArray[Any]:
         return np.memmap(file, dtype=kind, mode="w+", shape=(rows,))
 
 
-def _decoded(cells: Any) -> Any:  # noqa: ANN401
-    """Return cells without a dictionary, and no views: Arrow cannot choose among these."""
-    if pt.is_dictionary(cells.type):
-        return _decoded(cells.dictionary).take(cells.indices)
-    return cells.cast(pa.large_binary()) if pt.is_string_view(cells.type) else cells
-
-
 def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
     """Return an array's cells as bytes one after the other, and where each starts and ends."""
-    cells = _decoded(cells)
+    cells = written_out(cells)
     if pt.is_integer(cells.type) or pt.is_boolean(cells.type) or pt.is_date(cells.type):
         return _whole_bytes(cells)
     if pt.is_decimal(cells.type):

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from nolook._unit import Unit
+from nolook.tables.source import written_out
 
 __all__ = [
     "TRUTHS",
@@ -97,7 +98,7 @@ def _index(cells: Any, values: Sequence[Any], kind: Any = None) -> Any:  # noqa:
 def by_word(convert: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
     """Convert cells, where they are codes of words each word once."""
     if pt.is_dictionary(cells.type):
-        return convert(cells.dictionary).take(cells.indices)
+        return convert(written_out(cells.dictionary)).take(cells.indices)
     return convert(cells)
 
 
