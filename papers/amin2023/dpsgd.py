@@ -33,7 +33,7 @@ from nolook.estimators.base import PrivateRegressor, check_budget
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.privacy.accounting import gaussian_delta, gaussian_mu
 from nolook.privacy.budgets import too_small
-from nolook.privacy.guarantee import DEFAULT_DELTA, ApproximateEvent, Budget, Event
+from nolook.privacy.guarantee import ApproximateEvent, Budget, Event
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import OnStep, Plan
@@ -264,15 +264,7 @@ class DPSGDRegressor(PrivateRegressor):
     (2,)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        n_steps: int = 200,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.n_steps = n_steps
+    n_steps: int = 200
 
     _ledger_label = "DP-SGD"
     _needs_local_rows = True

@@ -167,7 +167,7 @@ def test_a_selector_can_sample_rows(sample):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(3000, 6))
     y = X[:, 2] - X[:, 5] + 0.1 * generator.normal(size=3000)
-    selector = nolook.KendallSelector(2, 5.0, sample, random_state=0).fit(X, y)
+    selector = nolook.KendallSelector(2, 5.0, sample=sample, random_state=0).fit(X, y)
     assert sorted(selector.order_.tolist()) == [2, 5]
     rows = [event for event in selector.privacy_.mechanisms if event.name == "number of rows"]
     assert [event.epsilon for event in rows] == pytest.approx([0.25 if sample == "auto" else 0.05])

@@ -110,7 +110,7 @@ def test_each_method_comes_back_with_its_parameters(tmp_path, method):
 def test_a_subclass_with_parameters_of_its_own_is_not_saved(tmp_path):
     class Ours(nolook.LinearRegression):
         def __init__(self, epsilon=1.0, delta=1e-6, weight=1.0, random_state=None):
-            super().__init__(epsilon, delta, random_state)
+            super().__init__(epsilon, delta, random_state=random_state)
             self.weight = weight
 
     with pytest.raises(ParameterError, match="type Ours, which cannot be saved: in parameters"):

@@ -56,7 +56,7 @@ def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
 def test_a_selector_with_parameters_of_its_own_is_not_saved(tmp_path):
     class Ours(nolook.KendallSelector):
         def __init__(self, k=5, epsilon=1.0, random_state=None):
-            super().__init__(k, epsilon, None, random_state)
+            super().__init__(k, epsilon, random_state=random_state)
 
     with pytest.raises(nolook.ParameterError, match=r"type Ours, .* the key 'sample' is missing"):
         nolook.save(fitted(Ours(2)), tmp_path / "model.json")

@@ -46,7 +46,7 @@ class Choosy(PrivateRegressor):
         on_failure: str = "raise",
         random_state: int | None = None,
     ) -> None:
-        super().__init__(epsilon, delta, random_state)
+        super().__init__(epsilon, delta, random_state=random_state)
         self.n_models = n_models
         self.bound = bound
         self.exact = exact

@@ -34,6 +34,7 @@ def calibration(
 
     The model that gave them must not itself have been fitted without privacy on these rows.
     """
-    fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
+    make = DISTRIBUTIONS["calibration"].load()
+    fitted = make(release.epsilon, groups, random_state=release.random_state)
     release.fit_scores(fitted, probability, classes)
     release.keep(fitted)

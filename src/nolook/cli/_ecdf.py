@@ -21,7 +21,7 @@ from nolook.cli._options import (
     grid,
 )
 from nolook.cli._release import Release, release_command
-from nolook.cli._tabulate import is_category, release_by_groups
+from nolook.cli._tabulate import has_levels, release_by_groups
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -55,7 +55,7 @@ def ecdf(
     """Release a column's distribution, for quantiles, shares and means at no further cost."""
     smoother = check_smoothing(smoothing)
     levels = column_options(None, categories).get("categories", {})
-    if by is not None or is_category(release, column, levels):
+    if by is not None or has_levels(release, column, levels):
         unused = {
             "--grid": linear_grid,
             "--log-grid": log_grid,
@@ -81,7 +81,8 @@ def ecdf(
         )
 
     make = DISTRIBUTIONS["ecdf"].load()
-    fitted = make(release.epsilon, thresholds, delta, relation, smoother, release.random_state)
+    seed = release.random_state
+    fitted = make(release.epsilon, thresholds, delta, relation, smoother, random_state=seed)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_columns([column]), **ledger_and_progress)
     return release.keep(fitted)

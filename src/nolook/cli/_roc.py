@@ -51,7 +51,7 @@ def roc(
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
-    fitted = make(release.epsilon, points, 1, relation, smoother, release.random_state)
+    fitted = make(release.epsilon, points, 1, relation, smoother, random_state=release.random_state)
     release.fit_scores(fitted, score, classes)
     fitted.asked_ = tuple(thresholds)
     release.keep(fitted)

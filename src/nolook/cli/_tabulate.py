@@ -62,7 +62,7 @@ def release_by_groups(
 
     levels = column_options(None, categories).get("categories", {})
     groups = column_names(by, "--by")
-    counted = [name for name in columns if is_category(release, name, levels)]
+    counted = [name for name in columns if has_levels(release, name, levels)]
     numbers = [name for name in columns if name not in counted]
     read = partial(release.read_groups, [*dict.fromkeys((*groups, *columns))], levels)
     found = release.make(
@@ -77,10 +77,10 @@ def release_by_groups(
     release.keep(found)
 
 
-def is_category(release: Release, name: str, levels: Container[str]) -> bool:
-    """Tell whether the options or the schema declare levels of a column."""
+def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
+    """Tell whether options, which name those `given`, or the schema declare levels of a column."""
     declared = release.declared.columns.get(name)
-    return name in levels or (declared is not None and bool(declared.levels))
+    return name in given or bool(declared and declared.levels)
 
 
 def _check_export(path: Path | None, release: Release) -> None:
@@ -93,17 +93,6 @@ def _check_export(path: Path | None, release: Release) -> None:
         )
     outputs = [("--output", release.output), ("--report", release.report), ("--export", path)]
     check_outputs(outputs, files_of(release.place), replace=release.force)
-
-
-def _undeclared(release: Release, names: list[str]) -> dict[str, list[Any]]:
-    """Return no levels for each of some columns of which none are declared."""
-    declared = release.declared.columns
-    kinds = {name: declared.get(name) for name in names}
-    return {
-        name: [None]
-        for name, kind in kinds.items()
-        if kind is None or (not kind.levels and kind.type != "boolean")
-    }
 
 
 @release_command("tabulation.json", "The tabulation's file", about=("by",), missing=None)
@@ -155,12 +144,13 @@ def tabulate(
     levels = column_options(None, categories).get("categories", {})
     shared = [each.rpartition("=")[0] or each for each in of_shares]
     for each, name in zip(of_shares, shared, strict=True):
-        declared = release.declared.columns.get(name)
-        if each != name and (declared is None or not declared.levels):
+        if each != name and not has_levels(release, name):
             levels.setdefault(name, [each.rpartition("=")[2]])
     groups = [name for each in tables for name in each]
     if find_levels:
-        levels = _undeclared(release, groups) | levels
+        open_ones = (name for name in groups if not has_levels(release, name, levels))
+        known = release.declared.columns
+        levels |= {n: [None] for n in open_ones if n not in known or known[n].type != "boolean"}
     names = dict.fromkeys((*groups, *shared, *means, *medians, *pairs))
     if not names:
         raise ParameterError(

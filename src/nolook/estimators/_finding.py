@@ -12,6 +12,8 @@ from nolook.privacy.guarantee import PrivacyGuarantee
 class PrivateFinding(PrivateEstimator):
     """A finding about values or scores: unlike models and selectors, it has no features."""
 
+    epsilon: float = 1.0
+
     def keep_release(
         self, released: object, *, privacy: PrivacyGuarantee, read_options: dict[str, Any]
     ) -> Self:

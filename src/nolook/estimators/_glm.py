@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Array
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
+from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.releasing import Progress
 from nolook.kernels.row_products import row_products
@@ -43,7 +44,7 @@ class GeneralisedLinearModel(PrivateModel):
         noise does not hide. None if the target was not detected, or if columns have curves.
     """
 
-    spread_: Spread | None = None
+    spread_: Spread | None = fitted(None)
 
     def fit(
         self,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolook._arrays import Flags
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
+from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import marks, refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.privacy.ledger import Ledger
@@ -44,8 +45,7 @@ class ScoredEstimator(PrivateFinding):
         What a reader of the result must know about the scored model.
     """
 
-    pos_label: float | str
-    scored_: Scored
+    scored_: Scored = fitted()
 
     caution = (
         "The scored model must not itself have been fitted without privacy on these rows: such a "

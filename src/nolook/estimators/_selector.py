@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from attrs import field
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +13,7 @@ from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
+from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget, Event
@@ -45,24 +47,13 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     kind = "selection"
     _alternative = "sample='auto' in Python, a method that needs sums alone"
     _ordered: ClassVar[bool] = True
-    target_name_: str
-    strengths_: Vector | None = None
-    #: What share of the rows a selector that needs them together keeps.
-    sample: float | str | None = None
-
+    target_name_: str = fitted()
+    strengths_: Vector | None = fitted(None)
     #: What shares its budget, of which a pipeline tells its copy.
-    _beside: Beside | None = None
+    _beside: Beside | None = fitted(None)
 
-    def __init__(
-        self, k: int | str = 5, epsilon: float = 1.0, random_state: int | None = None
-    ) -> None:
-        self.k = k
-        self.epsilon = epsilon
-        self.random_state = random_state
-
-    @property
-    def _needs_local_rows(self) -> bool:
-        return self.sample is None
+    k: int | str = 5
+    epsilon: float = 1.0
 
     def _rows(self, X: object, y: object) -> Table:
         table = training_table(self, X, y)
@@ -81,15 +72,6 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""
         return known_k(self.k)
-
-    def _chances(self) -> int | None:
-        """Check the share of rows kept; return None for "auto"."""
-        if isinstance(self.sample, str):
-            check_choice("sample", self.sample, ("auto",))
-            return None
-        if self.sample is None:
-            return SAMPLING_UNIT
-        return max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta."""
@@ -120,3 +102,22 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+class RowSelector(PrivateSelector):
+    """A selector that needs its rows together, or a random part of them."""
+
+    sample: float | str | None = field(default=None, kw_only=True)
+
+    @property
+    def _needs_local_rows(self) -> bool:
+        return self.sample is None
+
+    def _chances(self) -> int | None:
+        """Check the share of rows kept; return None for "auto"."""
+        if isinstance(self.sample, str):
+            check_choice("sample", self.sample, ("auto",))
+            return None
+        if self.sample is None:
+            return SAMPLING_UNIT
+        return max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))

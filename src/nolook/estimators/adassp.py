@@ -10,7 +10,6 @@ from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
 from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["AdaSSPRegressor"]
@@ -55,17 +54,8 @@ class AdaSSPRegressor(PrivateRegressor):
     (2,)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        bound_X: float | None = None,
-        bound_y: float | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.bound_X = bound_X
-        self.bound_y = bound_y
+    bound_X: float | None = None  # noqa: N815
+    bound_y: float | None = None
 
     _ledger_label = "AdaSSP"
 

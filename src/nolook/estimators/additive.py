@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,10 +18,10 @@ from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators.linear import LinearRegression
+from nolook.estimators._parameters import fitted
+from nolook.estimators.linear import LeastSquares
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.poisson import PoissonRegression
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.tables import Table
 
 __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegression"]
@@ -31,9 +30,9 @@ __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegressio
 class _Curved(GeneralisedLinearModel):
     """A model with a curve for each column."""
 
-    curves_: tuple[ColumnCurve, ...] = ()
-    straight: list[str] | None
-    monotone: dict[str, str] | None
+    curves_: tuple[ColumnCurve, ...] = fitted(())
+    straight: list[str] | None = None
+    monotone: dict[str, str] | None = None
 
     def _straight(self) -> tuple[str, ...]:
         """Check the parameters of curves; return the columns that have lines only."""
@@ -84,7 +83,7 @@ class _Curved(GeneralisedLinearModel):
         return total
 
 
-class AdditiveRegression(_Curved, LinearRegression):
+class AdditiveRegression(_Curved, LeastSquares):
     """Additive regression under differential privacy, without bounds, knots or tuning.
 
     The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line, or a smooth curve for a
@@ -139,21 +138,8 @@ class AdditiveRegression(_Curved, LinearRegression):
     """
 
     kind = "additive model"
-    k = None
 
     _ledger_label = "additive regression"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        straight: list[str] | None = None,
-        monotone: dict[str, str] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, None, random_state)
-        self.straight = straight
-        self.monotone = monotone
 
     def _release(self, mu: float) -> AdditiveRelease:
         return AdditiveRelease(mu, straight=self._straight())
@@ -221,19 +207,6 @@ class AdditiveClassifier(_Curved, LogisticRegression):
 
     _ledger_label = "additive logistic regression"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        classes: Sequence[object] | None = None,
-        straight: list[str] | None = None,
-        monotone: dict[str, str] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, classes, random_state)
-        self.straight = straight
-        self.monotone = monotone
-
     def _release(self, mu: float) -> AdditiveLogistic:
         return AdditiveLogistic(mu, straight=self._straight())
 
@@ -289,19 +262,6 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
     kind = "additive count model"
 
     _ledger_label = "additive regression of counts"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        exposure: str | None = None,
-        straight: list[str] | None = None,
-        monotone: dict[str, str] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, exposure, random_state)
-        self.straight = straight
-        self.monotone = monotone
 
     def _release(self, mu: float) -> AdditiveCounts:
         return AdditiveCounts(mu, exposure=self.exposure, straight=self._straight())

@@ -9,6 +9,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from attrs import field
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -20,8 +21,8 @@ from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
-from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
+from nolook.estimators._parameters import Declared, fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.releasing import Progress, make_release, warn
 from nolook.estimators.result import Coefficient, Measure, Result
@@ -52,7 +53,7 @@ __all__ = [
 ]
 
 
-class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Result, Declared):
     """Whatever is fitted privately.
 
     A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
@@ -88,12 +89,14 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         The standard deviation of the noise of both.
     """
 
-    read_options_: dict[str, Any]
-    n_rows_: float | None = None
-    n_rows_error_: float | None = None
-    n_left_out_: float | None = None
-    n_undeclared_: float | None = None
-    n_left_out_error_: float | None = None
+    random_state: int | None = field(default=None, kw_only=True)
+
+    read_options_: dict[str, Any] = fitted()
+    n_rows_: float | None = fitted(None)
+    n_rows_error_: float | None = fitted(None)
+    n_left_out_: float | None = fitted(None)
+    n_undeclared_: float | None = fitted(None)
+    n_left_out_error_: float | None = fitted(None)
 
     #: What a ledger calls the release.
     _ledger_label: ClassVar[str]
@@ -119,18 +122,6 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     def read_options(self) -> dict[str, Any]:
         """That of the fit."""
         return self.read_options_
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
-        super().__init_subclass__(**kwargs)
-        if cls.__doc__:
-            cls.__doc__ = complete_docstring(cls, *cls.__bases__)
-
-    def __init__(
-        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost.
@@ -326,19 +317,22 @@ class PrivateModel(PrivateEstimator):
     #: What it may measure of itself; each has an interval, too.
     _measured: ClassVar[tuple[str, ...]]
 
-    scaling_: Scaling
-    coef_: Vector
-    intercept_: float
-    coef_interval_: Vector | None = None
-    intercept_interval_: Vector | None = None
-    clipped_share_: Vector | None = None
-    chosen_: Places | None = None
-    curves_: tuple[Any, ...] = ()
-    level_sets_: tuple[tuple[str, ...], ...] = ()
-    row_norm_: float = math.inf
-    weight_norm_: float = math.inf
-    failed_: bool = False
-    detected_: bool = True
+    epsilon: float = 1.0
+    delta: float = DEFAULT_DELTA
+
+    scaling_: Scaling = fitted()
+    coef_: Vector = fitted()
+    intercept_: float = fitted()
+    coef_interval_: Vector | None = fitted(None)
+    intercept_interval_: Vector | None = fitted(None)
+    clipped_share_: Vector | None = fitted(None)
+    chosen_: Places | None = fitted(None)
+    curves_: tuple[Any, ...] = fitted(())
+    level_sets_: tuple[tuple[str, ...], ...] = fitted(())
+    row_norm_ = math.inf
+    weight_norm_ = math.inf
+    failed_ = False
+    detected_ = True
 
     @property
     def selection(self) -> PrivateEstimator | None:
@@ -477,16 +471,16 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     kind = "linear model"
     _measured: ClassVar[tuple[str, ...]] = ("median_error", "p90_error", "r2", "rmse")
 
-    r2_: float | None = None
-    r2_interval_: Vector | None = None
-    median_error_: float | None = None
-    median_error_interval_: Vector | None = None
-    p90_error_: float | None = None
-    p90_error_interval_: Vector | None = None
-    rmse_: float | None = None
-    rmse_interval_: Vector | None = None
+    r2_: float | None = fitted(None)
+    r2_interval_: Vector | None = fitted(None)
+    median_error_: float | None = fitted(None)
+    median_error_interval_: Vector | None = fitted(None)
+    p90_error_: float | None = fitted(None)
+    p90_error_interval_: Vector | None = fitted(None)
+    rmse_: float | None = fitted(None)
+    rmse_interval_: Vector | None = fitted(None)
 
-    questions: tuple[str, ...] = ("predict",)
+    questions = ("predict",)
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)

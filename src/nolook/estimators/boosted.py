@@ -6,7 +6,6 @@ from nolook._validation import check_count
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["BoostedAdaSSPRegressor"]
@@ -55,15 +54,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     (2,)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        n_rounds: int = 100,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.n_rounds = n_rounds
+    n_rounds: int = 100
 
     _ledger_label = "boosted AdaSSP"
     _needs_local_rows = True

@@ -128,17 +128,8 @@ class HosmerLemeshow(ScoredEstimator):
     0.0001
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        groups: int = 10,
-        pos_label: float | str = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.groups = groups
-        self.pos_label = pos_label
-        self.random_state = random_state
+    groups: int = 10
+    pos_label: float | str = 1
 
     kind = _ledger_label = "calibration"
     _indexed = False

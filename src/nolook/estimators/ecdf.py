@@ -80,21 +80,10 @@ class ECDF(PrivateFinding):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        grid: LinearGrid | LogGrid | None = None,
-        delta: float = 0.0,
-        relation: str = "add-remove",
-        smoothing: str | None = "isotonic",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.grid = grid
-        self.delta = delta
-        self.relation = relation
-        self.smoothing = smoothing
-        self.random_state = random_state
+    grid: LinearGrid | LogGrid | None = None
+    delta: float = 0.0
+    relation: str = "add-remove"
+    smoothing: str | None = "isotonic"
 
     kind = _ledger_label = "distribution"
 

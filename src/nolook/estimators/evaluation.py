@@ -270,7 +270,7 @@ def evaluation_of(
     """Return the measures of a model that follow from a release: post-processing."""
     kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
     curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
-    test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, asked.random_state)
+    test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, random_state=asked.random_state)
     counted = released.rows
     judged = test.keep_release(released.calibration, **kept) if released.calibration else None
     for part in (curve.keep_release(released.curve, **kept), judged):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
-from nolook.estimators._selector import PrivateSelector
+from nolook.estimators._selector import RowSelector
 from nolook.estimators.base import check_budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -12,7 +12,7 @@ from nolook.privacy.sampling import SAMPLING_UNIT
 __all__ = ["KendallSelector"]
 
 
-class KendallSelector(PrivateSelector):
+class KendallSelector(RowSelector):
     """Chooses features whose order agrees with the target's (DPKendall, Dick et al., NeurIPS 2023).
 
     One after the other, the feature j with the largest
@@ -67,17 +67,7 @@ class KendallSelector(PrivateSelector):
 
     _ledger_label = "Kendall selection"
 
-    def __init__(
-        self,
-        k: int | str = 5,
-        epsilon: float = 1.0,
-        sample: float | str | None = None,
-        random_state: int | None = None,
-        delta: float = 0.0,
-    ) -> None:
-        super().__init__(k, epsilon, random_state)
-        self.sample = sample
-        self.delta = delta
+    delta: float = 0.0
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""

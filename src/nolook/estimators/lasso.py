@@ -5,7 +5,7 @@ from __future__ import annotations
 from nolook._validation import check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
-from nolook.estimators._selector import PrivateSelector
+from nolook.estimators._selector import RowSelector
 from nolook.estimators.base import check_budget, check_count_or_auto
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -13,7 +13,7 @@ from nolook.privacy.sampling import SAMPLING_UNIT
 __all__ = ["LassoSelector"]
 
 
-class LassoSelector(PrivateSelector):
+class LassoSelector(RowSelector):
     """Chooses features that many small Lasso models agree on (SubLasso, Kifer et al., COLT 2012).
 
     The k features with the most votes ``v_j = #{m : j is among the k largest |b_m|}``, for Lasso
@@ -73,21 +73,9 @@ class LassoSelector(PrivateSelector):
 
     _ledger_label = "Lasso selection"
 
-    def __init__(
-        self,
-        k: int | str = 5,
-        epsilon: float = 1.0,
-        n_models: int | str = "auto",
-        penalty: float = 0.1,
-        random_state: int | None = None,
-        delta: float = 0.0,
-        sample: float | str | None = None,
-    ) -> None:
-        super().__init__(k, epsilon, random_state)
-        self.n_models = n_models
-        self.penalty = penalty
-        self.delta = delta
-        self.sample = sample
+    n_models: int | str = "auto"
+    penalty: float = 0.1
+    delta: float = 0.0
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""

@@ -17,8 +17,8 @@ from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
+from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.derived import INVERSES
@@ -27,35 +27,8 @@ from nolook.tables.schema import as_schema
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
-    """Linear regression under differential privacy, without bounds, norms or tuning.
-
-    The intercept b_0 and the coefficients b solve, up to noise and shrinkage,
-
-        ``sum_i u_i clip(f_i r_i, K / |u_i|) = 0`` with ``r_i = y_i - b_0 - x_i'b``,
-
-    ``u_i = f_i (1, x_i)`` and ``f_i = min(1, B / |(1, x_i)|)``: weighted least squares in which
-    long rows and very large errors count less.
-
-    The rows are counted; each column's centre and scale are found privately; rows are standardised,
-    clipped, and weighted so that none is longer than a private norm. The matrix of their products
-    is released once, roughly, and steers eight noisy, clipped gradients. All of these together
-    give the model: weighted least squares, shrunk towards 0 where noise dominates. Proof:
-    ``algorithms/glm/linear.md``.
-
-    Guarantee
-    ---------
-    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed; the number of rows is private too. This holds for every table of up to 2^34 rows; an
-    empty one, or one with constant columns, gets an ordinary answer. Rows that lack a value are
-    left out, unless the table's `missing` says otherwise.
-
-    Parameters
-    ----------
-    k : int, "auto" or None, default=None
-        How many features get a coefficient, chosen from what is released anyway, at no further
-        cost: greedily, with exchanges. "auto" adds features while one of the others stands out.
-        None keeps all; after a choice there are no intervals.
+class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
+    """A linear or additive model of a number, by weighted least squares.
 
     Attributes
     ----------
@@ -96,47 +69,20 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         For a target that the schema or a formula declares a logarithm: the mean of the exponential
         of its errors (Duan 1983). None where large errors are mostly on one side, or the model is a
         constant.
-    chosen_ : ndarray of int, or None
-        With `k`, the features chosen, each followed by the one that adds most to those before it.
-
-    See Also
-    --------
-    AdditiveRegression : The same with a curve for each column that needs one.
-    PoissonRegression : For counts and for amounts that are often 0.
-    TukeyRegressor : A point deep among models of many small blocks of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
-    >>> y = x @ [2.0, -1.0] + 5
-    >>> model = LinearRegression(epsilon=1.0, delta=1e-6).fit(x, y)
-    >>> model.coef_.shape
-    (2,)
-    >>> model.privacy_.epsilon
-    1.0
     """
 
-    influence_bound_: float = math.inf
-    cut_errors_: CutErrors | None = None
-    smearing_: float | None = None
-
-    _ledger_label = "linear regression"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        k: int | str | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.k = k
+    influence_bound_ = math.inf
+    cut_errors_: CutErrors | None = fitted(None)
+    smearing_: float | None = fitted(None)
 
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    def _release(self, mu: float) -> LinearRelease:
+        """Return the release that a mu pays for."""
+        raise NotImplementedError
 
     @property
     def inverse(self) -> tuple[Callable[[Vector], Vector], float] | None:
@@ -202,17 +148,6 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         with np.errstate(over="ignore"):
             return np.asarray(factor * function(predicted) + short)
 
-    def _release(self, mu: float) -> LinearRelease:
-        if self.k is not None:
-            known_k(self.k)
-        return LinearRelease(mu, self.k)
-
-    def _rows(self, X: object, y: object) -> Table:
-        table: Table = super()._rows(X, y)
-        if self.k is not None:
-            check_selected(self.k, self.n_features_in_)
-        return table
-
     def _store(self, released: NoisyRegression | Scaling) -> None:
         if isinstance(released, Scaling):  # of a target that is not detected
             self._store_scaling(released)
@@ -227,3 +162,72 @@ class LinearRegression(GeneralisedLinearModel, PrivateRegressor):
         self.influence_bound_ = float(released.clips.bounds[-1])
         if released.chosen is not None:
             self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]
+
+
+class LinearRegression(LeastSquares):
+    """Linear regression under differential privacy, without bounds, norms or tuning.
+
+    The intercept b_0 and the coefficients b solve, up to noise and shrinkage,
+
+        ``sum_i u_i clip(f_i r_i, K / |u_i|) = 0`` with ``r_i = y_i - b_0 - x_i'b``,
+
+    ``u_i = f_i (1, x_i)`` and ``f_i = min(1, B / |(1, x_i)|)``: weighted least squares in which
+    long rows and very large errors count less.
+
+    The rows are counted; each column's centre and scale are found privately; rows are standardised,
+    clipped, and weighted so that none is longer than a private norm. The matrix of their products
+    is released once, roughly, and steers eight noisy, clipped gradients. All of these together
+    give the model: weighted least squares, shrunk towards 0 where noise dominates. Proof:
+    ``algorithms/glm/linear.md``.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed; the number of rows is private too. This holds for every table of up to 2^34 rows; an
+    empty one, or one with constant columns, gets an ordinary answer. Rows that lack a value are
+    left out, unless the table's `missing` says otherwise.
+
+    Parameters
+    ----------
+    k : int, "auto" or None, default=None
+        How many features get a coefficient, chosen from what is released anyway, at no further
+        cost: greedily, with exchanges. "auto" adds features while one of the others stands out.
+        None keeps all; after a choice there are no intervals.
+
+    Attributes
+    ----------
+    chosen_ : ndarray of int, or None
+        With `k`, the features chosen, each followed by the one that adds most to those before it.
+
+    See Also
+    --------
+    AdditiveRegression : The same with a curve for each column that needs one.
+    PoissonRegression : For counts and for amounts that are often 0.
+    TukeyRegressor : A point deep among models of many small blocks of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> y = x @ [2.0, -1.0] + 5
+    >>> model = LinearRegression(epsilon=1.0, delta=1e-6).fit(x, y)
+    >>> model.coef_.shape
+    (2,)
+    >>> model.privacy_.epsilon
+    1.0
+    """
+
+    k: int | str | None = None
+
+    _ledger_label = "linear regression"
+
+    def _release(self, mu: float) -> LinearRelease:
+        if self.k is not None:
+            known_k(self.k)
+        return LinearRelease(mu, self.k)
+
+    def _rows(self, X: object, y: object) -> Table:
+        table: Table = super()._rows(X, y)
+        if self.k is not None:
+            check_selected(self.k, self.n_features_in_)
+        return table

@@ -17,9 +17,9 @@ from nolook.algorithms.glm.logistic_inference import logistic_model
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators._outside import warn_of_score
+from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -106,26 +106,18 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     array([ True, False])
     """
 
-    base_rate_interval_: Array | None = None
-    pseudo_r2_: float | None = None
-    pseudo_r2_interval_: Array | None = None
-    auc_: float | None = None
-    auc_interval_: Array | None = None
+    base_rate_interval_: Array | None = fitted(None)
+    pseudo_r2_: float | None = fitted(None)
+    pseudo_r2_interval_: Array | None = fitted(None)
+    auc_: float | None = fitted(None)
+    auc_interval_: Array | None = fitted(None)
 
     kind = "logistic model"
     _measured = ("base_rate", "auc", "pseudo_r2")
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        classes: Sequence[object] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.classes = classes
+    classes: Sequence[object] | None = None
 
     def plan(self) -> Plan[NoisyLogistic]:
         """Check the parameters; return what a fit will release and cost."""

@@ -68,17 +68,8 @@ class MomentSelector(PrivateSelector):
 
     _ledger_label = "selection from moments"
     _imputes_centres = True
-    _needs_local_rows = False
 
-    def __init__(
-        self,
-        k: int | str = 5,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(k, epsilon, random_state)
-        self.delta = delta
+    delta: float = DEFAULT_DELTA
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta."""

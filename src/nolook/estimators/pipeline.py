@@ -18,6 +18,7 @@ from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._chosen import check_selected
 from nolook.estimators._classes import class_table
 from nolook.estimators._outside import warn_of_score
+from nolook.estimators._parameters import fitted
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import (
@@ -182,7 +183,7 @@ class PrivatePipeline(PrivateRegressor):
         self.regressor = regressor
         self.split = split
 
-    spread_: Any = None
+    spread_: Any = fitted(None)
 
     kind = "pipeline"
     _ledger_label = "feature selection and regression"

@@ -13,8 +13,8 @@ from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
+from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
@@ -96,24 +96,16 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     (2,)
     """
 
-    deviance_explained_: float | None = None
-    deviance_explained_interval_: Array | None = None
-    influence_bound_: float = math.inf
-    exposure_range_: tuple[float, float] | None = None
+    deviance_explained_: float | None = fitted(None)
+    deviance_explained_interval_: Array | None = fitted(None)
+    influence_bound_ = math.inf
+    exposure_range_: tuple[float, float] | None = fitted(None)
 
     kind = "count model"
     _measured = ("deviance_explained",)
     _ledger_label = "regression of counts"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        exposure: str | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.exposure = exposure
+    exposure: str | None = None
 
     def plan(self) -> Plan[NoisyCounts]:
         """Check the parameters; return what a fit will release and cost."""

@@ -17,6 +17,7 @@ from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
+from nolook.estimators._parameters import fitted
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.estimators.result import Measure
@@ -117,24 +118,13 @@ class ROCCurve(ScoredEstimator):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        grid: LinearGrid | LogGrid | None = None,
-        pos_label: float | str = 1,
-        relation: str = "add-remove",
-        smoothing: str | None = "isotonic",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.grid = grid
-        self.pos_label = pos_label
-        self.relation = relation
-        self.smoothing = smoothing
-        self.random_state = random_state
+    grid: LinearGrid | LogGrid | None = None
+    pos_label: float | str = 1
+    relation: str = "add-remove"
+    smoothing: str | None = "isotonic"
 
     #: The thresholds that a report shows.
-    asked_: tuple[float, ...] = ()
+    asked_: tuple[float, ...] = fitted(())
 
     kind = _ledger_label = "ROC curve"
 

@@ -14,6 +14,7 @@ from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._chosen import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -58,6 +59,9 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     >>> scaler.transform([[1e9]])
     array([[5.]])
     """
+
+    epsilon: float = 1.0
+    delta: float = DEFAULT_DELTA
 
     kind = "scales"
     _ledger_label = "column scales"

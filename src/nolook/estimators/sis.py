@@ -10,7 +10,7 @@ from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK, public_ranges
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.errors import ParameterError
-from nolook.estimators._selector import PrivateSelector
+from nolook.estimators._selector import RowSelector
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -19,7 +19,7 @@ from nolook.tables import Table
 __all__ = ["SISSelector"]
 
 
-class SISSelector(PrivateSelector):
+class SISSelector(RowSelector):
     """Chooses the features that each agree best with the target (DP-SIS, Swope et al. 2024).
 
     The k features j with the largest scores ``|tau(x_j, y)|``, Kendall's rank correlation, or
@@ -81,23 +81,10 @@ class SISSelector(PrivateSelector):
     def _needs_local_rows(self) -> bool:
         return self.score == "kendall" and self.sample is None
 
-    def __init__(
-        self,
-        k: int | str = 5,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        score: str = "kendall",
-        top_k: str = "peeling",
-        ranges: tuple[ArrayLike, ArrayLike] | None = None,
-        random_state: int | None = None,
-        sample: float | str | None = None,
-    ) -> None:
-        super().__init__(k, epsilon, random_state)
-        self.delta = delta  # type: ignore[assignment]
-        self.score = score
-        self.top_k = top_k
-        self.ranges = ranges
-        self.sample = sample
+    delta: float | None = None
+    score: str = "kendall"
+    top_k: str = "peeling"
+    ranges: tuple[ArrayLike, ArrayLike] | None = None
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""

@@ -16,7 +16,6 @@ from nolook.algorithms.tukey import (
 )
 from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -84,19 +83,9 @@ class TukeyRegressor(PrivateRegressor):
     (2,)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
-        n_models: int | str = "auto",
-        basis: str = "private-whitening",
-        on_failure: str = "raise",
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state)
-        self.n_models = n_models
-        self.basis = basis
-        self.on_failure = on_failure
+    n_models: int | str = "auto"
+    basis: str = "private-whitening"
+    on_failure: str = "raise"
 
     _ledger_label = "Tukey regression"
 

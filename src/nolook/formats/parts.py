@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
+from sys import modules
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -178,20 +180,19 @@ class Fitted(Counted, frozen=True):
         maker: Any = self.entries[self.method].load()
         expect(maker.kind == self.__struct_config__.tag, "a method of this kind")
         privacy, given = self.guarantee(), self.parameters
-        hints = get_type_hints(maker.__init__)
-        for name in sorted(given.keys() ^ own_parameters(maker()).keys()):
+        names = ChainMap(*(vars(modules[each.__module__]) for each in maker.__mro__))
+        hints = get_type_hints(maker.__init__, None, names)
+        for name in sorted(given.keys() ^ own_parameters(maker())):
             wrong = "unknown" if name in given else "missing"
             raise Broken(f"in parameters, the key {name!r} is {wrong}")
+        own = {}
         for name, value in given.items():
-            if not _fits(value, get_type_hints(maker.__init__)[name]):
+            if not _fits(value, hints[name]):
                 raise Broken(f"parameters.{name} has a value of the wrong type")
-        own = {
-            name: tuple(value) if isinstance(value, list) and _is_pair(hints[name]) else value
-            for name, value in given.items()
-        }
+            own[name] = tuple(value) if value and _is_pair(hints[name]) else value
         estimator = maker(epsilon=privacy.epsilon, **own)
-        if "delta" in estimator.get_params() and privacy.delta > 0:
-            estimator.set_params(delta=privacy.delta)
+        if hasattr(estimator, "delta") and privacy.delta:
+            estimator.delta = privacy.delta
         return estimator
 
 

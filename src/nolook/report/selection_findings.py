@@ -54,17 +54,14 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         conclusion=(
             (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
         ),
-        certainty=(
-            *how_strong(selector),
-            _DOUBTS.format(selector.privacy_.unit.counted),
-        ),
+        certainty=(how_strong(selector), _DOUBTS.format(selector.privacy_.unit.counted)),
     )
 
 
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     """List the columns that were chosen; `more` is added to the note."""
     chosen, ordered = chosen_columns(selector)
-    sample = "" if selector.sample is None else _OF_A_SAMPLE
+    sample = "" if getattr(selector, "sample", None) is None else _OF_A_SAMPLE
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     if ordered:
         places: tuple[tuple[str, ...], ...] = tuple(
@@ -84,12 +81,12 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
         "The columns chosen",
         tuple(words + sample for words in explanation_of(selector)),
         tables=(table,),
-        notes=(_DOUBTS.format(selector.privacy_.unit.counted) + more, *how_strong(selector)),
-        printed=(f"selector: {called(selector)}", table, *how_strong(selector)),
+        notes=(_DOUBTS.format(selector.privacy_.unit.counted) + more, how_strong(selector)),
+        printed=(f"selector: {called(selector)}", table, how_strong(selector)),
     )
 
 
-def how_strong(selector: PrivateSelector) -> tuple[str, ...]:
+def how_strong(selector: PrivateSelector) -> str:
     """Explain the strength of the choices, from released and public numbers."""
     lead = _lead(selector)
     if selector.strengths_ is not None:
@@ -106,10 +103,9 @@ def how_strong(selector: PrivateSelector) -> tuple[str, ...]:
     else:
         said = (
             "The higher of two scores (rank correlations) is preferred with a probability of at "
-            f"least 95 % where they are {number(lead, 2)} apart or "
-            "more."
+            f"least 95 % where they are {number(lead, 2)} apart or more."
         )
-    return (said,)
+    return said
 
 
 def _lead(selector: PrivateSelector) -> float | None:

@@ -1,0 +1,45 @@
+"""Parameters of estimators, declared once."""
+
+from __future__ import annotations
+
+from inspect import get_annotations
+from typing import Any, Literal, dataclass_transform
+
+from attrs import NOTHING, define, field
+from sklearn.base import BaseEstimator
+
+from nolook.estimators._docstrings import complete_docstring
+
+
+def fitted(default: object = NOTHING, *, init: Literal[False] = False) -> Any:  # noqa: ANN401, ARG001
+    """Declare an attribute of a fit, with what it is where a fit sets none; no parameter."""
+    return default
+
+
+@define(slots=False, eq=False, repr=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field, fitted))
+class Declared(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose annotated names are its parameters.
+
+    Not those with an underscore at an end, which scikit-learn, too, takes for no parameters. From
+    them and those of the bases, which come first, follows `__init__`, unless the class or the
+    nearest base that has one wrote it out.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        parameters = {}
+        for name, kind in get_annotations(cls).items():
+            value = own.get(name, NOTHING)
+            if value is NOTHING and name in own:
+                delattr(cls, name)
+            if name[0] != "_" != name[-1] and "ClassVar" not in str(kind):
+                made = isinstance(value, type(field()))
+                parameters[name] = value if made else field(default=value)
+        maker = next(each for each in cls.__mro__ if "__init__" in vars(each))
+        if "__attrs_attrs__" in vars(maker):
+            define(cls, these=parameters, slots=False, eq=False, repr=False)
+        # The base of all says what parameters mean that only some classes have.
+        if cls.__doc__ and Declared not in cls.__bases__:
+            cls.__doc__ = complete_docstring(cls, *cls.__bases__)
