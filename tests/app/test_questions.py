@@ -164,6 +164,22 @@ def test_what_can_be_expected_stands_before_the_button(session, command):
     assert EXPECTED[command] in repr(asked(session, command, given | {"rows": ["3.000"]}).sections)
 
 
+@pytest.mark.parametrize(
+    ("method", "target", "expected"),
+    [
+        ("additive", "cost", "a curve for each column"),
+        ("additive", "again", "Loss of AUC"),
+        ("poisson", "cost", "Loss of deviance explained"),
+        ("additive-poisson", "cost", "Loss of deviance explained"),
+        ("tukey", "cost", "Rows needed"),
+    ],
+)
+def test_every_model_has_a_forecast(session, method, target, expected):
+    given = {"method": [method], "target": [target], "rows": ["3.000"], "epsilon": ["0.5"]}
+    found = repr(asked(session, "fit", given).sections)
+    assert expected in found
+
+
 def test_what_the_ledger_has_too_little_for_is_refused_before_the_button(session):
     found = asked(session, "tabulate", {"by": ["ward"], "epsilon": ["4"]})
     assert found.sections == ()
