@@ -117,7 +117,7 @@ REFUSED = {
         ("-s float.toml", "type is 'float'", "'number'"),
         ("-s column.toml", "names 'agee'", "do you mean 'age'?"),
         ("-s target.toml -t age", "the schema's is 'cost'", "leave this one out"),
-        ("-s empty.toml", "--features is not given", "levels for the category 'smoker'"),
+        ("-s empty.toml", "--features is not given", "category 'smoker' has no levels"),
         ("-s empty.toml -f smoker", "levels of 'smoker' is empty", "never looked up"),
     ],
     "fit people.parquet --epsilon 1": [

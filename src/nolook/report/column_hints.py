@@ -54,8 +54,8 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         )
     if units and alone:
         hints.append(
-            f"Every row is protected by itself. If one of {listed(units)} says whose row it is, "
-            "and one person may have several, protect all of them together "
+            f"Every row is protected by itself. If {'one of ' * (len(units) > 1)}{listed(units)} "
+            "says whose row it is, and one person may have several, protect all of them together "
             f"({usage_hint('unit', 'NAME')})."
         )
     return hints

@@ -316,13 +316,14 @@ def _usual_features(
         return None
     if not declared:
         bare = [name for name, column in schema.columns.items() if column.type == "category"]
-        hint = "".join(f"or levels for the category {name!r} of the schema" for name in bare[:1])
-        hint = hint or delimiter_hint([column.name for column in opened.columns])
+        hint = delimiter_hint([column.name for column in opened.columns])
         example = usage_hint("features", ["age", "height"])
         hint = hint or f"for example {example}; or a schema, which 'nolook schema FILE' drafts"
+        why = f"a CSV file declares no types ({hint})"
+        if bare:
+            why = f"category {bare[0]!r} has no levels ('nolook schema FILE --levels' shows them)"
         raise ParameterError(
-            f"{parameter_name('features')} is not given; expected the columns to use, since a CSV "
-            f"file declares no types ({hint})"
+            f"{parameter_name('features')} is not given; expected the columns to use, since {why}"
         )
     return declared
 
