@@ -116,6 +116,8 @@ IN_VAIN = {
         "scipy.stats._stats_py",
     ),
     *("sklearn.pipeline", "sklearn.feature_selection", "sklearn.linear_model"),
+    *("numpy.f2py.crackfortran", "asyncio.events", "scipy.spatial.distance"),
+    *("cffi", "yaml", "psutil"),
     *("nolook.estimators.comparison", "nolook.formats.comparison_file", "nolook.audit"),
 }
 
@@ -123,9 +125,22 @@ IN_VAIN = {
 @pytest.mark.parametrize(
     ("command", "also"),
     [
-        (("fit", "{table}", "--target", "income", *BUDGET), {"nolook.estimators.pipeline"}),
+        (
+            ("fit", "{table}", "--target", "income", *BUDGET),
+            {"nolook.estimators.pipeline", "narwhals.dtypes"},
+        ),
         (("describe", "{table}", *BUDGET), set()),
-        (("show", "{model}"), {"nolook.formats.findings_file"}),
+        (
+            ("show", "{model}"),
+            {
+                "nolook.formats.findings_file",
+                "numba",
+                "scipy.optimize",
+                "numpy.ma.core",
+                "narwhals.dtypes",
+                "pyarrow._parquet",
+            },
+        ),
         (("predict", "{model}", "{table}", "--output", "p.csv"), set()),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
@@ -150,10 +165,23 @@ def test_what_commands_defer_is_there_when_it_is_used(tmp_path):
         "import scipy.stats, sys\nassert 'scipy.stats._stats_py' not in sys.modules\n"
         "from scipy.stats import rankdata\nimport scipy.stats.mstats\n"
         "print(rankdata([3, 1]), scipy.stats.norm.cdf(0), scipy.stats.mstats.mquantiles([1, 1]))\n"
+        "import asyncio, joblib, narwhals, narwhals.stable.v2 as nw, numpy as np, numpy.ma\n"
+        "import pyarrow.compute as pc, scipy.spatial, sklearn.base\n"
+        "import narwhals.dtypes, asyncio.events\n"
+        "frame = nw.from_native(__import__('pyarrow').table({'a': [1, 2]}))\n"
+        "print(pc.sum(frame['a'].to_native()))\n"
+        "print(np.ma.masked.shape, joblib.cpu_count() > 0, scipy.spatial.KDTree.__name__)\n"
+        "print(asyncio.run(asyncio.sleep(0, 3)), np.testing.assert_equal(1, 1))\n"
         "try:\n    import pandas\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
     done = run_python_script([sys.executable, "-c", program], cwd=tmp_path, env=None)
-    assert done.out == "[2. 1.] 0.5 [1. 1. 1.]\na command needs no pandas\n", done
+    assert done.out.splitlines() == [
+        "[2. 1.] 0.5 [1. 1. 1.]",
+        "3",
+        "() True KDTree",
+        "3 None",
+        "a command needs no pandas",
+    ], done
 
 
 def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path, cli):

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from scipy.special import ndtri
 
 from nolook._arrays import Matrix, Vector
+from nolook._defaults import QUANTILE
 from nolook.algorithms.moment_regression import NoisyMoments
 
-__all__ = ["LEVEL", "QUANTILE", "Fit", "fit_measures", "nearest_moments"]
-
-#: Level of all intervals.
-LEVEL = 0.95
-#: Of the normal law, for such intervals.
-QUANTILE = float(ndtri((1 + LEVEL) / 2))
+__all__ = ["Fit", "fit_measures", "nearest_moments"]
 
 
 def nearest_moments(matrix: Matrix) -> Matrix:

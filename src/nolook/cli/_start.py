@@ -8,37 +8,59 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
-# pyarrow and scikit-learn import it wherever it is installed; commands make no frames.
-_WITHHELD = "pandas"
-# scikit-learn imports it, mostly without a use.
-_DEFERRED = "scipy.stats"
+# Others import these wherever they are installed: pyarrow and scikit-learn frames, Numba a
+# parser of C and one of settings, joblib figures about processes.
+_WITHHELD = {"pandas", "cffi", "yaml", "psutil"}
+# Others import these, mostly without a use.
+_DEFERRED = {
+    *("numpy.f2py", "numpy.ma", "numpy.polynomial", "numpy.testing", "scipy.spatial"),
+    *("scipy.stats", "pyarrow.compute", "pyarrow.parquet", "asyncio", "joblib"),
+    *("narwhals", "narwhals.stable", "narwhals.stable.v2"),
+}
 
 
-class _Withheld(MetaPathFinder):
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> None:
+class _Light(MetaPathFinder, Loader):
+    """Finds nothing of what is withheld, and an empty module for what is deferred.
+
+    Whatever else is in a deferred package is loaded after it.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
         del path, target
-        if fullname == _WITHHELD:
+        if fullname in _WITHHELD:
             raise ModuleNotFoundError(f"a command needs no {fullname}", name=fullname)
+        if fullname not in _DEFERRED:
+            within = fullname.rpartition(".")[0]
+            real: Any = self._loaded(within, "__path__") if within in _DEFERRED else None
+            return PathFinder.find_spec(fullname, real) if real else None
+        package = any(each.startswith(f"{fullname}.") for each in _DEFERRED)
+        return ModuleSpec(fullname, self, is_package=package)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__getattr__ = partial(self._loaded, module.__name__)  # type: ignore[method-assign]
+
+    def _loaded(self, name: str, attribute: str) -> object:
+        """Return an attribute of the real module, which is loaded, in its real packages."""
+        for each in {each for each in _DEFERRED if f"{name}.".startswith(f"{each}.")}:
+            _DEFERRED.remove(each)
+            sys.modules.pop(each, None)
+        return getattr(import_module(name), attribute)
 
 
 def start_lightly() -> None:
-    """Withhold pandas, load scipy.stats at its first use, and search old objects rarely.
+    """Withhold some libraries, load others at their first use, and search old objects rarely.
 
     Hundreds of thousands of objects that imports make live as long as the process, and each search
     of them takes up to 0.1 s.
     """
     gc.set_threshold(*gc.get_threshold()[:2], 1000)
-    sys.meta_path.insert(0, _Withheld())
-    later = ModuleType(_DEFERRED)
-
-    def loaded(attribute: str) -> object:
-        if sys.modules.get(_DEFERRED) is later:
-            del sys.modules[_DEFERRED]
-        return getattr(import_module(_DEFERRED), attribute)
-
-    later.__getattr__ = loaded  # type: ignore[method-assign]
-    sys.modules[_DEFERRED] = later
+    sys.meta_path.insert(0, _Light())

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, frozen
 from sklearn.base import is_classifier
 
+from nolook._defaults import QUANTILE
 from nolook.algorithms.cross_validation import (
     Estimate,
     HeldOut,
@@ -18,7 +19,6 @@ from nolook.algorithms.cross_validation import (
     shown,
 )
 from nolook.algorithms.evaluation import Judged
-from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from nolook._arrays import Integers, Matrix, Vector
+from nolook._compiled import compiled
 
 __all__ = ["arrange_blocks", "block_votes", "lasso_models"]
 
@@ -31,7 +31,7 @@ _FIRST_ROOM = 64  # columns of products a block has room for, before more is nee
 _WORTH_THREADS = 100_000
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _move(rows: Matrix, blocks: Integers, free: Integers, out: Matrix) -> None:
     """Copy a batch's rows to the next free places of their blocks."""
     columns, n = rows.shape
@@ -66,7 +66,7 @@ def arrange_blocks(
     return rows, starts
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _shift(rows: Matrix, weights: Vector, exponents: Vector, mean: Vector) -> None:
     """Scale each column below 1 by a power of 2 and subtract its first number, in place.
 
@@ -90,7 +90,7 @@ def _shift(rows: Matrix, weights: Vector, exponents: Vector, mean: Vector) -> No
     mean /= weights.sum()
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _standardise(rows: Matrix, weights: Vector, spread: Matrix) -> None:
     """Give each column mean 0 and mean square 1, in place; a constant column becomes 0.
 
@@ -116,7 +116,7 @@ def _standardise(rows: Matrix, weights: Vector, spread: Matrix) -> None:
             rows[i, j] *= inverse[j] * root
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _products(rows: Matrix, j: int, out: Vector) -> None:
     """Write the mean products of column j with the columns of `out`."""
     out[:] = 0.0
@@ -128,7 +128,7 @@ def _products(rows: Matrix, j: int, out: Vector) -> None:
         out[k] /= rows.shape[0]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sweep(
     rows: Matrix,
     limits: Vector,
@@ -166,7 +166,7 @@ def _sweep(
     return longest, gram
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _descend(rows: Matrix, limits: Vector, left: Vector, model: Vector) -> None:
     """Find the model by coordinate descent, on the features in use while that goes on."""
     d = model.size
@@ -185,7 +185,7 @@ def _descend(rows: Matrix, limits: Vector, left: Vector, model: Vector) -> None:
             sweeps += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _penalties(penalty: float, spread: Matrix, left: Vector, limits: Vector) -> None:
     """Write each feature's penalty in standardised units."""
     d = limits.size
@@ -199,7 +199,7 @@ def _penalties(penalty: float, spread: Matrix, left: Vector, limits: Vector) -> 
         limits[j] = math.ldexp(-penalty / both, -exponent) if both > 0.0 else 1.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fit(rows: Matrix, weights: Vector, penalty: float, model: Vector) -> None:
     """Fit the model of one block, whose rows are destroyed."""
     d = model.size
@@ -213,7 +213,7 @@ def _fit(rows: Matrix, weights: Vector, penalty: float, model: Vector) -> None:
     _descend(rows, limits, left, model)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _vote(model: Vector, k: int, votes: Integers) -> None:
     """Add a block's votes for its k largest coefficients, or for all it has if they are fewer."""
     left = np.abs(model)
@@ -225,7 +225,7 @@ def _vote(model: Vector, k: int, votes: Integers) -> None:
         left[place] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fit_blocks(
     rows: Matrix, weights: Vector, penalty: float, starts: Integers, models: Matrix
 ) -> None:

@@ -8,12 +8,13 @@ block's model and no other, to the last bit, and the order of rows changes none.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Integers
+from nolook._compiled import compiled
 
 __all__ = ["add_block_moments", "block_models"]
 
@@ -26,7 +27,7 @@ _RIDGE = 0.01
 _WORTH_THREADS = 10_000_000
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add(
     sums: Integers, rows: NDArray[np.int32], blocks: Integers, times: Integers, own_half: int
 ) -> None:
@@ -60,7 +61,7 @@ def add_block_moments(sums: Integers, rows: Array, blocks: Integers, times: Inte
         list(threads.map(lambda half: _add(sums, whole, blocks, times, half), (0, 1)))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@partial(compiled, error_model="numpy")
 def _factor(matrix: Array) -> None:
     """Write the Cholesky factor of a definite matrix to its lower triangle."""
     size = matrix.shape[0]
@@ -74,7 +75,7 @@ def _factor(matrix: Array) -> None:
             matrix[i, j] /= matrix[j, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@partial(compiled, error_model="numpy")
 def _substitute(matrix: Array, vector: Array) -> None:
     """Solve L L' x = vector in place, L the lower triangle."""
     size = matrix.shape[0]
@@ -88,7 +89,7 @@ def _substitute(matrix: Array, vector: Array) -> None:
         vector[j] /= matrix[j, j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _normal_equations(own: Array, basis: Array, matrix: Array, vector: Array) -> None:
     """Write basis' A basis and basis' b for the sums A, b of one block."""
     size = basis.shape[0]
@@ -107,7 +108,7 @@ def _normal_equations(own: Array, basis: Array, matrix: Array, vector: Array) ->
                 matrix[i, j] += basis[k, i] * half[k, j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _solve(sums: Array, basis: Array, penalties: Array, models: Array) -> None:
     size = basis.shape[0]
     matrix = np.empty((size, size))

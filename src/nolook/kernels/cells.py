@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Integers
+from nolook._compiled import compiled
 
 __all__ = ["Cells", "count_into", "index_cells"]
 
@@ -42,7 +42,7 @@ class Cells(NamedTuple):
     steps: int
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _place(values: Array, i: int, by_order: bool) -> float:
     """Return a number that never falls as value i grows."""
     if by_order:
@@ -52,7 +52,7 @@ def _place(values: Array, i: int, by_order: bool) -> float:
     return value
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _slot(place: float, low: float, slots_per_unit: float, last: float) -> np.int32:
     """Return a slot that never falls as the place grows; NaN has the first."""
     offset = (place - low) * slots_per_unit
@@ -60,7 +60,7 @@ def _slot(place: float, low: float, slots_per_unit: float, last: float) -> np.in
     return np.int32(min(last, offset))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _slots_of(
     out: Integers, values: Array, by_order: bool, low: float, slots_per_unit: float, last: float
 ) -> None:
@@ -68,7 +68,7 @@ def _slots_of(
         out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, last)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count(values: Array, cells: Cells, counts: Integers, weights: Integers | None) -> None:
     borders, by_order, low, slots_per_unit, first, steps = cells
     found = np.empty(_TOGETHER, dtype=np.int64)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array
+from nolook._compiled import compiled
 
 __all__ = ["Curves", "add_curves"]
 
@@ -30,7 +30,7 @@ class Curves(NamedTuple):
     values: Array  # at the knots, shape (functions, most knots)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_curves(rows, shift, columns, first, knots, values):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Set the last rows of `rows` to functions of the first ones; all are less a shift.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Integers
+from nolook._compiled import compiled
 
 __all__ = ["MOMENT_UNIT", "add_cells", "add_moments", "add_weights", "group_numbers"]
 
@@ -28,21 +30,21 @@ def group_numbers(codes: Array, sizes: tuple[int, ...]) -> Integers:
     return numbers
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_digit(out, codes, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for i in range(codes.size):
         known = 0 <= codes[i] < size  # not so for NaN
         out[i] = out[i] * size + (np.int64(codes[i]) if known else size - 1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_weights(out, groups, weights):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Add each row's weight, 1 without weights, to its group's entry of `out`."""
     for i in range(groups.size):
         out[groups[i]] += 1 if weights is None else weights[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@partial(compiled, error_model="numpy")
 def add_moments(out, groups, values, weights, center, clip):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Add ``w (1/4, t, (t^2 - 1/2) / 4)`` with ``t = clip((x - center) / clip, -1, 1)``.
 
@@ -65,7 +67,7 @@ def add_moments(out, groups, values, weights, center, clip):  # type: ignore[no-
         own[2] += second if square > 0 else -second
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@partial(compiled, error_model="numpy")
 def add_cells(out, groups, values, weights, ends):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Count values, shape (groups, cells): each cell up to its end, the last one all above.
 

@@ -7,11 +7,13 @@ weight says, once without weights: whole numbers, shape (rows,), that add up to 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Integers
+from nolook._compiled import compiled
 
 __all__ = [
     "MAGNITUDE_BINS",
@@ -34,7 +36,7 @@ _HALF = _BIASED_OUT - _BIASED_ZERO
 MAGNITUDE_BINS = 2 * _HALF + 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_magnitudes(bits, weights, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for j in range(bits.shape[0]):
         own = counts[j]
@@ -46,7 +48,7 @@ def _count_magnitudes(bits, weights, counts):  # type: ignore[no-untyped-def] # 
             own[place] += 1 if weights is None else weights[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@partial(compiled, error_model="numpy")
 def _count_linear(columns, weights, low, width, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     last = counts.shape[1] - 1
     for j in range(columns.shape[0]):

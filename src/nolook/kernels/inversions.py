@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from attrs import frozen
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Vector
+from nolook._compiled import compiled
 from nolook.kernels.counters import (
     COUNTERS,
     MOST_COUNTED,
@@ -54,7 +54,7 @@ class RankedColumn:
     tied: int
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64], wide: int) -> int:
     """Write the leading bits of each number, in the order of numbers, before its row.
 
@@ -81,7 +81,7 @@ def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64], wide:
     return lowest
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64], wide: int) -> Keys:
     """Sort keys whose rows are in order; return whichever array holds them.
 
@@ -103,7 +103,7 @@ def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64], wide:
     return keys
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _repair(values: Vector, order: Ranks) -> bool:
     """Sort an order that is nearly right by insertion; give up after as many moves as rows."""
     left = order.size
@@ -125,14 +125,14 @@ def _repair(values: Vector, order: Ranks) -> bool:
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _invert(order: Ranks, out: Ranks) -> None:
     """Write the inverse of a permutation."""
     for i in range(order.size):
         out[order[i]] = i
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
     tied = 0
@@ -148,7 +148,7 @@ def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
     return tied
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _rows(keys: Keys, bits: int, out: Ranks) -> None:
     """Write the rows of keys; `out` may be the beginning of the same memory."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -208,7 +208,7 @@ def _share(job: Callable[[Iterator[int]], None], columns: int, rows: int) -> Non
         list(pool.map(job, [left] * threads))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _set_bits(word: np.uint64) -> np.uint64:
     """Count the bits set; the compiler knows this form and takes one instruction for it."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -218,7 +218,7 @@ def _set_bits(word: np.uint64) -> np.uint64:
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[np.int64]) -> int:
     """Count the inversions of a stretch with all before it, and add it to what was before.
 
@@ -234,7 +234,7 @@ def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[n
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _split(ranks: Ranks, out: Ranks, shift: int) -> np.int64:
     """Count the inversions between the parts of blocks of 64 * 2^shift ranks, sort by part.
 
@@ -262,7 +262,7 @@ def _split(ranks: Ranks, out: Ranks, shift: int) -> np.int64:
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _finish(ranks: Ranks) -> np.int64:
     """Count the inversions within blocks of 4096 ranks."""
     scratch = np.empty(COUNTERS, dtype=np.uint16)
@@ -282,7 +282,7 @@ def _finish(ranks: Ranks) -> np.int64:
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _inversions(ranks: Ranks, other: Ranks) -> np.int64:
     """Count the pairs in falling order; `ranks` holds 0..n-1, each once, and is destroyed."""
     shift = _BITS
@@ -293,10 +293,10 @@ def _inversions(ranks: Ranks, other: Ranks) -> np.int64:
         total += _split(ranks, other, shift)
         ranks, other = other, ranks
         shift -= _PART
-    return total + _finish(ranks)
+    return np.int64(total + _finish(ranks))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _part_ties(ranks: Ranks, used: Ranks) -> None:
     """Make equal ranks different, rising in their order, so that they are not inversions."""
     used[:] = 0
@@ -306,7 +306,7 @@ def _part_ties(ranks: Ranks, used: Ranks) -> None:
         used[rank] += np.uint32(1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _by_both(ranks: Ranks, other: Ranks, order: Ranks, used: Ranks, out: Ranks) -> int:
     """Write the ranks `other` in rising order of (`ranks`, `other`); return pairs tied in both."""
     used[:] = 0
@@ -333,20 +333,20 @@ def _by_both(ranks: Ranks, other: Ranks, order: Ranks, used: Ranks, out: Ranks) 
     return tied
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _take(ranks: Ranks, order: Ranks, out: Ranks) -> None:
     """Write the ranks of rows in an order."""
     for i in range(order.size):
         out[i] = ranks[order[i]]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pairs(n: int) -> int:
     """Return n (n - 1) / 2 in 64 bits: no product of it exceeds them for n below 2^32."""
     return (n >> 1) * ((n - 1) | 1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _difference(
     ranks: Ranks, tied: int, order: Ranks, other: Ranks, other_tied: int, work: Ranks
 ) -> int:
@@ -366,7 +366,7 @@ def _difference(
         both = _by_both(ranks, other, third, spare, sequence)
     if tied > 0 or other_tied > 0:
         _part_ties(sequence, spare)
-    comparable = _pairs(n) - tied - other_tied + both
+    comparable: int = _pairs(n) - tied - other_tied + both
     return comparable - 2 * int(_inversions(sequence, spare))
 
 

@@ -10,12 +10,13 @@ choose one.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Vector
+from nolook._compiled import compiled
 from nolook.kernels.weights import WEIGHTED_ROWS, joined, split_products
 
 __all__ = ["clipped_products", "exponentials", "probabilities", "residual_products", "scores"]
@@ -37,7 +38,7 @@ _LOG2 = math.log(2.0)
 _TERMS = tuple(1.0 / math.factorial(n) for n in range(10, -1, -1))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Set `out` to theta' rows of the block that begins at `start`, four columns at a time."""
     stop = start + out.size
@@ -56,7 +57,7 @@ def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: A
             out[i] += theta[j] * np.float64(column[i])
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@partial(compiled, fastmath={"reassoc"})
 def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add the products of the block's rows with its residuals to `out`."""
     stop = start + residuals.size
@@ -83,7 +84,7 @@ def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] 
         out[j] += total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add the block's products with whole numbers and weights, if any, to ``out[0] + 2^24 out[1]``.
 
@@ -102,7 +103,7 @@ def _add_weighted_products(rows, whole, weights, start, out):  # type: ignore[no
         out[0, j] += np.int64(sums[j])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _exponential(x):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Return exp(x), to about 2^-40, for x between -40 and 40."""
     doublings = np.floor(x / _LOG2 + 0.5)
@@ -113,7 +114,7 @@ def _exponential(x):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     return value * _POWERS[int(doublings) + _LEAST_POWER]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _probabilities(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Replace log-odds by 1 / (1 + exp(-log-odds)), always from 0 to 1."""
     for i in range(scores.size):
@@ -123,13 +124,13 @@ def _probabilities(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN2
         scores[i] = larger if score >= 0.0 else value * larger
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _means(scores):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for i in range(scores.size):
         scores[i] = _exponential(min(max(scores[i], -_FARTHEST), _FARTHEST))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _products(rows, residuals, grid, bound, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffer = np.empty(block)
     for start in range(0, residuals.size, block):
@@ -139,7 +140,7 @@ def _products(rows, residuals, grid, bound, weights, block, out):  # type: ignor
         _add_weighted_products(rows, part, weights, start, out)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _clipped_products(rows, squares, residuals, grid, most, weights, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffers = np.empty((2, block))
     for start in range(0, residuals.size, block):
@@ -155,7 +156,7 @@ def _clipped_products(rows, squares, residuals, grid, most, weights, block, out)
         _add_weighted_products(rows[1:], whole, weights, start, out[:, 1:])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scores(rows, theta, shrink, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for start in range(0, out.size, block):
         part = out[start : min(start + block, out.size)]

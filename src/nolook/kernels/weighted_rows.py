@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from nolook._arrays import Array
+from nolook._compiled import compiled
 from nolook.kernels.curves import Curves, add_curves
 from nolook.kernels.moments import UNIT, shrink_rows
 
@@ -33,7 +33,7 @@ LARGEST_ROW = 2.0**32
 _PART = 1 << 15
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _standard_rows(columns, start, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Whole units of 1/UNIT, clipped, less a shift; NaN is 0 before. As in `integer_rows`."""
     for j in range(columns.shape[0]):
@@ -46,7 +46,7 @@ def _standard_rows(columns, start, center, scale, low, high, shift, out):  # typ
             part[i] = np.trunc(min(max(value, least), most)) - less
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _settle(whole, spacing, most):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for j in range(whole.shape[0]):
         part = whole[j]
@@ -54,7 +54,7 @@ def _settle(whole, spacing, most):  # type: ignore[no-untyped-def] # noqa: ANN00
             part[i] = min(max(np.trunc(part[i] * spacing), -most), most)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _squares(whole, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     totals[:] = 0.0
     for j in range(whole.shape[0]):
@@ -63,7 +63,7 @@ def _squares(whole, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN
             totals[i] += part[i] * part[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _multiply(whole, bound, scale, factors, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Multiply each row, a column of `whole`, down to a bound and by a scale, and truncate it."""
     _squares(whole, totals)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from nolook._compiled import compiled
 
 __all__ = [
     "LARGEST_WEIGHT",
@@ -78,7 +79,7 @@ def weighted_sums(
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def split_products(whole, weights, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Set `high` and `whole` to h and l with ``whole weight = 2^24 h + l``, 0 <= l < 2^24."""
     for i in range(whole.size):

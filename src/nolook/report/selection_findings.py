@@ -11,7 +11,6 @@ from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Lost, Name, Provenance, Section, Table, listed, rows_of
 from nolook.report.wording import count, number
-from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
 
 if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
@@ -120,6 +119,8 @@ def _lead(selector: PrivateSelector) -> float | None:
         return None
     if selector.sample is not None or unit.max_rows > 1:
         return None
+    from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity  # loads Numba
+
     each = choices[0].epsilon / (selector.k_ if isinstance(choices[0], PureEvent) else 1)
     # A score is n/2 times a rank correlation, and wins with odds exp(each difference / 2 S).
     lead = 2.0 * math.log(19.0) * kendall_sensitivity(selector.k_ - 1) / KENDALL_UNIT / each

@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 from nolook._arrays import Vector
+from nolook._defaults import LEVEL
 from nolook._validation import one_line
-from nolook.algorithms.moment_estimates import LEVEL
 
 if TYPE_CHECKING:
     from nolook._unit import Unit, Weighting

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
-from numba import njit
 from numpy.typing import NDArray
 
+from nolook._compiled import compiled
 from nolook.tables.source import written_out
 
 __all__ = [
@@ -51,12 +51,12 @@ _B64, _B8 = np.uint64(64), np.uint64(8)
 _SPREAD, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
-@njit(inline="always", cache=True)
+@compiled
 def _rotate(x, bits):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     return (x << bits) | (x >> (_B64 - bits))
 
 
-@njit(inline="always", cache=True)
+@compiled
 def _round(v0, v1, v2, v3):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     v0 += v1
     v1 = _rotate(v1, _B13) ^ v0
@@ -71,7 +71,7 @@ def _round(v0, v1, v2, v3):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN2
     return v0, v1, v2, v3
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _hash(data, starts, first, second, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for i in range(out.shape[0]):
         start, stop = starts[i], starts[i + 1]
@@ -104,7 +104,7 @@ def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes)
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _mixed(cells, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for j in range(cells.shape[0]):
         for i in range(cells.shape[1]):

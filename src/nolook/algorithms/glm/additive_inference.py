@@ -12,11 +12,11 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Matrix, Vector
+from nolook._defaults import QUANTILE
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import Shrunk, shrink
 from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.inference import QUANTILE
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.kernels.moments import UNIT

@@ -11,10 +11,10 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Vector
+from nolook._defaults import QUANTILE
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.inference import Estimate
-from nolook.algorithms.moment_estimates import QUANTILE
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import Scaling
 

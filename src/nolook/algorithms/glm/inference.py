@@ -16,19 +16,17 @@ import math
 
 import numpy as np
 from attrs import frozen
-from scipy.special import ndtri
 
 from nolook._arrays import Flags, Matrix, Vector
+from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.level_sets import level_sets, turned
-from nolook.algorithms.moment_estimates import LEVEL
 from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
 __all__ = [
     "MOST_CLIPPED",
-    "QUANTILE",
     "Coefficients",
     "Estimate",
     "Knowledge",
@@ -40,8 +38,6 @@ __all__ = [
 #: Share of a column's rows, or of the few that differ from its most frequent value, that were
 #: clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
-#: Half widths of intervals, in standard deviations.
-QUANTILE = float(ndtri((1 + LEVEL) / 2))
 
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
 

@@ -12,9 +12,10 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Matrix, Vector
+from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.inference import QUANTILE, Knowledge
+from nolook.algorithms.glm.inference import Knowledge
 from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect
 
 __all__ = ["NoisyLikelihood"]

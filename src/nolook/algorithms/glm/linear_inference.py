@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
+from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.error_inference import (
     CutErrors,
     cut_errors,
@@ -21,7 +22,6 @@ from nolook.algorithms.glm.error_inference import (
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
-    QUANTILE,
     Coefficients,
     Estimate,
     Knowledge,

@@ -11,7 +11,8 @@ from attrs import frozen
 from scipy.special import log_expit, ndtri
 
 from nolook._arrays import Vector
-from nolook.algorithms.glm.inference import QUANTILE, Coefficients, Estimate, coefficients
+from nolook._defaults import QUANTILE
+from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.roc_curve import area_error

@@ -1,0 +1,35 @@
+"""Functions on arrays that Numba compiles at their first call; only then is it loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from threading import RLock
+from typing import Any
+
+_LOCK = RLock()
+
+
+class compiled:  # noqa: N801 -- a decorator
+    """Compile a function, with options of Numba's; threads run it side by side.
+
+    The compiled code is kept on disk, next to the module if that folder can be written to. A
+    function that is called by another is part of that one.
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401
+        self.function, self.options = function, options
+
+    @cached_property
+    def _dispatcher(self) -> Any:  # noqa: ANN401 -- untyped library
+        with _LOCK:
+            from numba import njit
+
+            return njit(nogil=True, cache=True, **self.options)(self.function)
+
+    @property
+    def _numba_type_(self) -> Any:  # noqa: ANN401 -- untyped library
+        return self._dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401
+        return self._dispatcher(*arguments)
