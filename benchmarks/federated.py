@@ -25,11 +25,11 @@ from nolook.algorithms.roc import release_roc, roc_plan, unit_scores
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch
-from nolook.federated.point_functions import MESSAGE_BYTES
+from nolook.federated.point_functions import MESSAGE_BYTES, Checked
 from nolook.federated.reports import make_reports
 from nolook.federated.sealing import Unsealer, new_private_key, public_key, seal, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
-from nolook.federated.shares import CheckedReports, check_reports, noisy_blocks
+from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024.scores import scored
 
@@ -137,7 +137,7 @@ def work_of(levels, reports):
     values = np.random.default_rng(0).uniform(1, 2**levels, reports)
     first = make_reports(batch, values, None, SystemEntropy())[1]
     sealed = [seal(batch, 0, one.tobytes()) for one in first]
-    opener = Unsealer(batch, 0, PRIVATE[0])
+    opener = Unsealer(batch, PRIVATE[0])
 
     def made():
         halves = make_reports(batch, values, None, SystemEntropy())[1:]
@@ -164,7 +164,7 @@ def stored_bytes(batch):
         for start in range(0, STORED, 256):
             store.add(arrivals[start : start + 256])
         messages = np.zeros((STORED, MESSAGE_BYTES), np.uint8)
-        store.add_checked(CheckedReports(messages, store.sums))
+        store.add_checked(Checked(messages, store.sums))
         sums = store.sums.nbytes
         store.close()
         used = sum(path.stat().st_size for path in Path(name).rglob("*") if path.is_file())
@@ -210,7 +210,7 @@ def report(runs):
     table = scored("bank_marketing", DATA)
     batch = batch_of("roc", 1.0, GRID)
     halves = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
-    shares = [check_reports(batch, role, half).shares for role, half in enumerate(halves)]
+    shares = [check_reports(batch, role, half).counts for role, half in enumerate(halves)]
     # Positive rows first, as everywhere else.
     exact = np.cumsum((shares[0] + shares[1]).view(np.int64), axis=1).astype(float)[::-1]
     about = __doc__.split("\n\n")[1].strip()

@@ -137,4 +137,4 @@ def answered(batch, values, targets=None, **named):
     ids, halves = both_halves(batch, values, targets)
     checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
     assert (checked[0].messages == checked[1].messages).all()
-    return answers(batch, len(ids), [each.shares for each in checked], **named)
+    return answers(batch, len(ids), [each.counts for each in checked], **named)

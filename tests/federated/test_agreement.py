@@ -16,7 +16,7 @@ SAME, OTHER = b"=" * 32, b"!" * 32
 
 def agreement(*which, rejected=0):
     return Agreement(
-        len(which), hashlib.sha256(b"".join(NAMES[i] for i in which)).digest(), rejected
+        len(which), hashlib.sha256(b"".join(NAMES[i] for i in which)).hexdigest(), rejected
     )
 
 

@@ -15,10 +15,9 @@ import pytest
 
 from nolook.errors import ParameterError
 from nolook.federated.failures import RefusedError
-from nolook.federated.sealing import seal
+from nolook.federated.sealing import Unsealer, seal
 from nolook.federated.server.app import Rates, make_app
 from nolook.federated.server.batch_service import BatchService
-from nolook.federated.server.report_intake import ReportIntake
 from nolook.federated.tokens import Token, Tokens, make_tokens, read_tokens
 from tests.federated.certificates import Authority
 from tests.federated.made import CALIBRATION, KEYS, PRIVATE, ROC, SMALL, changed, reports, resealed
@@ -442,7 +441,7 @@ def calls(tmp_path, monkeypatch):
     held = {who: make_tokens(who, tokens)[0] for who in ("owner", "analyst")}
     for name in ("freeze", "status"):
         monkeypatch.setattr(BatchService, name, getattr(Service, name))
-    app = make_app([(ReportIntake(SMALL, 0, PRIVATE[0]), service)], Tokens(tokens), Places())
+    app = make_app([(Unsealer(SMALL, PRIVATE[0]), service)], Tokens(tokens), Places())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://x")
 
     async def call(who, method, path, body=None):

@@ -574,7 +574,7 @@ def test_sums_are_those_from_scratch_and_each_report_is_checked_once(tmp_path, m
     assert set(calls.values()) == {1}
     store = Store(tmp_path / "b", ROC, 0, bytes(32))
     store.shut()
-    store.propose(Agreement(37, bytes(32)), [1, 14, 40])
+    store.propose(Agreement(37, bytes(32).hex()), [1, 14, 40])
     store.freeze(b"")
     adding = expander.Expander(store, _raise)
     wait_for(lambda: store.erased)

@@ -7,9 +7,8 @@ from attrs import evolve
 
 from nolook.errors import ParameterError
 from nolook.federated.failures import ReportError
-from nolook.federated.reports import MOST_TOGETHER
-from nolook.federated.sealing import public_key, role_of, seal, sealed_bytes
-from nolook.federated.server.report_intake import ReportIntake
+from nolook.federated.sealing import Unsealer, public_key, seal, sealed_bytes
+from nolook.federated.server.report_intake import arrivals
 from nolook.federated.tokens import Token
 from tests.federated.made import PRIVATE, ROC, SMALL, reports
 
@@ -17,8 +16,8 @@ IDS, *SENT, _, _ = reports(SMALL, 3)
 TOKEN = Token("owner", b"digest", 5)
 
 
-def intake(batch=SMALL, role=0, private=PRIVATE[0]):
-    return ReportIntake(batch, role, private)
+def taken(sealed, role=0):
+    return arrivals(Unsealer(SMALL, PRIVATE[role]), sealed, TOKEN)
 
 
 def refused(call, *arguments):
@@ -30,17 +29,13 @@ def refused(call, *arguments):
 
 @pytest.mark.parametrize("role", [0, 1])
 def test_a_server_opens_what_was_sealed_for_it(role):
-    mine, other = (
-        intake(role=role, private=PRIVATE[role]),
-        intake(role=1 - role, private=PRIVATE[1 - role]),
-    )
     sealed = seal(SMALL, role, SENT[role][0])
-    assert mine.largest == MOST_TOGETHER * len(sealed) == MOST_TOGETHER * sealed_bytes(SMALL)
+    assert len(sealed) == sealed_bytes(SMALL)
     assert sealed != seal(SMALL, role, SENT[role][0])
-    (found,) = mine.arrivals(sealed, TOKEN)
+    (found,) = taken(sealed, role)
     assert (found.report_id, found.report) == (IDS[0], SENT[role][0])
     assert (found.token, found.most) == (b"digest", 5)
-    assert "not sealed for this batch and server" in refused(other.arrivals, sealed, TOKEN)
+    assert "not sealed for this batch and server" in refused(taken, sealed, 1 - role)
 
 
 def test_a_change_of_any_byte_is_refused():
@@ -50,34 +45,34 @@ def test_a_change_of_any_byte_is_refused():
         # The curve does not look at one bit of the sender's key.
         if at == 31 and sealed[at] ^ changed[at] == 0x80:
             continue
-        refused(intake().arrivals, changed, TOKEN)
+        refused(taken, changed)
     for cut in (0, 1, 31, 32, 47, 48, 49, len(sealed) - 1):
-        refused(intake().arrivals, sealed[:cut], TOKEN)
-    refused(intake().arrivals, sealed + b"x", TOKEN)
+        refused(taken, sealed[:cut])
+    refused(taken, sealed + b"x")
 
 
 def test_what_is_inside_has_to_be_a_report_of_this_batch_and_role():
     foreign = reports(ROC, 1)
-    assert "other server" in refused(intake().arrivals, seal(SMALL, 0, SENT[1][0]), TOKEN)
+    assert "other server" in refused(taken, seal(SMALL, 0, SENT[1][0]))
     for inside in (b"", b"x", SENT[0][0][:-1], SENT[0][0] + b"x", bytes(len(SENT[0][0]))):
-        refused(intake().arrivals, seal(SMALL, 0, inside), TOKEN)
-    refused(intake().arrivals, seal(ROC, 0, foreign[1][0]), TOKEN)
-    refused(intake().arrivals, SENT[0][0], TOKEN)  # not sealed
+        refused(taken, seal(SMALL, 0, inside))
+    refused(taken, seal(ROC, 0, foreign[1][0]))
+    refused(taken, SENT[0][0])  # not sealed
 
 
 def test_reports_that_come_together_are_all_opened():
     sealed = [seal(SMALL, 0, one) for one in SENT[0]]
-    found = intake().arrivals(b"".join(sealed), TOKEN)
+    found = taken(b"".join(sealed))
     assert [one.report_id for one in found] == IDS
     assert [one.report for one in found] == SENT[0]
-    refused(intake().arrivals, b"".join(sealed[:2]) + sealed[2][:-1], TOKEN)
-    refused(intake().arrivals, sealed[0] + bytes(len(sealed[1])), TOKEN)
+    refused(taken, b"".join(sealed[:2]) + sealed[2][:-1])
+    refused(taken, sealed[0] + bytes(len(sealed[1])))
 
 
 def test_a_key_is_the_one_that_the_batch_names():
-    assert [role_of(SMALL, private) for private in PRIVATE] == [0, 1]
+    assert [Unsealer(SMALL, private).role for private in PRIVATE] == [0, 1]
     with pytest.raises(ParameterError, match="does not name this server's key"):
-        role_of(SMALL, bytes(32))
+        Unsealer(SMALL, bytes(32))
     assert public_key(PRIVATE[0]) != public_key(PRIVATE[1])
 
 

@@ -43,7 +43,7 @@ def test_counts_are_those_of_the_cells():
         want[0, fits[0] if fits else 99] += 1
     assert (summed(batch, halves) == want).all()
     checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
-    assert (checked[0].shares + checked[1].shares == want).all()
+    assert (checked[0].counts + checked[1].counts == want).all()
     assert (checked[0].messages == checked[1].messages).all()
 
 
@@ -89,7 +89,7 @@ def test_rejected_reports_are_taken_off_exactly():
     accepted = (checked[0].messages == checked[1].messages).all(axis=1)
     assert (accepted == ~bad).all()
     counts = sum(
-        checked[role].shares - cell_shares(batch, role, halves[role][~accepted]) for role in (0, 1)
+        checked[role].counts - cell_shares(batch, role, halves[role][~accepted]) for role in (0, 1)
     )
     assert (counts[0] == np.bincount(values[~bad].astype(int), minlength=100)).all()
 

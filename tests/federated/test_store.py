@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.point_functions import Checked
 from nolook.federated.server.store import Agreement, Arrival, Store
-from nolook.federated.shares import CheckedReports, check_reports
+from nolook.federated.shares import check_reports
 from tests.federated.made import ROC, SMALL, left_of, reports, rows_of
 
 IDS, FIRST, SECOND, *_ = reports(SMALL, 20)
@@ -49,7 +50,7 @@ def check_all(store):
 def propose(store, *inside, rejected=0):
     """Propose the set of some reports; return what it is."""
     both = b"".join(sorted(IDS[i] for i in inside))
-    agreement = Agreement(len(inside), hashlib.sha256(both).digest(), rejected)
+    agreement = Agreement(len(inside), hashlib.sha256(both).hexdigest(), rejected)
     check_all(store)
     names = {IDS[i] for i in inside}
     store.propose(
@@ -254,7 +255,7 @@ def test_what_is_deleted_leaves_the_file(store, tmp_path, how):
     assert all(store.add(arrivals))
     messages = chance.integers(0, 256, (2000, 32), dtype=np.uint8)
     sums = chance.integers(0, 2**63, (1, 8), dtype=np.uint64)
-    store.add_checked(CheckedReports(messages, sums))
+    store.add_checked(Checked(messages, sums))
     gone = [one.report for one in arrivals[::250]] + [one.tobytes() for one in messages[::250]]
     assert len(left_of(gone, tmp_path)) == len(gone)
     if how == "end":

@@ -29,6 +29,7 @@ from nolook.estimators.ecdf import ECDF, check_smoothing
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.tabulated import Measured, Tabulation
 from nolook.federated.batch import Batch
+from nolook.federated.kinds import Kind
 from nolook.federated.plausibility import refuse_impossible
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_variance
@@ -62,9 +63,7 @@ def distribution(
     Raises a NolookError if the two do not belong together, or cannot be counts of the reports.
     """
     check_smoothing(smoothing)
-    if batch.kind not in {"ecdf", "roc"}:
-        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf or a roc")
-    n, forests = _forests(batch, first, second)
+    n, forests = _forests(batch, first, second, "ecdf", "roc")
     points = batch.points()
     privacy, read_options = batch.guarantee(), batch.read_options()
     if batch.kind == "ecdf":
@@ -84,11 +83,9 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     Groups lie between quantiles, as many as are wanted: they are chosen here, and cost nothing.
     Every row counts with the middle of its cell for its probability, off by 2^-11 at most.
     """
-    if batch.kind != "hosmer-lemeshow":
-        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected hosmer-lemeshow")
     test = HosmerLemeshow(batch.epsilon, groups)
     test.plan()  # checks how many
-    n, forests = _forests(batch, first, second)
+    n, forests = _forests(batch, first, second, "hosmer-lemeshow")
     positive, negative = forests["positive"], forests["negative"]
     blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
     both = NoisyForest(batch.forest, blocks, variance)
@@ -104,9 +101,7 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
 
 def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
     """Put answers about the counts of a column's levels together; they add up to the reports."""
-    if batch.kind != "counts":
-        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected counts")
-    n, forests = _forests(batch, first, second)
+    n, forests = _forests(batch, first, second, "counts")
     noisy = forests["count"]
     read_options = batch.read_options()
     (column,), labels = read_options["features"], (*batch.labels, OTHERS, GAP)
@@ -166,8 +161,12 @@ def _difference_variance(
     return total + (cells / forest.padded) ** 2 * rows_variance
 
 
-def _forests(batch: Batch, first: Answer, second: Answer) -> tuple[int, dict[str, NoisyForest]]:
+def _forests(
+    batch: Batch, first: Answer, second: Answer, *kinds: Kind
+) -> tuple[int, dict[str, NoisyForest]]:
     """Return the number of reports, and the noisy blocks of each class, if they can be."""
+    if batch.kind not in kinds:
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected {' or '.join(kinds)}")
     n, noisy = _joined(batch, first, second)
     each = block_variance(batch)
     blocks = list(noisy.values())

@@ -14,10 +14,10 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import asdict, define, evolve, field
 from numpy.typing import NDArray
 
 from nolook._unit import ROW, Unit
@@ -32,32 +32,19 @@ from nolook.algorithms.forest import (
 )
 from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
+from nolook.federated.kinds import KINDS, Kind
 from nolook.federated.point_functions import PointFunctions
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.privacy.noise import ByteSource, SystemEntropy
+from nolook.privacy.noise import SystemEntropy
 
-__all__ = ["CLASSES", "LARGEST_LEVELS", "VERSION", "Batch", "Kind", "make_nonce"]
+__all__ = ["LARGEST_LEVELS", "VERSION", "Batch", "Servers"]
 
-Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow", "counts"]
 #: Something of the server of role 0 and of role 1.
 Servers: TypeAlias = tuple[str, str]
 
 #: Version of the content, and so of everything that contains its digest.
 VERSION = 1
-#: For each kind, the names of the classes of rows; with two, the top bit of a cell is the class.
-CLASSES: dict[str, tuple[str, ...]] = {
-    "ecdf": ("count",),
-    "roc": ("negative", "positive"),
-    "hosmer-lemeshow": ("negative", "positive"),
-    "counts": ("count",),
-}
-_RELEASED = {
-    "ecdf": "the distribution",
-    "roc": "the ROC curve",
-    "hosmer-lemeshow": "the calibration",
-    "counts": "the counts",
-}
 #: At most 2^17 cells, all classes together; the grid of all doubles has fewer.
 LARGEST_LEVELS = 17
 
@@ -68,13 +55,9 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 _MOST_REPORTS = 2**31
 
 
-def make_nonce(source: ByteSource) -> str:
+def make_nonce() -> str:
     """Return 16 random bytes in hexadecimal digits: a batch has keys that no other batch has."""
-    return source.words(2).astype("<u8").tobytes().hex()
-
-
-def _fresh_nonce() -> str:
-    return make_nonce(SystemEntropy())
+    return SystemEntropy().words(2).astype("<u8").tobytes().hex()
 
 
 def _name(name: object) -> str:
@@ -97,30 +80,20 @@ def _texts(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _pair(given: object, pattern: re.Pattern[str], message: str) -> Servers:
+def _pair(given: object, pattern: re.Pattern[str], what: str) -> Servers:
     listed = tuple(given) if isinstance(given, tuple | list) else ()
     fits = all(isinstance(one, str) and pattern.fullmatch(one) for one in listed)
     if len(listed) != 2 or not fits or listed[0] == listed[1]:
-        raise ParameterError(message)
+        raise ParameterError(f"{what}; expected those of the server of role 0 and of role 1")
     return listed[0], listed[1]
 
 
 def _names(servers: object) -> Servers:
-    return _pair(
-        servers,
-        _SERVER,
-        "servers is not two different names without spaces; expected those of the server of role 0 "
-        "and of role 1 (such as their addresses)",
-    )
+    return _pair(servers, _SERVER, "servers is not two different names without spaces")
 
 
 def _public_keys(keys: object) -> Servers:
-    return _pair(
-        keys,
-        _KEY,
-        "keys is not two different keys of 64 hexadecimal digits; expected those of the server of "
-        "role 0 and of role 1",
-    )
+    return _pair(keys, _KEY, "keys is not two different keys of 64 hexadecimal digits")
 
 
 @define(frozen=True, slots=False)
@@ -153,12 +126,12 @@ class Batch:
     labels: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
     #: Who signed the servers' certificates, in PEM; empty for authorities that the system trusts.
     authorities: tuple[str, ...] = field(default=("", ""), converter=_texts, kw_only=True)
-    nonce: str = field(factory=_fresh_nonce, kw_only=True)
+    nonce: str = field(factory=make_nonce, kw_only=True)
     #: Lengths of the blocks that are counted, down to 1; None for the best, which a file names.
     lengths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        check_choice("kind", self.kind, tuple(CLASSES))
+        check_choice("kind", self.kind, tuple(KINDS))
         if self.grid is not None and not isinstance(self.grid, LinearGrid | LogGrid):
             raise ParameterError(
                 f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
@@ -197,7 +170,7 @@ class Batch:
     @property
     def classes(self) -> tuple[str, ...]:
         """The names of what is counted in each block."""
-        return CLASSES[self.kind]
+        return KINDS[self.kind].classes
 
     @property
     def levels(self) -> int:
@@ -255,13 +228,12 @@ class Batch:
     def in_words(self) -> tuple[str, ...]:
         """Describe the release and its promise to an owner, in sentences."""
         points = self.points()
-        released = _RELEASED[self.kind]
         value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
         one = "row" if self.unit is None else f"{Unit(self.unit, 1).protected} ({self.unit})"
         sender = one if self.unit is None else f"{one}, made of a random one of its rows"
-        reported = " and ".join((value, *target[:1]))
+        released = f"{KINDS[self.kind].in_words} of {' and '.join((value, *target[:1]))}"
         return (
-            f"{self.name}: {released} of {reported}; one report for each {sender}.",
+            f"{self.name}: {released}; one report for each {sender}.",
             f"Counted are {', '.join(self.labels)}, any other value and missing ones."
             if self.labels
             else f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
@@ -277,27 +249,13 @@ class Batch:
 
     def content(self) -> dict[str, Any]:
         """Return the content of the batch's file, fit for JSON."""
-        grid = None
-        if self.grid is not None:
-            grid = [GRID_KINDS[type(self.grid)], self.grid.low, self.grid.high, self.grid.step]
-        return {
+        of = self.grid
+        return asdict(self) | {
             "version": VERSION,
-            "name": self.name,
-            "kind": self.kind,
             "relation": "replace",
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "grid": grid,
-            "minimum": self.minimum,
-            "servers": list(self.servers),
-            "keys": list(self.keys),
-            "authorities": list(self.authorities),
-            "columns": list(self.columns),
-            "unit": self.unit,
-            "labels": list(self.labels),
-            "nonce": self.nonce,
+            "grid": None if of is None else [GRID_KINDS[type(of)], of.low, of.high, of.step],
             "points": hashlib.sha256(self.points().astype("<f8").tobytes()).hexdigest(),
-            "lengths": list(self.forest.lengths),
+            "lengths": self.forest.lengths,
         }
 
     def read_options(self) -> dict[str, Any]:

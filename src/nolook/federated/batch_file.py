@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_type_hints
 
-from msgspec.structs import asdict
+import msgspec
 
 from nolook.algorithms.grids import GRIDS
 from nolook.errors import ParameterError
-from nolook.federated.batch import VERSION, Batch, Kind
+from nolook.federated.batch import VERSION, Batch
 from nolook.formats.files import one_line, write_json
-from nolook.formats.strict import Broken, Content, convert, read_object
+from nolook.formats.strict import Broken, Content, convert, expect, read_object
 
 __all__ = ["batch_in_words", "read_batch", "write_batch"]
 
 #: A grid's kind, first and last threshold, and step.
 Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
-
-
-class _Content(Content, frozen=True):
-    """The content that :meth:`nolook.federated.batch.Batch.content` returns."""
-
-    version: int
-    name: str
-    kind: Kind
-    relation: Literal["replace"]
-    epsilon: float
-    delta: float
-    grid: Grid | None
-    minimum: int
-    servers: tuple[str, str]
-    keys: tuple[str, str]
-    authorities: tuple[str, str]
-    columns: tuple[str, ...]
-    unit: str | None
-    labels: tuple[str, ...]
-    nonce: str
-    points: str
-    lengths: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if self.version != VERSION:
-            raise Broken(f"expected version {VERSION} (another one needs another nolook)")
+_HINTS: dict[str, Any] = get_type_hints(Batch) | {
+    "grid": Grid | None,
+    "lengths": tuple[int, ...],
+    "version": int,
+    "relation": Literal["replace"],
+    "points": str,
+}
+#: The content that :meth:`nolook.federated.batch.Batch.content` returns.
+_Content = msgspec.defstruct("_Content", list(_HINTS.items()), bases=(Content,), frozen=True)
 
 
 def write_batch(batch: Batch, path: Path) -> None:
@@ -62,9 +45,10 @@ def batch_in_words(path: Path) -> tuple[str, ...] | None:
 def read_batch(path: Path) -> Batch:
     """Read a batch's description, for which this nolook must compute the same thresholds."""
     try:
-        content = asdict(convert(read_object(path), _Content))
+        content = msgspec.structs.asdict(convert(read_object(path), _Content))
         points, grid = content.pop("points"), content.pop("grid")
-        del content["version"], content["relation"]
+        version, _ = content.pop("version"), content.pop("relation")
+        expect(version == VERSION, f"version {VERSION} (another one needs another nolook)")
         batch = Batch(grid=None if grid is None else GRIDS[grid[0]](*grid[1:]), **content)
     except (Broken, ParameterError) as error:
         raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None

@@ -60,7 +60,7 @@ class Checked:
 
     #: For the other server, shape (n, 32): a pair of keys is accepted if both messages are equal.
     messages: Bytes
-    #: This server's shares of the cells, summed over all n keys, accepted or not.
+    #: This server's shares of the cells, or classes and cells, of all n, accepted or not.
     counts: Words
 
 

@@ -32,7 +32,6 @@ __all__ = [
     "new_private_key",
     "public_key",
     "read_private_key",
-    "role_of",
     "seal",
     "sealed_bytes",
 ]
@@ -103,23 +102,20 @@ def seal(batch: Batch, role: int, report: bytes) -> bytes:
         ) from None
 
 
-def role_of(batch: Batch, private: bytes) -> int:
-    """Return the role of the server with a private key in a batch that names its public one."""
-    own = public_key(private)
-    if own not in batch.keys:
-        raise ParameterError(
-            f"{batch.name} does not name this server's key (make the batch with the public.json "
-            "that `nolook federated setup` wrote here)"
-        )
-    return batch.keys.index(own)
-
-
 class Unsealer:
-    """Decrypts what was sealed for one server's role in a batch."""
+    """Decrypts what was sealed for the server that has a private key in a batch."""
 
-    def __init__(self, batch: Batch, role: int, private: bytes) -> None:
+    def __init__(self, batch: Batch, private: bytes) -> None:
+        own = public_key(private)
+        if own not in batch.keys:
+            raise ParameterError(
+                f"{batch.name} does not name this server's key (make the batch with the "
+                "public.json that `nolook federated setup` wrote here)"
+            )
+        self.batch = batch
+        self.role = batch.keys.index(own)
         self._key = X25519PrivateKey.from_private_bytes(private)
-        self._info = _info(batch, role)
+        self._info = _info(batch, self.role)
 
     def open(self, sealed: bytes) -> bytes:
         """Return the report in what was sealed; a ReportError says that there is none."""

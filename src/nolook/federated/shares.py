@@ -17,11 +17,11 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._arrays import Bytes
 from nolook.federated.batch import Batch
+from nolook.federated.point_functions import Checked
 from nolook.federated.reports import unpack
 from nolook.kernels.forests import block_counts
 from nolook.privacy.guarantee import GaussianEvent
@@ -30,7 +30,6 @@ from nolook.privacy.noise import SAMPLER_VERSION, derived_key
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 
 __all__ = [
-    "CheckedReports",
     "cell_shares",
     "check_reports",
     "noise_digest",
@@ -45,29 +44,19 @@ _TRIAL_KEY = bytes(32)
 Shares = NDArray[np.uint64]
 
 
-@frozen
-class CheckedReports:
-    """Result of a server's check of its halves of some reports."""
-
-    #: For the other server, shape (n, 32), in the order of the reports.
-    messages: Bytes
-    #: Shares of the counts of all n reports, shape (classes, cells).
-    shares: Shares
-
-
-def check_reports(batch: Batch, role: int, reports: Bytes) -> CheckedReports:
-    """Check a server's halves of some reports and add up what they count.
+def check_reports(batch: Batch, role: int, reports: Bytes) -> Checked:
+    """Check a server's halves of some reports and add up what they count, (classes, cells).
 
     Reports have passed :func:`nolook.federated.reports.check`; nothing in them raises. Sums
     over parts may be added, modulo 2^64.
     """
     ids, keys = unpack(batch, reports)
     found = batch.functions.check(role, keys, ids)
-    return CheckedReports(found.messages, _by_class(batch, found.counts))
+    return Checked(found.messages, _by_class(batch, found.counts))
 
 
 def cell_shares(batch: Batch, role: int, reports: Bytes) -> Shares:
-    """Return shares of what some reports count, as `shares` of :class:`CheckedReports`."""
+    """Return shares of what some reports count, as `counts` of :func:`check_reports`."""
     _, keys = unpack(batch, reports)
     return _by_class(batch, batch.functions.expand(role, keys))
 

@@ -27,14 +27,14 @@ from nolook.federated.commands._serve import serve
 from nolook.federated.commands._setup import setup
 from nolook.federated.commands._status import status
 from nolook.federated.commands._submit import submit
+from nolook.federated.kinds import KINDS
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
-    from nolook.federated.batch import Kind
+    from nolook.federated.kinds import Kind
 
 __all__ = ["federated_app"]
 
-_KINDS = ("ecdf", "roc", "hosmer-lemeshow", "counts")
 _ROLES = ("owner", "analyst", "peer")
 
 federated_app = typer.Typer(
@@ -47,7 +47,7 @@ federated_app.command()(setup)
 @federated_app.command()
 def batch(  # noqa: PLR0917 -- Typer gives every option by name
     name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
-    kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="The kind of release.")],
+    kind: Annotated[str, typer.Option(metavar="|".join(KINDS), help="The kind of release.")],
     epsilon: EpsilonOption,
     server0: Annotated[
         Path, typer.Option(metavar="FILE", help="Server 0's public.json, from its setup.")
@@ -84,7 +84,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     check_extra()
     check_epsilon(epsilon, "--epsilon")
     check_delta(delta, "--delta", allow_zero=True)
-    chosen = cast("Kind", check_choice("--kind", kind, _KINDS))
+    chosen = cast("Kind", check_choice("--kind", kind, tuple(KINDS)))
     thresholds = grid(linear_grid, log_grid)
     check_outputs([("--output", output)])
 

@@ -18,6 +18,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import console, show
 from nolook.federated.commands._options import Servers, calls_servers
+from nolook.federated.kinds import KINDS
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
@@ -36,12 +37,6 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_ENDINGS = {
-    "ecdf": "distribution",
-    "roc": "roc",
-    "hosmer-lemeshow": "calibration",
-    "counts": "counts",
-}
 
 
 @calls_servers
@@ -75,7 +70,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
 
     batch = read_batch(servers.batch)
     chosen = cast("Smoothing", check_smoothing(smoothing))
-    named = Path(f"{servers.batch.stem}.{_ENDINGS[batch.kind]}.json")
+    named = Path(f"{servers.batch.stem}.{KINDS[batch.kind].ending}.json")
     file = named if output is None else output
     check_outputs([("--output", file), ("--report", report)], servers.files, replace=force)
     with explained(lambda: _AGAIN), servers.clients(batch) as both:

@@ -44,11 +44,10 @@ def serve(
 
     from nolook.federated.client import Access
     from nolook.federated.folder import Folder, read_party
-    from nolook.federated.sealing import read_private_key, role_of
+    from nolook.federated.sealing import Unsealer, read_private_key
     from nolook.federated.server.app import make_app, refuse_unknown
     from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.release import check_ledger
-    from nolook.federated.server.report_intake import ReportIntake
     from nolook.federated.server.running import answer, configured, listening, opened
     from nolook.federated.tokens import Tokens, read_tokens
 
@@ -62,8 +61,7 @@ def serve(
     check_ledger(files.ledger)
     trusted = _address(proxy)
     private = read_private_key(files.private_key)
-    roles = [role_of(one, private) for one in batches]
-    intakes = [ReportIntake(*each, private) for each in zip(batches, roles, strict=True)]
+    unsealers = [Unsealer(one, private) for one in batches]
     connections = Connections(connections_per_address)
     allow_files(len(batches))
     own = files.certificate, files.certificate_key
@@ -72,10 +70,10 @@ def serve(
     access = Access(peer.url, files.peer_token, peer.authority, *shown)
     configured(refuse_unknown, *own, client_ca)  # before any file is made
     with (
-        opened(roles, batches, files, access) as services,
+        opened(unsealers, files, access) as services,
         listening(host, port, connections, trusted) as listener,
     ):
-        app = make_app(list(zip(intakes, services, strict=True)), known, connections)
+        app = make_app(services, known, connections)
         names = ", ".join(one.name for one in batches)
         answer(configured(app, *own, client_ca), listener, f"{folder.name} serves {names}")
 

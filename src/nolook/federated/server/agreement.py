@@ -15,6 +15,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
+from attrs import astuple
+
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
 from nolook.federated.point_functions import MESSAGE_BYTES
@@ -22,12 +24,9 @@ from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.store import Agreement, Store
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["PAGE", "Entries", "Peer", "agree", "check_enough", "compared", "said"]
+__all__ = ["Peer", "agree", "check_enough", "compared"]
 
-#: Entries that a server sends at once.
-PAGE = 8192
 _LONGEST = 300.0  # seconds to read the other server's list
-_CHECKING = "the reports are still being checked; ask again"
 
 _Said = TypeVar("_Said")
 
@@ -42,40 +41,6 @@ class Peer(Protocol):
         """Return the next entries of its reports, by id, after an id; nothing at the end."""
 
 
-class Entries:
-    """The list of the checked reports at one server: entries with their positions."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._listed: tuple[int, str] | None = None
-
-    def page(self, after: bytes) -> list[tuple[bytes, int]]:
-        """Return the next entries after an id."""
-        return self._store.entries(after, PAGE)
-
-    def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Yield every entry."""
-        after = b""
-        while page := self.page(after):
-            yield from page
-            after = page[-1][0][:ID_BYTES]
-
-    def listed(self) -> tuple[int, str]:
-        """Return the number of entries of a closed batch and the digest of all, in hexadecimal.
-
-        Raises a RefusedError (503) while checking goes on.
-        """
-        if self._listed is None:
-            if self._store.checked < self._store.count:
-                raise RefusedError(_CHECKING, 503)
-            found, count = hashlib.sha256(), 0
-            for entry, _ in self:
-                found.update(entry)
-                count += 1
-            self._listed = count, found.hexdigest()
-        return self._listed
-
-
 class _Theirs(Content, frozen=True):
     """The other server's statement about its reports."""
 
@@ -86,14 +51,7 @@ class _Theirs(Content, frozen=True):
     agreed: tuple[int, str, int] | None
 
 
-def said(agreement: Agreement | None) -> tuple[int, str, int] | None:
-    """Return an agreement as the servers exchange it."""
-    if agreement is None:
-        return None
-    return agreement.count, agreement.digest.hex(), agreement.rejected
-
-
-def check_enough(store: Store, own: Entries, peer: Peer) -> None:
+def check_enough(store: Store, peer: Peer) -> None:
     """Refuse to close a batch before enough of its reports count: it could never be answered.
 
     Until a batch is closed, reports are only added, so those that count now will count then.
@@ -102,10 +60,10 @@ def check_enough(store: Store, own: Entries, peer: Peer) -> None:
     theirs = _theirs(batch, peer)
     common, read = 0, 0
     if min(stored, theirs.count) >= batch.minimum:
-        agreement, _, read = compared(own, _read(batch, peer, theirs))
+        agreement, _, read = compared(store.all_entries(), _read(batch, peer, theirs))
         common = agreement.count
         if common < batch.minimum and (checked < stored or read < theirs.count):
-            raise RefusedError(_CHECKING, 503)
+            raise RefusedError("the reports are still being checked; ask again", 503)
     if common < batch.minimum:
         count = f"{common} reports count"
         if not read:
@@ -115,21 +73,21 @@ def check_enough(store: Store, own: Entries, peer: Peer) -> None:
         )
 
 
-def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
+def agree(store: Store, peer: Peer, noise: bytes) -> None:
     """Find the set that counts; freeze it when the other server found the same.
 
     Both are closed, so both find the same set, no matter which asks first: this one stores it,
     and freezes when the other has stored the same. Raises a RefusedError if too few reports count,
     or the other server cannot be asked.
     """
-    own.listed()  # a 503 while this server checks
+    store.listed  # noqa: B018 -- a 503 while this server checks
     batch = store.batch
     theirs = _theirs(batch, peer)
     if not theirs.closed:
         return
     agreement = store.agreed
-    if agreement is None or theirs.agreed != said(agreement):
-        agreement, outside, _ = compared(own, _read(batch, peer, theirs))
+    if agreement is None or theirs.agreed != astuple(agreement):
+        agreement, outside, _ = compared(store.all_entries(), _read(batch, peer, theirs))
         if store.agreed != agreement:
             store.propose(agreement, outside)
     if agreement.count < batch.minimum:
@@ -138,7 +96,7 @@ def agree(store: Store, own: Entries, peer: Peer, noise: bytes) -> None:
             f"batch's minimum of {batch.minimum}; it is closed and will never be answered",
             409,
         )
-    if theirs.agreed == said(agreement):
+    if theirs.agreed == astuple(agreement):
         store.freeze(noise)
     elif theirs.agreed is not None:
         raise RefusedError("the servers do not agree on the reports; one of them is at fault", 409)
@@ -165,7 +123,7 @@ def compared(
             outside.append(position)
     for read, _ in counted:  # to the end, where it is checked that all arrived  # noqa: B007
         pass
-    return Agreement(count, found.digest(), rejected), outside, read
+    return Agreement(count, found.hexdigest(), rejected), outside, read
 
 
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:

@@ -23,9 +23,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nolook.federated.failures import RefusedError
+from nolook.federated.reports import MOST_TOGETHER
+from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import Connections
-from nolook.federated.server.report_intake import ReportIntake
+from nolook.federated.server.report_intake import arrivals
 from nolook.federated.tokens import Token, Tokens
 
 __all__ = ["Rates", "make_app", "refuse_unknown"]
@@ -68,7 +70,7 @@ class _Asked:
 
     request: Request
     token: Token
-    intake: ReportIntake
+    unsealer: Unsealer
     service: BatchService
 
 
@@ -76,10 +78,10 @@ Handler = Callable[[_Asked], Awaitable[Response]]
 
 
 def make_app(
-    batches: Sequence[tuple[ReportIntake, BatchService]], tokens: Tokens, connections: Connections
+    batches: Sequence[tuple[Unsealer, BatchService]], tokens: Tokens, connections: Connections
 ) -> ASGIApp:
     """Return the application of a server that keeps some batches."""
-    known = {intake.batch.name: (intake, service) for intake, service in batches}
+    known = {each[0].batch.name: each for each in batches}
     rates = Rates()
 
     def checked(request: Request, roles: set[str]) -> _Asked:
@@ -144,10 +146,10 @@ async def _answered(handler: Callable[[], Awaitable[Response]]) -> Response:
 
 
 async def _store(rates: Rates, asked: _Asked) -> Response:
-    body = await _body(asked.request, asked.intake.largest)
-    arrivals = await run_in_threadpool(asked.intake.arrivals, body, asked.token)
-    rates.charge(asked.token, len(arrivals) - 1)
-    return JSONResponse({"new": await asyncio.wrap_future(asked.service.put(*arrivals))})
+    body = await _body(asked.request, MOST_TOGETHER * sealed_bytes(asked.unsealer.batch))
+    found = await run_in_threadpool(arrivals, asked.unsealer, body, asked.token)
+    rates.charge(asked.token, len(found) - 1)
+    return JSONResponse({"new": await asyncio.wrap_future(asked.service.put(*found))})
 
 
 def _document(call: Callable[[BatchService], object]) -> Handler:

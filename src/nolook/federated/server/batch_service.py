@@ -22,10 +22,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from attrs import astuple
+
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import DiskFullError, RefusedError, StoreError
-from nolook.federated.server.agreement import Entries, Peer, agree, check_enough, said
+from nolook.federated.server.agreement import Peer, agree, check_enough
 from nolook.federated.server.expander import Expander
 from nolook.federated.server.release import charge, encode, make_secret, require
 from nolook.federated.server.report_intake import GroupCommit
@@ -54,7 +56,6 @@ class BatchService:
         self._agreeing = threading.Lock()
         self._store = Store(folder, batch, role, make_secret())
         self._expander = Expander(self._store, self._fail)
-        self._entries = Entries(self._store)
         self._intake = GroupCommit(self._store, self._fail)
 
     def close(self) -> None:
@@ -89,16 +90,16 @@ class BatchService:
         A batch that is frozen lists nothing any more: both servers have stored the set.
         """
         with self._guarded():
-            state, agreed = self._store.state, said(self._store.agreed)
+            state, agreed = self._store.state, self._store.agreed
             count, digest = self._store.count if state == "open" else 0, ""
             if state == "closed":
-                count, digest = self._entries.listed()
+                count, digest = self._store.listed
         return {
             "batch": self.batch.digest.hex(),
             "closed": state != "open",
             "count": count,
             "digest": digest,
-            "agreed": agreed,
+            "agreed": agreed and astuple(agreed),
         }
 
     def entries(self, after: bytes) -> bytes:
@@ -107,7 +108,7 @@ class BatchService:
             state = self._store.state
             if state not in {"open", "closed"}:
                 raise RefusedError(f"the batch is {state}; it lists no reports any more", 409)
-            return b"".join(entry for entry, _ in self._entries.page(after))
+            return b"".join(entry for entry, _ in self._store.entries(after))
 
     def freeze(self) -> dict[str, Any]:
         """Close the batch, agree with the other server as far as it is ready; return the status.
@@ -123,11 +124,11 @@ class BatchService:
             with self._guarded():
                 if self._store.state == "open":
                     require(self._ledger, self.batch)
-                    check_enough(self._store, self._entries, self._peer)
+                    check_enough(self._store, self._peer)
                     self._store.shut()
                     self._expander.hurry()
                 if self._store.state == "closed":
-                    agree(self._store, self._entries, self._peer, self._noise)
+                    agree(self._store, self._peer, self._noise)
         finally:
             self._agreeing.release()
         self._expander.hurry()
@@ -176,13 +177,13 @@ class BatchService:
         if agreed is None or not store.erased:
             raise RefusedError("the reports are still being added up; ask again", 503)
         # All that the noise depends on is on the disk; charge the budget before drawing it.
-        sums, key = store.sums, release_key(store.secret, batch, agreed.digest)
+        sums, key = store.sums, release_key(store.secret, batch, bytes.fromhex(agreed.digest))
         charge(self._ledger, batch, key)
         head = {
             "batch": batch.digest.hex(),
             "role": store.role,
             "count": agreed.count,
-            "reports": agreed.digest.hex(),
+            "reports": agreed.digest,
         }
         return encode(noisy_blocks(batch, sums, key), head)
 

@@ -12,46 +12,32 @@ from concurrent.futures import Future
 from itertools import accumulate
 
 from nolook.errors import NolookError
-from nolook.federated.batch import Batch
 from nolook.federated.failures import DiskFullError, RefusedError, ReportError
 from nolook.federated.reports import MOST_TOGETHER, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.tokens import Token
 
-__all__ = ["GroupCommit", "ReportIntake"]
+__all__ = ["GroupCommit", "arrivals"]
 
 _MOST_WAITING = 512  # requests
 _GATHERING = 0.002  # seconds for more to arrive: a flush takes as long for many as for one
 _STOPPED = "the server cannot store anything now; try again later"
 
 
-class ReportIntake:
-    """The checks of one batch at the server of a role; `private` is its key."""
-
-    def __init__(self, batch: Batch, role: int, private: bytes) -> None:
-        self.batch = batch
-        self._role = role
-        self._unsealer = Unsealer(batch, role, private)
-        self._size = sealed_bytes(batch)
-        #: Bytes of the longest request.
-        self.largest = MOST_TOGETHER * self._size
-
-    def arrivals(self, body: bytes, token: Token) -> list[Arrival]:
-        """Return the reports that were sent together, or raise a ReportError."""
-        size = self._size
-        if not body or len(body) % size:
-            raise ReportError(
-                f"the request has {len(body)} bytes; expected reports of {size} bytes each"
-            )
-        return [
-            self._arrival(body[start : start + size], token) for start in range(0, len(body), size)
-        ]
-
-    def _arrival(self, sealed: bytes, token: Token) -> Arrival:
-        report = self._unsealer.open(sealed)
-        report_id = check(self.batch, self._role, report)
-        return Arrival(report_id, report, token.digest, token.most)
+def arrivals(unsealer: Unsealer, body: bytes, token: Token) -> list[Arrival]:
+    """Return the reports that were sent together, or raise a ReportError."""
+    batch, found = unsealer.batch, []
+    size = sealed_bytes(batch)
+    if not body or len(body) % size:
+        raise ReportError(
+            f"the request has {len(body)} bytes; expected reports of {size} bytes each"
+        )
+    for start in range(0, len(body), size):
+        report = unsealer.open(body[start : start + size])
+        report_id = check(batch, unsealer.role, report)
+        found.append(Arrival(report_id, report, token.digest, token.most))
+    return found
 
 
 class GroupCommit:

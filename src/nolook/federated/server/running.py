@@ -17,10 +17,10 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
-from nolook.federated.batch import Batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.disk import make_folder
 from nolook.federated.folder import Folder
+from nolook.federated.sealing import Unsealer
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
@@ -55,17 +55,18 @@ class _Protocol(H11Protocol):
 
 @contextmanager
 def opened(
-    roles: Sequence[int], batches: Sequence[Batch], files: Folder, peer: Access
-) -> Iterator[list[BatchService]]:
+    unsealers: Sequence[Unsealer], files: Folder, peer: Access
+) -> Iterator[list[tuple[Unsealer, BatchService]]]:
     """Open the batches' files; close them at the end."""
     make_folder(files.state)
     with ExitStack() as stack:
         client = stack.enter_context(ServerClient(peer, _PEER_PATIENCE))
         services = []
-        for role, batch in zip(roles, batches, strict=True):
-            folder = files.state / batch.name
-            services.append(BatchService(role, batch, folder, files.ledger, client))
-            stack.callback(services[-1].close)
+        for one in unsealers:
+            folder = files.state / one.batch.name
+            service = BatchService(one.role, one.batch, folder, files.ledger, client)
+            stack.callback(service.close)
+            services.append((one, service))
         yield services
 
 

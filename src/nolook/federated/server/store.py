@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,18 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Words
 from nolook._files import flush, open_own
 from nolook.federated.batch import Batch
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import DiskFullError, RefusedError, ReportError, StoreError
-from nolook.federated.reports import check
-from nolook.federated.shares import CheckedReports, Shares
+from nolook.federated.point_functions import Checked
+from nolook.federated.reports import ID_BYTES, check
 
-__all__ = ["Agreement", "Arrival", "Store"]
+__all__ = ["PAGE", "Agreement", "Arrival", "Store"]
+
+#: Entries that a server sends at once.
+PAGE = 8192
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
 _LAYOUT = 3
@@ -47,7 +52,7 @@ _TABLES = {
     state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'ended')),
     secret BLOB CHECK ((secret IS NULL) = (state = 'ended')),
     agreed_count INTEGER,
-    agreed_digest BLOB,
+    agreed_digest TEXT,
     rejected INTEGER,
     noise BLOB,
     answer BLOB,
@@ -70,10 +75,10 @@ _TABLES = {
 
 @frozen
 class Agreement:
-    """A set of reports: how many, the SHA-256 of their sorted ids, how many were rejected."""
+    """A set of reports: how many, the digest of their sorted ids, how many were rejected."""
 
     count: int
-    digest: bytes
+    digest: str
     rejected: int = 0
 
 
@@ -147,8 +152,8 @@ class Store:
         return bool(self._one("SELECT erased FROM batch"))
 
     @property
-    def sums(self) -> Shares:
-        """Shares of the counts of the first `checked` reports; once `erased`, of the agreed set."""
+    def sums(self) -> Words:
+        """Words of the counts of the first `checked` reports; once `erased`, of the agreed set."""
         ((content, checksum),) = self._rows("SELECT sums, checksum FROM batch")
         if content is None or hashlib.sha256(content).digest() != checksum:
             raise StoreError(f"{str(self._place)!r} is damaged; the sum of its reports is lost")
@@ -205,14 +210,14 @@ class Store:
             yield np.frombuffer(b"".join(row[2] for row in rows), np.uint8).reshape(len(rows), -1)
             after = rows[-1][0]
 
-    def add_checked(self, found: CheckedReports) -> None:
+    def add_checked(self, found: Checked) -> None:
         """Store the messages about the next reports, and add these to the sums."""
         with self._transaction():
             for message in found.messages:
                 self._rows("INSERT INTO message (content) VALUES (?)", message.tobytes())
-            self._keep(self.sums + found.shares)
+            self._keep(self.sums + found.counts)
 
-    def finish(self, sums: Shares) -> None:
+    def finish(self, sums: Words) -> None:
         """Store the sums of the agreed set, and delete reports and messages."""
         with self._transaction():
             self._keep(sums)
@@ -229,13 +234,34 @@ class Store:
         """Cut what was deleted off the files."""
         self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def entries(self, after: bytes, most: int) -> list[tuple[bytes, int]]:
+    def entries(self, after: bytes = b"", most: int = PAGE) -> list[tuple[bytes, int]]:
         """Return at most some entries by id, after an id: id with message, and the position."""
         query = (
             "SELECT id, content, position FROM report JOIN message USING (position) "
             "WHERE id > ? ORDER BY id LIMIT ?"
         )
         return [(name + content, at) for name, content, at in self._rows(query, after, most)]
+
+    def all_entries(self) -> Iterator[tuple[bytes, int]]:
+        """Yield every entry."""
+        after = b""
+        while page := self.entries(after):
+            yield from page
+            after = page[-1][0][:ID_BYTES]
+
+    @cached_property
+    def listed(self) -> tuple[int, str]:
+        """The number of entries of a closed batch and the digest of all, in hexadecimal.
+
+        Raises a RefusedError (503) while checking goes on.
+        """
+        if self.checked < self.count:
+            raise RefusedError("the reports are still being checked; ask again", 503)
+        found, count = hashlib.sha256(), 0
+        for entry, _ in self.all_entries():
+            found.update(entry)
+            count += 1
+        return count, found.hexdigest()
 
     @property
     def agreed(self) -> Agreement | None:
@@ -326,7 +352,7 @@ class Store:
         if self._one("SELECT count(*) FROM report") != self.count:
             raise StoreError(f"{str(self._place)!r} is damaged; it lost accepted reports")
 
-    def _keep(self, sums: Shares) -> None:
+    def _keep(self, sums: Words) -> None:
         content = sums.astype("<u8").tobytes()
         change = "UPDATE batch SET sums = ?, checksum = ?"
         self._rows(change, content, hashlib.sha256(content).digest())
