@@ -24,7 +24,7 @@ import numpy as np
 from nolook.federated.batch_file import read_batch
 from nolook.federated.client import Access, ServerClient, submit
 from nolook.federated.point_functions import PointFunctions
-from nolook.federated.reports import make_reports
+from nolook.federated.reports import make_reports, unpack
 from nolook.privacy.noise import SystemEntropy
 
 SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"
@@ -131,9 +131,12 @@ class Heavy(PointFunctions):
 def forge(file, homes):
     """Send a report that would count a thousand times, with everything else as it should be."""
     batch = read_batch(file)
-    true = batch.functions
-    vars(batch)["functions"] = Heavy(true.levels, true.stops, true.context)
+    heavy = Heavy(batch.functions.levels, batch.functions.context)
+    vars(batch)["functions"] = heavy
     _, *halves = make_reports(batch, [0.5], np.array([True]), SystemEntropy())
+    weight = heavy.counted([unpack(batch, half)[1] for half in halves])
+    print(f"without the check, one forged report would count {weight:,} times")
+    assert weight == 1000
     reached = zip(batch.servers, tokens(homes, "owner"), batch.authorities, strict=True)
     with ExitStack() as stack:
         servers = [stack.enter_context(ServerClient(Access(*each))) for each in reached]

@@ -10,6 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.kernels.cells import count_into, index_cells
 from nolook.statistics import Statistic
 
 __all__ = [
@@ -49,17 +50,11 @@ class CellCounts(Statistic):
     """
 
     def __init__(self, edges: NDArray[np.float64]) -> None:
-        from nolook.kernels.cells import (
-            index_cells,
-        )  # compiled code: others need sensitivities only
-
         self._cells = index_cells(edges[:-1])
         self._counts = np.zeros(len(edges), dtype=np.int64)
 
     def update(self, values: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
         """Add values, any doubles. NaN counts in the last cell."""
-        from nolook.kernels.cells import count_into
-
         count_into(self._counts, values, self._cells, weights)
         return self
 
