@@ -1,15 +1,17 @@
 """Install nolook as a user does, on every Python it supports, and run README's examples there.
 
-    python scripts/check_install.py [--output benchmarks/results/install.md] [PYTHON ...]
+    python scripts/check_install.py [--output benchmarks/results/install.md] [--pages] [PYTHON ...]
 
 The wheel and the source archive are built once. On each interpreter (default: those of 3.11, 3.12
 and 3.13 found here) the wheel goes into an empty environment with what it needs, README's examples
 run, and the source archive takes the wheel's place and runs them again. Prints how large it all is.
+With --pages the examples of all pages run too, with the extras that they need: four minutes each.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import shutil
@@ -98,11 +100,22 @@ def page(places):
         yield f"| {version} | {total:.0f} | {sizes['nolook']:.1f} | {listed} |"
 
 
+def run_pages(python, wheel):
+    """Run the examples of all pages with the wheel and its extras."""
+    extras = f"{wheel}[databases,files,pandas,plot,polars]"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    subprocess.run([*pip, extras], check=True)
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    command = [python, "-m", "scripts.snippets", *pages]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+
+
 def main():
     """Build, install, run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", type=Path, metavar="PYTHON")
     parser.add_argument("--output", type=Path, metavar="FILE")
+    parser.add_argument("--pages", action="store_true")
     given = parser.parse_args()
     pythons = given.pythons or [one for version in VERSIONS if (one := found(version))]
     with tempfile.TemporaryDirectory() as place:
@@ -116,6 +129,8 @@ def main():
             packages = installed(python, folder, wheel, archive)
             places[packages.parent.name.removeprefix("python")] = packages
         lines = list(page(places))
+        for packages in places.values() if given.pages else ():
+            run_pages(packages.parents[2] / "bin" / "python", wheel)
     print("\n".join(lines))
     if given.output:
         given.output.write_text("\n".join(lines) + "\n", encoding="utf-8")

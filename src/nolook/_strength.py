@@ -113,7 +113,7 @@ def _protects(unit: Unit) -> str:
     counted = (
         f"Each {unit.protected} counts once: its rows share this weight equally."
         if unit.rows == "weights"
-        else f"At most {unit.rows} of its rows, drawn at random, are used."
+        else f"The release uses at most {unit.rows} of its rows, drawn at random."
     )
     return (
         f"All rows with the same {name}, however many, are one {unit.protected} and are protected "

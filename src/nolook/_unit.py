@@ -92,10 +92,10 @@ class Unit:
 
     @property
     def counted(self) -> str:
-        """The thing that numbers count: units, each once, where their rows have weights."""
+        """The thing that numbers count: units, where each counts once."""
         if self.weighting is not None:
             return f"weighted {self.protected}"
-        return "row" if self.weight_scale == 1 else self.protected
+        return self.protected if self.max_rows == 1 else "row"
 
     @property
     def protected(self) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 
-from nolook.cli._examples import write_examples
-from scripts import measured, pages, pictures
+from scripts import measured, pages, pictures, snippets
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-BLOCK = re.compile(r"^```(\S+).*?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)?(?:#([^)\s]+))?\)")
 RUNNING = [
     page
@@ -32,33 +27,10 @@ def name_of(path):
     return path.stem
 
 
-def shell(script):
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    done = subprocess.run(
-        ["bash", "-e", "-c", script],
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, script + done.stdout + done.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
-def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, capsys):
-    write_examples(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    variables = {}
-    for language, code in BLOCK.findall(pages.without_blocks(page.read_text())):
-        if language == "bash":
-            shell(code)
-        elif language == "text":  # what the block before it printed
-            assert capsys.readouterr().out == code
-        elif language == "python":
-            capsys.readouterr()
-            exec(compile(code, f"{page.name}", "exec", dont_inherit=True), variables)
+def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path):
+    snippets.run_page(page, tmp_path)
 
 
 def test_the_pages_have_examples():

@@ -532,7 +532,7 @@ def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
         options = ["--table", "t.parquet", "--negative", "no"]
         out = fine(cli("submit", *reach(pair, "owner"), *options))
         assert out.endswith(f"reports of one at both servers: {many + 1}\n")
-        assert "ROC curve of risk and died; one report for each unit (id), made of" in out
+        assert "ROC curve of risk and died; one report for each unit (id), of" in out
         out = fine(cli("query", *reach(pair, "analyst"), "--freeze", "--report", "r.html"))
         found = nolook.load(here / "one.roc.json")
         assert (found.scored_.score, found.scored_.target) == ("risk", "died")

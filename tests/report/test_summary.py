@@ -152,8 +152,8 @@ def test_only_a_failed_fit_is_called_failed():
 
 
 CAUSES = (
-    "usual causes: thousands separators, decimal commas, TRUE and FALSE, dates or strings among "
-    "the numbers, a wrong delimiter; a schema declares how columns are written"
+    "usual causes: text without declared levels, thousands separators, decimal commas, TRUE and "
+    "FALSE, dates, a wrong delimiter; a schema declares how columns are written"
 )
 
 

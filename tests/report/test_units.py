@@ -23,16 +23,17 @@ TRUE = (
     "All rows with the same",
     "the rows of any one unit say",
     "its rows share this weight equally",
-    "its rows, drawn at random, are used",
+    "of its rows, drawn at random",
+    "of the rows of each",
     "Rows of a patient",
     "long rows with less weight",
     "long rows get less weight",
     "on these rows: such a model depends on every row",
-    "the rows are dealt into many groups",
+    "the rows are split into many groups",
     "All rows of a unit",
     "rows' log-odds",
-    "rows are stretched until they vary alike",
-    "The same sums of those rows",
+    "rows are whitened",
+    "of the whitened rows",
     "the whitened rows' norms",
     "the rows' gradients",
     "one of its rows, drawn at random, is ranked",
@@ -106,7 +107,7 @@ def test_a_page_of_some_rows_of_each_unit_describes_rows_and_protects_units(rele
     release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
     said = page_of(made.of_units(release, 5).content())
     assert "any one patient added or removed" in said
-    assert "describes rows: of each patient 5 were used at most" in said
+    assert "describes rows: at most 5 of the rows of each patient" in said
     assert "The number of patients is protected too" in said
     assert "protects the rows" not in said
     assert "whether one patient was in the table" in said

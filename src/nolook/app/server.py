@@ -94,7 +94,7 @@ def _schema(request: Request, form: Form) -> Response:
         content = read_form(content, form)
         try:
             if "checked" not in form:
-                raise ParameterError("mark below that you read every line")  # noqa: TRY301
+                raise ParameterError("confirm below that you have read every line")  # noqa: TRY301
             write_text(session.schema_file, as_toml(Schema.from_dict(content)))
             return _to(session)
         except ParameterError as refused:

@@ -62,7 +62,8 @@ _COMMANDS = (
     *(show, report, compare, audit, examples),
 )
 for _command in _COMMANDS:
-    app.command()(_command)
+    # A line's end in a paragraph is not one on the screen.
+    app.command(help=re.sub(r"(?<!\n)\n +(?=\S)", " ", _command.__doc__ or ""))(_command)
 app.add_typer(ledger_app, name="ledger")
 
 

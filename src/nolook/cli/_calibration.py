@@ -32,7 +32,7 @@ def calibration(
 ) -> None:
     """Compare probabilities with what happened, and test whether they agree.
 
-    The model that gave them must not itself have been fitted without privacy on these rows.
+    The model behind the probabilities must not have been fitted without privacy on these rows.
     """
     make = DISTRIBUTIONS["calibration"].load()
     fitted = make(release.epsilon, groups, random_state=release.random_state)

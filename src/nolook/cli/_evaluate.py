@@ -56,7 +56,7 @@ def evaluate(
     """Judge a model of a yes/no outcome: ROC and precision-recall curves, calibration.
 
     All of it is one release. Without --other-rows the model must be private, and the report says
-    that the figures may flatter it.
+    that it may do worse on new rows.
     """
     from nolook.estimators import evaluation
     from nolook.estimators.roc import check_threshold

@@ -83,9 +83,8 @@ def fit(
 ) -> None:
     """Fit a private linear, logistic or count model of a table and write it to a file.
 
-    A target that is declared to have two values, or of which --positive names one, gets a logistic
-    regression unless --method says otherwise; any other one a linear one. An additive model of such
-    a target is an additive logistic one.
+    A target with two declared values, or with --positive, gets a logistic regression, any other
+    target a linear regression, unless --method says otherwise.
 
     The exit status is 5 if the target did not stand out from the noise: the model is a constant.
     """

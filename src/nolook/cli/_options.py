@@ -87,8 +87,8 @@ CategoriesOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=A,B,C",
-        help="A column of categories and those to tell apart, the first the one the others are "
-        "compared with; ... stands for all that are not named. May be repeated.",
+        help="A column and its levels: the others are compared with the first, and ... stands for "
+        "all values that are not named. May be repeated.",
     ),
 ]
 MissingOption = Annotated[
@@ -151,8 +151,8 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The column that says whose row it is, such as patient_id: each of them is protected "
-        "with all their rows. By default the schema's; without one, every row by itself.",
+        help="The column that identifies whose row it is, such as patient_id: all rows of each are "
+        "protected together. By default the schema's; without one, rows are protected separately.",
     ),
 ]
 RowsPerUnitOption = Annotated[

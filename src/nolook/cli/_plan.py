@@ -32,7 +32,7 @@ _TableArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[TABLE]",
-        help="A table whose header tells the columns; its rows are read by --count-epsilon alone.",
+        help="A table whose header names the columns; only --count-epsilon reads its rows.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def plan(
     ] = None,
     count_epsilon: Annotated[
         float | None,
-        typer.Option(metavar="EPSILON", help="Count the table's rows privately, for this much."),
+        typer.Option(metavar="EPSILON", help="Count the table's rows privately, at this epsilon."),
     ] = None,
     target: TargetOption = "",
     features: FeaturesOption = None,

@@ -49,7 +49,7 @@ def schema(
         bool,
         typer.Option(
             "--levels",
-            help="Only show the texts of columns that have few, in the terminal; writes no file.",
+            help="Only show the values of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
     target: Annotated[

@@ -43,7 +43,7 @@ def show(
 ) -> None:
     """Print any release again: a model, a selection, a distribution, a cross-validation.
 
-    A batch of two servers is described.
+    For a batch of two servers, its description.
     """
     if form is not None:
         check_choice("--format", form, FORMS)
@@ -99,7 +99,7 @@ def compare(
 ) -> None:
     """Put two models of the same target side by side: coefficients, intervals, differences.
 
-    The half-widths of the intervals are added up, since both may be of the same rows.
+    The half-widths of both intervals are added, since both models may use the same rows.
     """
     from nolook.report._console import say
     from nolook.report.comparison import compare as compared

@@ -114,7 +114,7 @@ _EXPOSURE = Option(
     "--exposure",
     "exposure",
     "COLUMN",
-    "For models of counts: the column that the mean is in proportion to, such as days at risk.",
+    "For models of counts: the column that the mean is proportional to, such as days at risk.",
     lambda value, _: value,
 )
 
@@ -125,8 +125,8 @@ METHODS = {
         "LinearRegression",
         "Weighted least squares: columns are centred, scaled and clipped, long rows get less "
         "weight, and very large errors are cut. The cross-products of all columns, "
-        "released once with Gaussian noise, steer a few noisy steps towards the coefficients, and "
-        "all of it together gives the model, shrunk towards 0 where noise dominates.",
+        "released once with Gaussian noise, precondition a few noisy gradient steps; the "
+        "coefficients combine all of these and are shrunk towards 0 where noise dominates.",
         (
             Option(
                 "-k",
@@ -148,7 +148,7 @@ METHODS = {
     "tukey": Entry(
         "nolook.estimators.tukey",
         "TukeyRegressor",
-        "The Tukey mechanism: the rows are dealt into many groups at random, each group gets its "
+        "The Tukey mechanism: the rows are split into many groups at random, each group gets its "
         "own least-squares model, and the result is a random point deep in the middle of these "
         "models. No single model is released.",
         (
@@ -203,11 +203,11 @@ CLASSIFIERS = {
     "logistic": Entry(
         "nolook.estimators.logistic",
         "LogisticRegression",
-        "Logistic regression: columns are centred, scaled and clipped; rows are stretched until "
-        "they vary alike in all directions, by the noisy cross-products of all columns, "
-        "and those far from the centre get less weight. The same sums of those rows, and later the "
-        "curvature of the likelihood, steer a few noisy steps towards the coefficients, and all of "
-        "it together gives the model, shrunk towards the base rate where noise dominates.",
+        "Logistic regression: columns are centred, scaled and clipped; rows are whitened with the "
+        "noisy cross-products of all columns, and those far from the centre get less weight. A few "
+        "noisy gradient steps, preconditioned by the cross-products of the whitened rows and later "
+        "by the curvature of the likelihood, follow; the coefficients combine all of these and are "
+        "shrunk towards 0 where noise dominates.",
     ),
     "additive-logistic": Entry(
         "nolook.estimators.additive",
@@ -231,9 +231,9 @@ COUNTS = {
         "PoissonRegression",
         "Regression of counts: the logarithm of the mean is a weighted sum of the columns, which "
         "are centred, scaled and clipped; long rows get less weight, and very large errors are "
-        "cut. A few noisy steps are steered by noisy cross-products of all columns, "
-        "and by the curvature of the likelihood; all of it together gives the model, shrunk "
-        "towards the mean where noise dominates.",
+        "cut. A few noisy gradient steps, preconditioned by noisy cross-products of all columns "
+        "and by the curvature of the likelihood, follow; the coefficients combine all of these and "
+        "are shrunk towards 0 where noise dominates.",
         (_EXPOSURE,),
     ),
     "additive-poisson": Entry(
@@ -262,7 +262,7 @@ SELECTORS = {
     "lasso": Entry(
         "nolook.estimators.lasso",
         "LassoSelector",
-        "Lasso selection: the rows are dealt into many groups at random, each group gets a Lasso "
+        "Lasso selection: the rows are split into many groups at random, each group gets a Lasso "
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
         "after another; more votes make a column likelier to be drawn.",
         of_units="All rows of a unit go to the same group.",
@@ -271,14 +271,14 @@ SELECTORS = {
         "nolook.estimators.moment",
         "MomentSelector",
         "Selection from the moments: the cross-products of all columns get Gaussian "
-        "noise once, and the columns are those that together explain most of the target by these "
-        "sums. The same columns follow from the same sums; only the noise is random.",
+        "noise once, and the columns chosen are those that together explain most of the target in "
+        "a linear model computed from these sums.",
     ),
     "sis": Entry(
         "nolook.estimators.sis",
         "SISSelector",
-        "Sure independence screening: each column is scored by itself, by how closely it goes "
-        "along with the target, and columns are drawn so that high scores are likelier.",
+        "Sure independence screening: each column is scored separately by its association with "
+        "the target, and a column with a higher score is likelier to be drawn.",
         of_units="Where each unit counts once and scores are of ranks, one of its rows, drawn at "
         "random, is ranked.",
     ),

@@ -204,8 +204,8 @@ def check_levels(parameter: str, name: str, labels: tuple[str, ...] | None) -> N
     """Refuse a column of numbers, whose codes have no labels, where levels are needed."""
     if labels is None:
         raise ParameterError(
-            f"{parameter_name(parameter)} names {name!r}, a column of numbers; expected declared "
-            f"levels ({usage_hint('categories', {name: ['A', 'B']})})"
+            f"{parameter_name(parameter)} names {name!r}, which has no declared levels "
+            f"({usage_hint('categories', {name: ['A', 'B']})})"
         )
 
 

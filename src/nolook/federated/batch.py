@@ -230,7 +230,7 @@ class Batch:
         points = self.points()
         value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
         one = "row" if self.unit is None else f"{Unit(self.unit, 1).protected} ({self.unit})"
-        sender = one if self.unit is None else f"{one}, made of a random one of its rows"
+        sender = one if self.unit is None else f"{one}, of one of its rows drawn at random"
         released = f"{KINDS[self.kind].in_words} of {' and '.join((value, *target[:1]))}"
         return (
             f"{self.name}: {released}; one report for each {sender}.",

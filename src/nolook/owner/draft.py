@@ -83,7 +83,7 @@ _READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
     "number": "a cell that is not written so is missing",
     "boolean": "other words are missing",
-    "category": 'a feature once it has levels: those to tell apart, "..." for all others',
+    "category": 'a feature once it has levels; "..." stands for all other values',
     "date": "days since 1970; with parts, categories",
     "identifier": 'not a feature; if it says whose row it is, use = "unit" protects all their rows',
     "text": "not a feature",
@@ -183,7 +183,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     # A first line that may be one of cells: a draft must not have these.
     if not named or not _are_names(names):
         raise TableError(
-            f"the first line of {place.name} has a name that is empty, a number or there twice; "
+            f"the first line of {place.name} has a name that is empty, a number or a duplicate; "
             "expected the columns' names (write a schema by hand, with header = false if the "
             "first line is a row)"
         )

@@ -60,7 +60,7 @@ def noise_and_sampling(errors: str, unit: Unit) -> str:
     one = unit.protected
     alike = (
         f" They treat all rows as independent; those of one {one} may be alike."
-        if unit.column is not None and unit.weight_scale == 1
+        if unit.max_rows > 1
         else ""
     )
     return (

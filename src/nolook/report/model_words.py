@@ -42,7 +42,7 @@ MEASURES = {
     "r2": ("Variance explained", "R²", "R², share of the target's variance explained"),
     "rmse": ("Root mean square error", "RMSE", "RMSE, root mean square error"),
     "base_rate": ("Base rate", "", "Base rate, share of the positive class"),
-    "auc": ("Telling the classes apart", "AUC", "AUC, area under the ROC curve"),
+    "auc": ("Separating the classes", "AUC", "AUC, area under the ROC curve"),
     "pseudo_r2": ("Log loss explained", "pseudo-R²", "McFadden's pseudo-R²"),
     "deviance_explained": (
         "Deviance explained",

@@ -53,14 +53,14 @@ _TESTED = (
     "declared levels; the noise is allowed for by simulation)."
 )
 _SURE = (
-    f"Intervals hold {CONFIDENCE}: they cover the noise, and that the {{}}s may be a sample (for "
-    "counts and sums one of this size)."
+    f"Brackets hold {CONFIDENCE} intervals. They cover both the noise and the sampling of {{}}s "
+    "(for counts and sums a sample of the same size)."
 )
 MISSING = "counted as a group of their own"
 _SHRUNK = (
     "Estimates are counts shrunk towards independence by as much as noise hides; they have no "
-    "interval. Cramér's V is that of the estimates: 0 without an association, at most 1. {} of {} "
-    "pairs are shown in full; the file has all."
+    "interval. Cramér's V is that of the estimates: 0 without an association, at most 1. The page "
+    "shows {} of {} pairs in full, the file all."
 )
 _STRONGEST = "{} and {} have the strongest association (Cramér's V {})."
 _NAMES = {
@@ -146,7 +146,7 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
         for place in places
     ]
     last = ("all", *(_cell(each, int(total), noise=noise) for each in kept))
-    what = "of the noise only" if noise else "in total"
+    what = "of the noise only" if noise else "of noise and sampling"
     heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
     return Table(
         f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}",

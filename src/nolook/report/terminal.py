@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -87,4 +89,13 @@ def print_table(console: Console, table: Table) -> None:
         shown.add_row(*map(Text, texts(row)))
     if table.foot:
         shown.add_row(*map(Text, texts(table.foot)), style="dim")
+    # A number is not broken where all of them fit.
+    cells = [*zip_longest(*map(texts, (table.heads, *table.rows, table.foot)), fillvalue="")]
+    least = [max(map(cell_len, " ".join(column).split()), default=0) for column in cells]
+    more = [max(map(cell_len, column)) - width for column, width in zip(cells, least, strict=True)]
+    spare = console.width - 3 * len(cells) - 1 - sum(least)
+    if 0 <= spare < sum(more):
+        for done, place in enumerate(sorted(range(len(more)), key=more.__getitem__)):
+            given = min(more[place], spare // (len(more) - done))
+            shown.columns[place].width, spare = least[place] + given, spare - given
     console.print(shown)

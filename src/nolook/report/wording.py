@@ -77,8 +77,8 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
         f"Everything here describes {unit.counted}s: each counts once: its rows share this "
         f"weight equally, so numbers of {unit.counted}s need not be whole."
         if unit.weight_scale > 1
-        else f"Everything here describes rows: of each {unit.protected} {unit.max_rows} were used "
-        "at most, drawn at random."
+        else f"Everything here describes {unit.counted}s: at most {unit.max_rows} of the rows of "
+        f"each {unit.protected}, drawn at random."
     )
     return (words,)
 

@@ -172,7 +172,7 @@ class BatchService:
         if state == "ended":
             raise RefusedError("the batch has ended; only its earlier answers are available", 410)
         if state != "frozen":
-            raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
+            raise RefusedError(f"the batch is {state}; freeze it first (query --freeze)", 409)
         store.check_noise(self._noise)
         if agreed is None or not store.erased:
             raise RefusedError("the reports are still being added up; ask again", 503)
