@@ -3,8 +3,9 @@
 The plain one loops over scikit-learn's LinearRegression, takes volumes as logarithms and runs the
 published test and sampling (Amin et al., Algorithms 1 to 4) in NumPy. Our whole fit includes
 private scales and whitening, which the plain one goes without; the mechanism alone does what that
-does: block models, test and sampling, ours exact. Also: that test and sampling alone, and a large
-table against one fit of least squares.
+does: block models, test and sampling, ours exact. Also: that test and sampling alone, the private
+coordinates alone, what nothing can be faster than (one pass over the table, and LAPACK's solutions
+of as many systems), and a large table against one fit of least squares.
 
     python -m benchmarks.tukey [--output benchmarks/results/tukey.md]
 """
@@ -19,11 +20,15 @@ from sklearn.linear_model import LinearRegression
 
 import nolook
 from benchmarks.harness import by_turns, main, medians
+from nolook._numerics import undisturbed
+from nolook.algorithms.tukey import release_basis, tukey_plan
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import Budget
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import SystemEntropy
 from nolook.statistics.block_moments import BlockMoments
+from nolook.tables import table_from_arrays
 
 EPSILON, DELTA = math.log(3), 1e-5
 ROWS, FEATURES, MODELS = 22_000, 10, 1000
@@ -137,6 +142,24 @@ def exact_seconds(m, d):
     return float(timings([lambda _: our_release(models)])[0])
 
 
+def our_basis(X, y, m, generator):  # noqa: ARG001
+    """Release the coordinates of the models alone: scales and second moments."""
+    plan = tukey_plan(Budget(EPSILON, DELTA), "private-whitening", m)
+    with undisturbed():
+        return release_basis(table_from_arrays(X, y), plan, SystemEntropy(), lambda _: None)
+
+
+def one_pass(X, y, m, generator):  # noqa: ARG001
+    """Read the table once."""
+    return X.sum() + y.sum()
+
+
+def solutions(X, y, m, generator):  # noqa: ARG001
+    """Solve as many systems as there are models by LAPACK."""
+    d = X.shape[1] + 1
+    return np.linalg.solve(np.broadcast_to(2.0 * np.eye(d) + 1.0, (m, d, d)), np.ones((m, d, 1)))
+
+
 def large(X, y, generator):  # noqa: ARG001
     """Fit the large table."""
     return nolook.TukeyRegressor(EPSILON, DELTA, n_models=LARGE_MODELS).fit(X, y)
@@ -152,12 +175,14 @@ def measure():
     X, y = table(ROWS, FEATURES)
     plain_m, our_m = timings([plain_models, our_models], X, y, MODELS)
     plain_f, our_a, our_f = timings([plain_fit, our_mechanism, our_fit], X, y, MODELS)
+    limits = timings([our_basis, one_pass, solutions], X, y, MODELS)
     X, y = table(LARGE_ROWS, LARGE_FEATURES)
     ours, ols = timings([large, least_squares], X, y, repeats=3)
     return {
         "models": (plain_m, our_m, plain_m / our_m),
         "alone": (plain_f, our_a, plain_f / our_a),
         "fit": (plain_f, our_f, plain_f / our_f),
+        "limits": limits,
         "exact": exact_seconds(MODELS, FEATURES + 1),
         "large": (ours, ols, ours / ols),
     }
@@ -181,6 +206,9 @@ def report():
         yield f"| {title} | {plain:.3f} s | {ours:.4f} s | {ratio:.0f} |"
     yield ""
     yield f"Volumes, test and exact sampling alone: {1000 * found['exact']:.1f} ms."
+    basis, once, solved = (1000 * each for each in found["limits"])
+    yield f"Private coordinates alone: {basis:.1f} ms. One pass over the table takes {once:.2f} ms,"
+    yield f"and LAPACK's solutions of {MODELS} systems {solved:.1f} ms."
     yield ""
     ours, ols, ratio = found["large"]
     yield (
