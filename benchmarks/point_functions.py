@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from benchmarks.harness import main
+from benchmarks.harness import load, main
 from nolook.federated import _prg
 from nolook.federated import point_functions as module
 from nolook.federated.point_functions import MESSAGE_BYTES, PointFunctions
@@ -107,7 +107,7 @@ def choices(turns):
     yield "| keys | parents | nodes | at 8 levels | at 16 levels |"
     yield "|---:|---:|---:|---:|---:|"
     work = {levels: tasks(levels)["checked and expanded"] for levels in (8, 16)}
-    for keys, parents in ((64, 1024), (128, 2048), (256, 4096)):
+    for keys, parents in ((128, 2048), (256, 4096), (256, 16384)):
         for nodes in (4096, 16384, 65536):
             module._GROWN_KEYS, module._GROWN_PARENTS, module._GROWN_NODES = keys, parents, nodes
             best = [
@@ -125,7 +125,7 @@ def report(turns):
     yield f"Processor time a report, one thread, {turns} turns, of one server; reports are made by"
     yield "an owner, both halves. Printed by `python -m benchmarks.point_functions`. The last"
     yield "columns are the AES blocks a report needs, and their time in a large buffer as a part of"
-    yield "that taken."
+    yield f"that taken. Others used the machine: {load()}."
     yield ""
     yield "| levels | what | median | best | blocks | of raw AES |"
     yield "|---:|---|---:|---:|---:|---:|"

@@ -260,17 +260,8 @@ COMMITTED = [
     ("weights", r"mean wage: \S+ \(off by (\S+)", "most", 0.03),
     ("federated_errors", r"^- as they are, at most (\S+) times one curator's", "most", 1.42),
     ("federated_errors", r"^- made to rise, at most (\S+) times one curator's", "most", 1.42),
-    (
-        "point_functions",
-        r"^\| 8 \| made, checked and expanded \| (\S+) us",
-        "most",
-        1e6 * POINT_FUNCTION_SECONDS[8],
-    ),
-    (
-        "point_functions",
-        r"^\| 16 \| made, checked and expanded \| (\S+) ms",
-        "most",
-        1e3 * POINT_FUNCTION_SECONDS[16],
-    ),
+    # Shares of the raw cipher's speed, which others who use the machine hardly change.
+    ("point_functions", r"^\| 8 \| checked and expanded \|.* (\S+)% \|$", "least", 15.0),
+    ("point_functions", r"^\| 16 \| checked and expanded \|.* (\S+)% \|$", "least", 20.0),
     ("point_functions", r"^- bytes of a key: .* (\d+) at 16 levels", "most", 400),
 ]
