@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float64]
+#: A row of numbers, NaN where one is not known.
+Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Matrix: TypeAlias = NDArray[np.float64]
 #: Of any number of dimensions.
 Array: TypeAlias = NDArray[np.float64]

@@ -117,8 +117,7 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
     seed = _integer(value)
     if seed is not None and seed >= 0:
         return seed
-    expected = "an integer of at least 0"
-    raise refusal(name, value, expected, "leave it out for a private result")
+    raise refusal(name, value, "an integer of at least 0", "leave it out for a private result")
 
 
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:

@@ -309,10 +309,10 @@ def plain(value):
         return value.tolist()
     if isinstance(value, tuple):
         return tuple(map(plain, value))
-    if attrs.has(type(value)):
-        return {one.name: plain(getattr(value, one.name)) for one in attrs.fields(type(value))}
     if isinstance(value, PrivateEstimator):
         return {name: plain(one) for name, one in vars(value).items()}
+    if attrs.has(type(value)):
+        return {one.name: plain(getattr(value, one.name)) for one in attrs.fields(type(value))}
     return vars(value) if hasattr(value, "__dict__") else value
 
 

@@ -8,6 +8,7 @@ import struct
 import attrs
 import numpy as np
 import pyarrow as pa
+from sklearn.base import BaseEstimator
 
 import nolook
 from tests.report.hand_made import counted, current, fitted, probable, unlimited, withheld
@@ -262,7 +263,7 @@ def bits(value, path=""):
 
 def _attributes(value):
     """Return what an object says by name; what it does not know is as if it were not there."""
-    if attrs.has(type(value)):
+    if attrs.has(type(value)) and not isinstance(value, BaseEstimator):
         return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
     names = [name for name in dir(value) if name.endswith("_") and not name.startswith("_")]
     found = {name: getattr(value, name, None) for name in names} | value.get_params(deep=False)

@@ -126,7 +126,8 @@ def fits(path, wrong, value):
     if path[-1] in {"table", "where"}:  # of a guarantee: texts, if anything
         return wrong is None or isinstance(wrong, str)
     if wrong is None:
-        return value is None or not NULL.isdisjoint(path)
+        # Of a table's counts every number is known.
+        return value is None or ("measured" not in path and not NULL.isdisjoint(path))
     if not EITHER.isdisjoint(path) and isinstance(wrong, str | float):
         return True
     numbers = type(wrong) in (int, float) and wrong != 10**400

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from nolook._arrays import Flags, Places, Vector
+from nolook._arrays import Flags, Numbers, Places, Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
 from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
@@ -51,13 +51,13 @@ class Estimates:
     `low` and `high` are the ends of the total interval, NaN where there is none.
     """
 
-    value: Vector
-    low: Vector
-    high: Vector
-    noise_low: Vector
-    noise_high: Vector
+    value: Numbers
+    low: Numbers
+    high: Numbers
+    noise_low: Numbers
+    noise_high: Numbers
 
-    def __iter__(self) -> Iterator[Vector]:
+    def __iter__(self) -> Iterator[Numbers]:
         return iter((self.value, self.low, self.high, self.noise_low, self.noise_high))
 
     def where(self, shown: Flags) -> Estimates:

@@ -8,14 +8,14 @@ import numpy as np
 from msgspec import Meta
 
 from nolook.algorithms.forest import forest_of
+from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.estimators.comparison import GroupComparison, known_levels
 from nolook.estimators.survival import SurvivalCurve
-from nolook.estimators.tabulation import Measured
 from nolook.formats.parts import Finding
 from nolook.formats.strict import Content, Vector, expect
-from nolook.formats.tabulation_file import Measure
+from nolook.formats.tabulation_file import check_numbers
 from nolook.tables.design import labels_of
 from nolook.tables.levels import check_categories
 
@@ -66,7 +66,7 @@ class _Grouped(Finding, frozen=True):
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a release by groups."""
         forests = ForestsFile.of(found.forests)
-        return cls.holding(found, forests=forests, groups=list(found.groups), **others)
+        return cls.holding(found, forests=forests, **others)
 
     def about_groups(self) -> dict[str, Any]:
         """Return the groups, the number of rows, the guarantee and how columns were read."""
@@ -101,20 +101,13 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
 
     value: str
     boolean: bool
-    means: Measure
-
-    @classmethod
-    def of(cls, found: GroupComparison, **others: Any) -> Self:  # noqa: ANN401
-        """Return the record of a comparison."""
-        means = Measured("mean", found.value, None, found.means)
-        return super().of(found, means=Measure.of(means), **others)
+    means: Estimates
 
     def release(self) -> GroupComparison:
         """Return the comparison."""
         known = self.by in self.read_options.features and self.value in self.read_options.features
         expect(known, "columns of read_options")
-        expect((self.means.name, self.means.column) == ("mean", self.value), "means of the value")
+        check_numbers(self.means, len(self.groups))
         forests = self.forests.forests(len(self.groups))
-        means = self.means.measured_of(len(self.groups)).estimates
-        own: dict[str, Any] = {"value": self.value, "boolean": self.boolean}
-        return GroupComparison(forests=forests, means=means, **own, **self.about_groups())
+        own = self.fields(lambda name: name in {"value", "boolean", "means"})
+        return GroupComparison(forests=forests, **own, **self.about_groups())

@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._arrays import Numbers
+
 __all__ = [
     "Broken",
     "Content",
@@ -151,13 +153,14 @@ def convert(value: object, kind: type[_Kind]) -> _Kind:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401
-    """Return a value as JSON types; a row of NaN is null."""
+    """Return a value as JSON types; of an array, an entry or a row that is or has NaN is null."""
     return msgspec.to_builtins(value, enc_hook=_list)
 
 
 def _list(value: object) -> object:
-    if isinstance(value, np.ndarray) and value.ndim == 2:
-        return [None if np.isnan(row).any() else row.tolist() for row in value]
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype == np.float64:
+        unknown: Any = np.isnan(value).any(axis=tuple(range(1, value.ndim)))
+        return [None if gone else row for gone, row in zip(unknown, value.tolist(), strict=True)]
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"a file cannot hold a {type(value).__name__}")
@@ -167,7 +170,8 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
     """Return the array that a file holds as lists; `kind` is one of the types above."""
     (dtype,) = get_args(get_args(kind)[1])
     entry = {np.float64: float, np.bool_: bool}.get(dtype, int)
-    rows: Any = _PAIRS.get(kind, list[entry])  # type: ignore[valid-type]
+    known = list[float | None] if kind == Numbers else list[entry]  # type: ignore[valid-type]
+    rows: Any = _PAIRS.get(kind, known)
     if kind not in _PAIRS and isinstance(value, list) and value and isinstance(value[0], list):
         rows = list[rows]
     try:
@@ -195,6 +199,6 @@ def _refuse_others(value: object, known: object) -> None:
             if key not in known:
                 raise Broken(f"object contains unknown field `{key:.40}`")
             _refuse_others(entry, known[key])
-    elif isinstance(value, list) and isinstance(known, list):
+    elif isinstance(value, list) and isinstance(known, list | tuple):
         for entry, other in zip(value, known, strict=True):
             _refuse_others(entry, other)

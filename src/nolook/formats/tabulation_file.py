@@ -12,73 +12,46 @@ from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.margins import subsets
 from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.formats.parts import Finding
-from nolook.formats.strict import Content, expect
+from nolook.formats.strict import expect
 from nolook.tables.design import labels_of
 from nolook.tables.levels import check_categories
 
 __all__ = ["DescriptionFile", "TabulationFile"]
 
-_Numbers = list[float | None]
+_COUNTS = {"count", "estimate"}
+_MEASURES = {*_COUNTS, "values", "missing", "mean", "sum", "deviation", "share", "quantile"}
+_AT = {"share": str | None, "quantile": float}
 
 
-class Measure(Content, frozen=True):
-    """A measure of every group; null stands for an unknown number."""
-
-    name: Annotated[
-        str, Meta(pattern="^(count|estimate|values|missing|mean|sum|deviation|share|quantile)$")
-    ]
-    column: str | None
-    at: str | float | None
-    value: _Numbers
-    low: _Numbers
-    high: _Numbers
-    noise_low: _Numbers
-    noise_high: _Numbers
-
-    def __post_init__(self) -> None:
-        counted, whole = self.name in {"count", "estimate"}, None not in self.value
-        expect((self.column is None) == counted and whole >= counted, "counts of all groups only")
-        kinds = {"share": str | None, "quantile": float}
-        expect(isinstance(self.at, kinds.get(self.name, type(None))), "at of shares and quantiles")
-
-    @classmethod
-    def of(cls, measured: Measured) -> Self:
-        """Return the record of a measure."""
-        names = ("value", "low", "high", "noise_low", "noise_high")
-        own = zip(names, measured.estimates, strict=True)
-        numbers = {
-            name: [None if np.isnan(one) else one for one in each.tolist()] for name, each in own
-        }
-        return cls(name=measured.name, column=measured.column, at=measured.at, **numbers)
-
-    def measured_of(self, groups: int) -> Measured:
-        """Return the measure."""
-        known = (self.value, self.low, self.high, self.noise_low, self.noise_high)
-        expect(all(len(each) == groups for each in known), "a number for each group")
-        found = [np.array(each, dtype=np.float64) for each in known]
-        for low, high in (found[1:3], found[3:]):
-            expect((np.isnan(low) == np.isnan(high)).all(), "both ends of an interval or none")
-            expect(not (low > high).any(), "the lower end before the upper end")
-        return Measured(self.name, self.column, self.at, Estimates(*found))
+def check_numbers(found: Estimates, groups: int) -> None:
+    """Refuse numbers and intervals unless they can be those of some groups."""
+    expect({each.shape for each in found} == {(groups,)}, "a number for each group")
+    _, *ends = found
+    for low, high in (ends[:2], ends[2:]):
+        expect((np.isnan(low) == np.isnan(high)).all(), "both ends of an interval or none")
+        expect(not (low > high).any(), "the lower end before the upper end")
 
 
 class _TableFile(Finding, frozen=True):
     """Measures of groups, in the order that the columns of groups and their levels give."""
 
     levels: dict[str, Annotated[list[str], Meta(min_length=2)]]
-    measured: Annotated[list[Measure], Meta(min_length=1)]
+    measured: Annotated[tuple[Measured, ...], Meta(min_length=1)]
     n_rows: Annotated[float, Meta(gt=0)]
     n_rows_error: Annotated[float, Meta(ge=0)]
 
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a table."""
-        return cls.holding(
-            found,
-            levels={name: list(labels) for name, labels in found.levels.items()},
-            measured=[Measure.of(each) for each in found.measured],
-            **others,
-        )
+        return cls.holding(found, **others)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for one in self.measured:
+            counted, whole = one.name in _COUNTS, not np.isnan(one.estimates.value).any()
+            expect(one.name in _MEASURES, "known measures")
+            expect((one.column is None) == counted <= whole, "counts of all groups only")
+            expect(isinstance(one.at, _AT.get(one.name, type(None))), "at of shares and quantiles")
 
     def made(self, kind: Any, by: tuple[tuple[str, ...], ...]) -> Any:  # noqa: ANN401
         """Return the table."""
@@ -90,9 +63,10 @@ class _TableFile(Finding, frozen=True):
             expect(labels == own, "levels as read_options has them, or those of a boolean")
         margins = subsets([tuple(sorted(each)) for each in by] or [()])
         groups = sum(math.prod(len(levels[name]) for name in own) for own in margins)
-        measured = tuple(each.measured_of(groups) for each in self.measured)
-        expect(measured[0].name == "count", "counts as the first measure")
-        return kind(by, levels, measured, self.n_rows, self.n_rows_error, **self.about())
+        for each in self.measured:
+            check_numbers(each.estimates, groups)
+        expect(self.measured[0].name == "count", "counts as the first measure")
+        return kind(by, levels, self.measured, self.n_rows, self.n_rows_error, **self.about())
 
 
 class TabulationFile(_TableFile, frozen=True, tag="tabulation"):
