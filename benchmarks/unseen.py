@@ -10,7 +10,7 @@ above its median.
 - slopes: of the intervals, how many hold least squares' of the whole table.
 - levels: the same of differences from the mean of a category whose levels are all columns.
 - base rate, AUC: how often the interval holds that of all rows; `beyond` is an AUC more than .05
-  outside. Evaluations of few rows share the seeds of their noise, 25, among the tables.
+  outside; `python -m benchmarks.unseen_evaluations` has more of them, of few rows.
 - atoms: of shares up to each column's ten most frequent values, how many lie within two errors.
 - withheld, width: shares of the columns without an interval, and the median width over least
   squares'; also where all levels are columns.
@@ -51,7 +51,6 @@ TABLES = {  # the target, and columns without a use
 }
 EPSILONS, DELTA, BAD, BEYOND = (0.1, 0.3, 1.0, 3.0), 1e-6, -0.05, 0.05
 MOST_FREQUENT, TUKEY_EPSILON = 10, 3.0
-SMALL, SMALL_RUNS = ((500, 0.5), (1000, 0.3), (3000, 0.1)), 25
 
 
 def shaped(folder, name):
@@ -149,32 +148,6 @@ def judged(X, kept, y, epsilon, seed):
     }
 
 
-def small(X, kept, y):
-    """Return how far outside its interval the AUC of an evaluation of few rows is, by size."""
-    classes, X, found = (y > np.median(y)).astype(float), X[:, kept], {}
-    for rows, epsilon in SMALL:
-        off = []
-        for seed in range(SMALL_RUNS):
-            order = np.random.default_rng(seed).permutation(len(y))
-            train, judge = order[rows:], order[:rows]
-            if seed == 0:
-                model = nolook.LogisticRegression(3.0, DELTA, random_state=0)
-                model.fit(X[train], classes[train])
-            judged = nolook.evaluate(
-                model,
-                X[judge],
-                classes[judge],
-                epsilon=epsilon,
-                other_rows=True,
-                random_state=seed,
-            )
-            low, high = judged.roc.auc_interval_
-            area = roc_auc_score(classes[judge], model.decision_function(X[judge]))
-            off.append(float(max(low - area, area - high, 0.0)))
-        found[f"{rows} rows, epsilon {epsilon:g}"] = off
-    return found
-
-
 def tukey(X, kept, y, seed):
     """Return whether the method tukey released a model that is worse than a constant."""
     X = X[:, kept]
@@ -197,7 +170,7 @@ def work(folder, name, splits):
         ]
         for epsilon in EPSILONS
     }
-    return [len(y), int(kept.sum()), found, [tukey(X, kept, y, 0)], small(X, kept, y)]
+    return [len(y), int(kept.sum()), found, [tukey(X, kept, y, 0)]]
 
 
 def share(values):
@@ -252,12 +225,6 @@ def report(folder, splits, processes, kept):
     for low, high in ((0.0, 30.0), (30.0, 150.0), (150.0, np.inf)):
         bad = [run["bad"] or run["failed"] for run in every if low <= run["mu n"] < high]
         yield f"- mu n from {low:g} to {high:g}: {sum(bad)} of {len(bad)} fits bad or failed"
-    for size in found[next(iter(found))][4]:
-        off = np.concatenate([own[4][size] for own in found.values()])
-        yield (
-            f"- AUC of an evaluation, {size}: outside its interval in {np.count_nonzero(off)} of "
-            f"{len(off)}, by more than {BEYOND:g} in {np.count_nonzero(off > BEYOND)}"
-        )
     yield f"- tukey, worse than a constant: {share([own[3] for own in found.values()])}"
 
 
