@@ -109,6 +109,7 @@ COMMITTED = [
     # Counts and means against OpenDP told the ranges, coverage by groups, tests of independence.
     ("tabulate", r"^\| rows by .* \| (\S+) \|$", "most", 1.05),
     ("tabulate", r"^\| mean of carat \| .* \| (\S+) \|$", "most", 1.7),
+    ("tabulate_units", r"^\| .*(?:drawn|OpenDP) \|.* \| (\S+) \| \S+ \|$", "most", 0.3),
     ("tabulate", r"^\| mean of balance .* \| (\S+) \|$", "most", 0.6),
     *(
         ("tabulate", rf"^\| \S+ by .* \| \d{{3}} \|{first} (\S+) \|", side, share)
@@ -188,7 +189,7 @@ COMMITTED = [
     ),
     ("unseen", r"tukey, worse than a constant: (\d+) of", "most", 0),
     ("unseen", r"mu n from 150 to inf: (\d+) of 156", "most", 8),
-    ("unseen", r"AUC of an evaluation, [13]000 rows.* in (\d+)$", "most", 0),
+    ("unseen_evaluations", r"^\| \S+ \| \S+ \| 300 \| \d+ \| (\d+) \|", "most", 4),
     ("kendall", r"faster than SciPy's: (\S+) times", "least", 25),
     ("kendall", r"time for ten times the rows: (\S+) times", "most", 14),
     ("kendall", r"peak of the whole process (\S+) MiB", "most", 1024),

@@ -235,6 +235,15 @@ def test_methods_that_need_rows_together_are_refused_by_name_and_unpaid(method, 
     assert table._source.original.passes == 0
 
 
+def test_levels_are_not_searched_for_elsewhere_and_that_costs_nothing(path, tmp_path):
+    ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
+    table = elsewhere(read_table(path, features=["c"], categories={"c": [None]}))
+    with pytest.raises(ParameterError, match=r"find_levels is not .*declare the levels") as refused:
+        nolook.tabulate(table, "c", find_levels=True, ledger=ledger)
+    assert "\n" not in str(refused.value)
+    assert (ledger.spent.epsilon, table._source.original.passes) == (0.0, 0)
+
+
 BY_SAMPLE = [
     nolook.KendallSelector(1, 20.0, sample=0.5, random_state=1),
     nolook.KendallSelector(1, 20.0, sample="auto", random_state=1),

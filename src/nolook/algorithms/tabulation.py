@@ -503,13 +503,13 @@ def _by_distance(
     batch: Vector,
     weights: Weights,
 ) -> Integers:
-    counts = np.zeros((len(numbers), HALVES.size + 1), dtype=np.int64)
+    chosen = batch[list(numbers)]
     with np.errstate(over="ignore"):
-        for own, column, center, ends in zip(counts, numbers, centers, edges, strict=True):
-            known = ~np.isnan(batch[column])
-            weighed = None if weights is None else weights[known]
-            own[:] = threshold_counts(np.abs(batch[column][known] - center), ends, weighed)
-    return counts
+        found = [
+            threshold_counts(np.abs(own - center), ends, weights)
+            for own, center, ends in zip(chosen, centers, edges, strict=True)
+        ]
+    return _present(np.array(found), -1, chosen, weights)
 
 
 def _roundest(low: Vector, usual: Vector, high: Vector) -> Vector:
