@@ -21,7 +21,7 @@ import nolook
 from benchmarks.harness import DATA, main
 from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc import release_roc, roc_plan, unit_scores
+from nolook.algorithms.roc import class_scores, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch
@@ -65,7 +65,7 @@ def federated(batch, shares, n, seed, smoothing):
         )
         for name in ("positive", "negative")
     )
-    return unit_scores(batch.points(), *forests, float(n), smoothing)
+    return class_scores(batch.points(), *forests, float(n), smoothing)
 
 
 def central(table, batch, seed, smoothing):
@@ -120,7 +120,7 @@ def central_exact(batch, exact):
         levels = [padded.reshape(-1, length).sum(axis=1) for length in forest.lengths]
         blocks.append(np.concatenate(levels))
     forests = [NoisyForest(forest, one, 1e-12) for one in blocks]
-    return unit_scores(batch.points(), *forests, float(exact[:, -1].sum()), None)
+    return class_scores(batch.points(), *forests, float(exact[:, -1].sum()), None)
 
 
 def processor(work, things):
