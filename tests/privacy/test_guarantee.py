@@ -161,7 +161,7 @@ def test_a_unit_comes_back_and_is_named_in_words(unit, relation):
     if unit.column is not None:
         assert f"All rows with the same {one_line(unit.column)}" in words
         assert ("counts once" in words) == (unit.rows == "weights")
-        assert (f"At most {unit.rows} of its rows" in words) == (unit.rows != "weights")
+        assert (f"at most {unit.rows} of its rows" in words) == (unit.rows != "weights")
 
 
 @pytest.mark.parametrize(
