@@ -21,7 +21,7 @@ from nolook.federated import analyst, shares
 from nolook.federated.failures import RefusedError, ReportError, StoreError
 from nolook.federated.server import agreement, batch_service, expander
 from nolook.federated.server.batch_service import BatchService
-from nolook.federated.server.release import charge, check_ledger, encode
+from nolook.federated.server.release import charge, check_ledger, encode, require
 from nolook.federated.server.store import Agreement, Arrival, Store
 from tests.federated.made import (
     CALIBRATION,
@@ -360,6 +360,17 @@ def test_a_ledger_of_the_other_relation_is_refused(tmp_path):
     nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="x").close()
     with pytest.raises(LedgerError, match="--relation replace"):
         check_ledger(tmp_path / "l")
+
+
+def test_a_ledger_names_the_persons_that_a_batch_protects(tmp_path):
+    path, patients = tmp_path / "l", evolve(SMALL, unit="patient_id")
+    with nolook.Ledger.create(path, nolook.Budget(9.0), name="x", relation="replace") as ledger:
+        charge(path, patients, bytes(32))
+        assert ledger.unit == patients.guarantee().unit.in_words()
+        # Rows of persons are another promise, whose costs do not add up with these.
+        for refuse in (require, lambda *to: charge(*to, bytes(32))):
+            assert "protects a row" in refused(503, refuse, path, SMALL)
+        require(path, patients)
 
 
 @pytest.mark.parametrize("n", [0, 3, 7])

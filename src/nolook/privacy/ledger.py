@@ -301,7 +301,9 @@ class Ledger:
             # No other process can write between reading the contents and charging.
             return Reservation(self, self._add(contents, cost, relation, description, details))
 
-    def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
+    def charge_once(
+        self, cost: Budget, *, relation: Relation, description: str, unit: str | None = None
+    ) -> None:
         """Charge, as :meth:`reserve`, a release that comes out the same if a crash repeats it.
 
         Parameters
@@ -310,17 +312,20 @@ class Ledger:
             As there.
         description : str
             Names this release alone: an entry of this name and cost that was not refunded is its
-            charge. It protects a row.
+            charge.
+        unit : str, optional
+            What it protects, as for :meth:`require`; by default a row.
         """
+        details = ReleaseDetails(unit=unit)
         check_line(description, "description")
         cost = converted(cost, relation, self.relation, self.path)
         release = description, cost.epsilon.hex(), cost.delta.hex(), relation
         with self._file.writing() as contents:
-            check_unit(contents, None, self.path)
+            check_unit(contents, details, self.path)
             charged = (
                 row[0] for row in contents.releases if row[2:6] == release and row[6] != "refunded"
             )
-            entry = next(charged, None) or self._add(contents, cost, relation, description)
+            entry = next(charged, None) or self._add(contents, cost, relation, description, details)
             self._file.database.execute(
                 "UPDATE release SET state = 'complete' WHERE id = ? AND state = 'reserved'",
                 (entry,),

@@ -43,10 +43,7 @@ _UNSEEN = (
 )
 _SMALL, _LIKELY, _RARE = 20, 0.95, 0.001
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
-_FOUND = (
-    "Levels that are not declared are shown where enough {}s have them: one of {} is shown with "
-    "probability {}, one of {} with {}."
-)
+_FOUND = "Levels that are not declared are shown where enough {}s have them: {}."
 _LEAST_P, _CLEAR = 0.0005, 0.05
 _TESTED = (
     "{} and {} {} (Cramér's V {}: 0 without an association, at most 1; chi-square {}, p-value {}; "
@@ -310,9 +307,11 @@ def _levels_found(found: Tabulation) -> tuple[str, ...]:
     search = found.searched
     if search is None:
         return ()
-    sizes = (_SMALL, next(size for size in _SIZES if search.chance(size) > _LIKELY))
-    shown = [word for size in sizes for word in (f"{size:,}", _in_percent(search.chance(size)))]
-    return (_FOUND.format(found.privacy.unit.counted, *shown),)
+    one, with_chance = found.privacy.unit.counted, "one of {:,} {}s with probability {}"
+    likely = next(size for size in _SIZES if search.chance(size) > _LIKELY)
+    sizes = sorted({_SMALL, max(_SMALL, likely)})
+    shown = (with_chance.format(each, one, _in_percent(search.chance(each))) for each in sizes)
+    return (_FOUND.format(one, ", ".join(shown)),)
 
 
 def _in_percent(chance: float) -> str:

@@ -41,7 +41,7 @@ def require(path: Path, batch: Batch) -> None:
     """Refuse what `charge` would refuse; nothing is charged."""
     cost = batch.guarantee()
     with _ledger_refusals(), Ledger(path) as ledger:
-        ledger.require(cost.budget, relation=cost.relation)
+        ledger.require(cost.budget, relation=cost.relation, unit=cost.unit.in_words())
 
 
 def charge(path: Path, batch: Batch, key: bytes) -> None:
@@ -55,7 +55,8 @@ def charge(path: Path, batch: Batch, key: bytes) -> None:
     statement = hashlib.sha256(b"nolook federated charge" + key).hexdigest()
     text = f"federated batch {batch.name}, {batch.kind}, reports {statement}"
     with _ledger_refusals(), Ledger(path) as ledger:
-        ledger.charge_once(cost.budget, relation=cost.relation, description=text)
+        unit = cost.unit.in_words()
+        ledger.charge_once(cost.budget, relation=cost.relation, description=text, unit=unit)
 
 
 @contextmanager
