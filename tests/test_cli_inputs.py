@@ -75,7 +75,9 @@ def test_a_header_alone_says_nothing(tmp_path, cli, command):
     done = cli(command, tmp_path / "t.csv", *words, "-e", "1")
     assert done.status == 0, done
     assert "Half of the rows" not in done.out
-    assert "othing can be said" in said(done)
+    assert re.search(
+        r"values of x lie is not known|does better than guessing is not known", said(done)
+    )
 
 
 def ends(done):

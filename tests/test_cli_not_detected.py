@@ -94,7 +94,7 @@ def test_a_column_without_a_number_is_suspected_where_hardly_any_row_was_usable(
         assert done.status == status
         printed = " ".join(done.out.split())
         suspected = (
-            "since hardly any row was usable (usual causes: thousands separators," in printed
+            "since hardly any row was usable (usual causes: text without declared" in printed
         )
         assert suspected == (policy == "drop-row")
         assert ("Fewer than" in printed) == (policy == "drop-row")
