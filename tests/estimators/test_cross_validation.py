@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -309,7 +310,7 @@ class Recorded:
 class Counting(nolook.LinearRegression):
     """A model of no slope that notes the rows of every pass of its fits."""
 
-    passes: list[list[float]]
+    passes: ClassVar[list[list[float]]]
 
     def fit(self, X, y=None, **more):
         for _ in range(2):

@@ -93,7 +93,7 @@ def test_times_that_do_not_vary_are_shown(values):
     ("given", "words"),
     [
         ({"time": "status"}, "time names 'status', a category"),
-        ({"event": "days", "time": "died"}, "event names 'days', a column of numbers"),
+        ({"event": "days", "time": "died"}, "event names 'days', which has no declared levels"),
         ({"by": "died"}, "by names 'died' again"),
         ({"by": "city"}, "by names 'city'"),
         ({"epsilon": 0.0}, "epsilon"),

@@ -150,7 +150,7 @@ def test_laplace_noise_needs_no_delta():
     ("given", "words"),
     [
         ({"by": "city"}, "by names 'city'"),
-        ({"by": "cost"}, "by names 'cost', a column of numbers"),
+        ({"by": "cost"}, "by names 'cost', which has no declared levels"),
         ({"by": ["ward", "sex", "dead", "cost"]}, "at most 3"),
         ({"by": ["ward", "ward"]}, "by"),
         ({"by": "ward", "mean": "sex"}, "mean names 'sex', a category"),
@@ -165,7 +165,10 @@ def test_laplace_noise_needs_no_delta():
         ({"all_pairs": ["ward", "sex", "dead"], "by": "ward"}, "leave those out"),
         ({"all_pairs": ["ward", "sex", "dead"], "find_levels": True}, "leave those out"),
         ({"all_pairs": ["ward", "sex"]}, "all_pairs has 2 columns; expected at least 3"),
-        ({"all_pairs": ["ward", "sex", "cost"]}, "all_pairs names 'cost', a column of numbers"),
+        (
+            {"all_pairs": ["ward", "sex", "cost"]},
+            "all_pairs names 'cost', which has no declared levels",
+        ),
         ({"all_pairs": ["ward", "sex", "city"]}, "all_pairs names 'city'"),
     ],
 )
