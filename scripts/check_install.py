@@ -105,6 +105,8 @@ def run_pages(python, wheel):
     extras = f"{wheel}[databases,files,pandas,plot,polars]"
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, extras], check=True)
+    # In place of the source archive's, which has the same version.
+    subprocess.run([*pip, "--force-reinstall", "--no-deps", wheel], check=True)
     pages = sorted((ROOT / "docs").glob("*.md"))
     command = [python, "-m", "scripts.snippets", *pages]
     subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)

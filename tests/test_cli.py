@@ -167,7 +167,12 @@ def test_what_commands_defer_is_there_when_it_is_used(tmp_path):
         "print(rankdata([3, 1]), scipy.stats.norm.cdf(0), scipy.stats.mstats.mquantiles([1, 1]))\n"
         "import asyncio, joblib, narwhals, narwhals.stable.v2 as nw, numpy as np, numpy.ma\n"
         "import pyarrow.compute as pc, scipy.spatial, sklearn.base\n"
-        "import narwhals.dtypes, asyncio.events\n"
+        # Neither is any part loaded twice, whether a package or a part is used first.
+        "import narwhals.dtypes, asyncio.events, numpy.ma.core, joblib.parallel\n"
+        "assert narwhals.Int64 is narwhals.dtypes.Int64\n"
+        "assert asyncio.AbstractEventLoop is asyncio.events.AbstractEventLoop\n"
+        "assert np.ma.MaskedArray is numpy.ma.core.MaskedArray\n"
+        "assert joblib.Parallel is joblib.parallel.Parallel\n"
         "frame = nw.from_native(__import__('pyarrow').table({'a': [1, 2]}))\n"
         "print(pc.sum(frame['a'].to_native()))\n"
         "print(np.ma.masked.shape, joblib.cpu_count() > 0, scipy.spatial.KDTree.__name__)\n"

@@ -31,6 +31,15 @@ class Written(nolook.LinearRegression):
         self.rounds = rounds
 
 
+class Plain(nolook.LinearRegression):
+    """A subclass with a hint, that wrote its signature and calls no other."""
+
+    rate: float
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon = epsilon
+
+
 class Below(Written):
     """Has that signature, too."""
 
@@ -65,3 +74,16 @@ def test_a_signature_that_is_written_stays_below_it_too():
     for kind in (Written, Below):
         assert kind(2).get_params() == {"rounds": 2}
         assert (kind(2).delta, kind(2).random_state) == (2e-6, 4)
+
+
+def test_a_hint_is_no_parameter_and_what_is_not_set_has_its_default():
+    assert Plain(2.0).get_params() == {"epsilon": 2.0}
+    assert (Plain().random_state, nolook.KendallSelector.sample) == (None, None)
+    assert Plain(2.0).plan().guarantee.epsilon == 2.0
+
+
+@pytest.mark.parametrize("selector", [nolook.KendallSelector, nolook.LassoSelector])
+def test_a_delta_of_a_selector_is_given_by_name(selector):
+    with pytest.raises(TypeError):
+        selector(2, 1.0, "auto", 0.1, 0.1, 0.1)
+    assert selector(delta=1e-6).delta == 1e-6

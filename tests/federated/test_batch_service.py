@@ -359,7 +359,7 @@ def test_either_ledger_can_refuse(tmp_path):
 def test_a_ledger_of_the_other_relation_is_refused(tmp_path):
     nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="x").close()
     with pytest.raises(LedgerError, match="--relation replace"):
-        check_ledger(tmp_path / "l")
+        check_ledger(tmp_path / "l", [SMALL])
 
 
 def test_a_ledger_names_the_persons_that_a_batch_protects(tmp_path):
@@ -371,6 +371,9 @@ def test_a_ledger_names_the_persons_that_a_batch_protects(tmp_path):
         for refuse in (require, lambda *to: charge(*to, bytes(32))):
             assert "protects a row" in refused(503, refuse, path, SMALL)
         require(path, patients)
+        check_ledger(path, [patients])
+        with pytest.raises(LedgerError, match="a batch protects a row"):
+            check_ledger(path, [patients, SMALL])
 
 
 @pytest.mark.parametrize("n", [0, 3, 7])

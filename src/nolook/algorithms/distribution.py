@@ -23,7 +23,7 @@ __all__ = ["PrivateDistribution"]
 # between empty ones (`benchmarks/distribution_errors.py`).
 _CHOSEN = 1.3
 # Of a noisy count's deviation: what rising counts are off at the ends of their runs, at most, in
-# simulations of 200 to 20,000 rows in 512 cells; intervals of quantiles then hold 95 to 99 %.
+# simulations of 200 to 20,000 rows in 512 cells; intervals of quantiles hold 97.5 % on average.
 _RISING = 0.9
 
 

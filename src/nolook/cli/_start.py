@@ -41,6 +41,8 @@ class _Light(MetaPathFinder, Loader):
         if fullname not in _DEFERRED:
             within = fullname.rpartition(".")[0]
             real: Any = self._loaded(within, "__path__") if within in _DEFERRED else None
+            if fullname in sys.modules:  # its package has loaded it
+                return ModuleSpec(fullname, _Again(sys.modules[fullname]))
             return PathFinder.find_spec(fullname, real) if real else None
         package = any(each.startswith(f"{fullname}.") for each in _DEFERRED)
         return ModuleSpec(fullname, self, is_package=package)
@@ -51,9 +53,24 @@ class _Light(MetaPathFinder, Loader):
     def _loaded(self, name: str, attribute: str) -> object:
         """Return an attribute of the real module, which is loaded, in its real packages."""
         for each in {each for each in _DEFERRED if f"{name}.".startswith(f"{each}.")}:
-            _DEFERRED.remove(each)
+            _DEFERRED.discard(each)
             sys.modules.pop(each, None)
         return getattr(import_module(name), attribute)
+
+
+class _Again(Loader):
+    """Loads a module that is there, as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        # Python would load the module anew by its own specification.
+        self._module, self._spec, module.__spec__ = module, module.__spec__, None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        del spec
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
 
 
 def start_lightly() -> None:

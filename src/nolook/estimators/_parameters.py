@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import get_annotations
 from typing import Any, Literal, dataclass_transform
 
-from attrs import NOTHING, define, field
+from attrs import NOTHING, define, field, fields_dict
 from sklearn.base import BaseEstimator
 
 from nolook.estimators._docstrings import complete_docstring
@@ -19,7 +19,7 @@ def fitted(default: object = NOTHING, *, init: Literal[False] = False) -> Any:  
 @define(slots=False, eq=False, repr=False)
 @dataclass_transform(eq_default=False, field_specifiers=(field, fitted))
 class Declared(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose annotated names are its parameters.
+    """An estimator whose annotated names with a value are its parameters.
 
     Not those with an underscore at an end, which scikit-learn, too, takes for no parameters. From
     them and those of the bases, which come first, follows `__init__`, unless the class or the
@@ -32,14 +32,17 @@ class Declared(BaseEstimator):  # type: ignore[misc]
         parameters = {}
         for name, kind in get_annotations(cls).items():
             value = own.get(name, NOTHING)
-            if value is NOTHING and name in own:
-                delattr(cls, name)
-            if name[0] != "_" != name[-1] and "ClassVar" not in str(kind):
+            if value is NOTHING:  # a hint, or what only a fit sets
+                if name in own:
+                    delattr(cls, name)
+            elif name[0] != "_" != name[-1] and "ClassVar" not in str(kind):
                 made = isinstance(value, type(field()))
                 parameters[name] = value if made else field(default=value)
         maker = next(each for each in cls.__mro__ if "__init__" in vars(each))
         if "__attrs_attrs__" in vars(maker):
             define(cls, these=parameters, slots=False, eq=False, repr=False)
+            for name in parameters:  # for classes that write `__init__` out
+                setattr(cls, name, fields_dict(cls)[name].default)
         # The base of all says what parameters mean that only some classes have.
         if cls.__doc__ and Declared not in cls.__bases__:
             cls.__doc__ = complete_docstring(cls, *cls.__bases__)

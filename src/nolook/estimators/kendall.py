@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import field
+
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import RowSelector
@@ -67,7 +69,7 @@ class KendallSelector(RowSelector):
 
     _ledger_label = "Kendall selection"
 
-    delta: float = 0.0
+    delta: float = field(default=0.0, kw_only=True)
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""

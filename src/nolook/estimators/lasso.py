@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import field
+
 from nolook._validation import check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
@@ -75,7 +77,7 @@ class LassoSelector(RowSelector):
 
     n_models: int | str = "auto"
     penalty: float = 0.1
-    delta: float = 0.0
+    delta: float = field(default=0.0, kw_only=True)
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""

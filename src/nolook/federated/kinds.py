@@ -6,14 +6,14 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-__all__ = ["KINDS", "Kind", "Release"]
+__all__ = ["KINDS", "BatchKind", "Kind"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow", "counts"]
 
 
 @frozen
-class Release:
-    """The release of a kind of batch."""
+class BatchKind:
+    """A kind of batch: its classes and its release."""
 
     #: Names of the classes of rows; with two, the top bit of a cell is the class.
     classes: tuple[str, ...]
@@ -24,8 +24,8 @@ class Release:
 
 _BOTH = "negative", "positive"
 KINDS = {
-    "ecdf": Release(("count",), "distribution", "the distribution"),
-    "roc": Release(_BOTH, "roc", "the ROC curve"),
-    "hosmer-lemeshow": Release(_BOTH, "calibration", "the calibration"),
-    "counts": Release(("count",), "counts", "the counts"),
+    "ecdf": BatchKind(("count",), "distribution", "the distribution"),
+    "roc": BatchKind(_BOTH, "roc", "the ROC curve"),
+    "hosmer-lemeshow": BatchKind(_BOTH, "calibration", "the calibration"),
+    "counts": BatchKind(("count",), "counts", "the counts"),
 }

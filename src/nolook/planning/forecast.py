@@ -71,7 +71,8 @@ class Expected:
         (``poisson``). 2 stands for no interval, or one that says nothing.
     loss : Range or None
         What R2, the area under the ROC curve (models of two classes) or the share of deviance
-        explained (models of counts) lacks against the same model without privacy.
+        explained (models of counts) lacks against the same model without privacy; for additive
+        models, against the better of lines and boosted steps, on other rows.
     error : Range or None
         Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), the
         share of positive rows in a group (``calibration``), the probability of a higher value

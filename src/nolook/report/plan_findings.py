@@ -55,7 +55,7 @@ _FITS = {
     **dict.fromkeys(COUNTS, "the share of deviance explained"),
 }
 _PLAIN = "the same model without privacy, on the same rows"
-_PLAIN_CURVES = "a model with a curve for each column without privacy, both on other rows"
+_PLAIN_CURVES = "the better of lines and curves without privacy, on other rows"
 _QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
 _NOT_KNOWN = "not known"
 _POINTS = 33  # of a curve

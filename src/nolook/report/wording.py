@@ -74,7 +74,7 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     if unit.column is None:
         return ()
     words = (
-        f"Everything here describes {unit.counted}s: each counts once: its rows share this "
+        f"Everything here describes {unit.counted}s. Each counts once, and its rows share this "
         f"weight equally, so numbers of {unit.counted}s need not be whole."
         if unit.weight_scale > 1
         else f"Everything here describes {unit.counted}s: at most {unit.max_rows} of the rows of "

@@ -135,7 +135,7 @@ class SheetFile(_OnceFile):
 def _some(rows: Iterator[Sequence[Any]], width: int) -> list[Sequence[Any]]:
     """Return the next rows; blanks stand for one with a date too far away for the library.
 
-    What that writes of it to the standard error is lost.
+    What it writes of that to the standard error is lost, and so is what others write meanwhile.
     """
     some: list[Sequence[Any]] = []
     with _ALONE, open(os.devnull, "w") as nothing, open(os.dup(2), "w") as kept:  # noqa: PTH123

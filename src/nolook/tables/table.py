@@ -98,7 +98,7 @@ class Table:
         features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
         target = f"; target {name}: {types[name]}" if (name := self.target_name) else ""
         unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
-        unused = listed([name for name in types if name not in self._design.source_names])
+        unused = listed([name for name in types if name not in {"", *self._design.source_names}])
         return f"Table({features}{target}{unit}{'; not used: ' * bool(unused)}{unused})"
 
     @property

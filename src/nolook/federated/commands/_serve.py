@@ -58,7 +58,7 @@ def serve(
             f"{str(files.peer_token)!r} holds a token of this server (put the other server's "
             "peer.token there)"
         )
-    check_ledger(files.ledger)
+    check_ledger(files.ledger, batches)
     trusted = _address(proxy)
     private = read_private_key(files.private_key)
     unsealers = [Unsealer(one, private) for one in batches]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,20 @@ def make_secret() -> bytes:
     return SystemEntropy().words(4).tobytes()
 
 
-def check_ledger(path: Path) -> None:
-    """Refuse a ledger that no release of a server could be charged to."""
+def check_ledger(path: Path, batches: Iterable[Batch]) -> None:
+    """Refuse a ledger that no answer to a batch could be charged to, whatever is left of it."""
     with Ledger(path) as ledger:
         if ledger.relation != "replace":
             raise LedgerError(
                 f"the ledger {str(path)!r} is for {ledger.relation!r}; expected 'replace' (nolook "
                 "ledger create --relation replace)"
             )
+        for unit in {batch.guarantee().unit.in_words() for batch in batches}:
+            if ledger.unit not in {None, unit}:
+                raise LedgerError(
+                    f"the ledger {str(path)!r} is for releases that protect a {ledger.unit}; a "
+                    f"batch protects a {unit} (serve it from a folder with a ledger of its own)"
+                )
 
 
 def require(path: Path, batch: Batch) -> None:

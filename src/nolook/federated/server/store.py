@@ -34,7 +34,7 @@ __all__ = ["PAGE", "Agreement", "Arrival", "Store"]
 PAGE = 8192
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
-_LAYOUT = 3
+_LAYOUT = 4
 _PRAGMAS = (
     "locking_mode = EXCLUSIVE",  # one process uses a batch's file; the lock ends with it
     "auto_vacuum = FULL",
