@@ -1,4 +1,4 @@
-"""How good is a model, on rows nobody may look at? A private ROC curve of its scores.
+"""How good is a model, on confidential rows? A private ROC curve of its scores.
 
     python examples/roc.py [FOLDER]
 
