@@ -167,7 +167,7 @@ def test_what_can_be_expected_stands_before_the_button(session, command):
 @pytest.mark.parametrize(
     ("method", "target", "expected"),
     [
-        ("additive", "cost", "a curve for each column"),
+        ("additive", "cost", "the better of lines and curves"),
         ("additive", "again", "Loss of AUC"),
         ("poisson", "cost", "Loss of deviance explained"),
         ("additive-poisson", "cost", "Loss of deviance explained"),
