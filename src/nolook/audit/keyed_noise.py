@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Words
 from nolook.audit.audit_case import FEWER_RUNS, Case, gaussian_case, on_both, one_by_one, pure_case
 from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
@@ -15,7 +14,6 @@ from nolook.privacy.noise import ByteSource
 
 __all__ = ["cases"]
 
-Shares: TypeAlias = NDArray[np.uint64]
 
 _LIMIT = 10  # outcomes are clipped to -10..10: beyond, nothing is learned
 _FINE = 2**20  # what a row counts where noise is Gaussian: its rounding is then nothing
@@ -54,5 +52,5 @@ def _gaussian(mu: float, table: int, source: ByteSource) -> float:
     return float(noisy.view(np.int64)[0])
 
 
-def _exact(table: int) -> Shares:
+def _exact(table: int) -> Words:
     return np.array([1 - table], dtype=np.uint64)

@@ -17,9 +17,8 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nolook._arrays import Bytes
+from nolook._arrays import Bytes, Words
 from nolook.federated.batch import Batch
 from nolook.federated.point_functions import Checked
 from nolook.federated.reports import unpack
@@ -41,8 +40,6 @@ _KEY_LABEL = b"nolook federated"
 # Public: what it draws is compared, not released.
 _TRIAL_KEY = bytes(32)
 
-Shares = NDArray[np.uint64]
-
 
 def check_reports(batch: Batch, role: int, reports: Bytes) -> Checked:
     """Check a server's halves of some reports and add up what they count, (classes, cells).
@@ -55,7 +52,7 @@ def check_reports(batch: Batch, role: int, reports: Bytes) -> Checked:
     return Checked(found.messages, _by_class(batch, found.counts))
 
 
-def cell_shares(batch: Batch, role: int, reports: Bytes) -> Shares:
+def cell_shares(batch: Batch, role: int, reports: Bytes) -> Words:
     """Return shares of what some reports count, as `counts` of :func:`check_reports`."""
     _, keys = unpack(batch, reports)
     return _by_class(batch, batch.functions.expand(role, keys))
@@ -71,7 +68,7 @@ def release_key(secret: bytes, batch: Batch, accepted: bytes) -> bytes:
     return derived_key(secret, _KEY_LABEL + version + batch.digest + accepted)
 
 
-def noisy_blocks(batch: Batch, shares: Shares, key: bytes) -> dict[str, Shares]:
+def noisy_blocks(batch: Batch, shares: Words, key: bytes) -> dict[str, Words]:
     """Return a server's answer: the counts of all blocks of each class, with all their noise.
 
     Guarantee
@@ -119,7 +116,7 @@ def noise_digest(batch: Batch) -> bytes:
     return found.digest()
 
 
-def _by_class(batch: Batch, counts: Shares) -> Shares:
+def _by_class(batch: Batch, counts: Words) -> Words:
     """Return counts of each class and cell; what lies beyond the last cell belongs to it.
 
     No honest owner reports such a cell, but a check does not know how many there are.

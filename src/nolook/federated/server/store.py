@@ -153,7 +153,7 @@ class Store:
 
     @property
     def sums(self) -> Words:
-        """Words of the counts of the first `checked` reports; once `erased`, of the agreed set."""
+        """Shares of the counts of the first `checked` reports; once `erased`, of the agreed set."""
         ((content, checksum),) = self._rows("SELECT sums, checksum FROM batch")
         if content is None or hashlib.sha256(content).digest() != checksum:
             raise StoreError(f"{str(self._place)!r} is damaged; the sum of its reports is lost")

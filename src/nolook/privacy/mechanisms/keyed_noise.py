@@ -7,8 +7,8 @@ The proof is in `keyed_noise.md`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Words
 from nolook.errors import ParameterError
 from nolook.privacy.budgets import too_small
 from nolook.privacy.mechanisms._exact import noise_scale
@@ -21,10 +21,8 @@ from nolook.privacy.noise import (
 
 __all__ = ["keyed_gaussian", "keyed_laplace"]
 
-Shares = NDArray[np.uint64]
 
-
-def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) -> Shares:
+def keyed_laplace(shares: Words, sensitivity: int, epsilon: float, key: bytes) -> Words:
     """Return shares plus exact discrete Laplace noise that follows from a key, modulo 2^64.
 
     Guarantee
@@ -57,11 +55,11 @@ def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) 
     if scale > LARGEST_INT64_SCALE:
         raise too_small(epsilon)
     noise = discrete_laplace(scale, len(shares), KeyedSource(key, b""))
-    noisy: Shares = shares + noise.view(np.uint64)
+    noisy: Words = shares + noise.view(np.uint64)
     return noisy
 
 
-def keyed_gaussian(shares: Shares, sensitivity: float, mu: float, key: bytes) -> Shares:
+def keyed_gaussian(shares: Words, sensitivity: float, mu: float, key: bytes) -> Words:
     """Return shares plus exactly rounded Gaussian noise that follows from a key, modulo 2^64.
 
     Guarantee
@@ -88,5 +86,5 @@ def keyed_gaussian(shares: Shares, sensitivity: float, mu: float, key: bytes) ->
     if sigma > LARGEST_INT64_SCALE:
         raise ParameterError(f"mu is {mu!r}, too small for any noise (use a larger budget)")
     noise = rounded_gaussian(sigma, len(shares), KeyedSource(key, b""))
-    noisy: Shares = shares + noise.view(np.uint64)
+    noisy: Words = shares + noise.view(np.uint64)
     return noisy
