@@ -34,9 +34,9 @@ def law(models: Sequence[int], epsilon: float, t: int) -> dict[int, float]:
 def loss_of_a_replaced_model(epsilon: float = 0.5) -> float:
     """Return the largest privacy loss when a row changes one model into another.
 
-    The paper's proof lets a neighbouring set have one model more, so that depths move one way. A
-    row changes a model: here from the left end to the right one, so that depth falls on the left
-    and rises on the right, and the two changes add up.
+    The paper's proof assumes that a neighbouring set has one more model, so that depths change in
+    one direction. But a row changes a model: here it moves from the left end to the right one, so
+    depth falls on the left and rises on the right, and the two changes add up.
 
     Returns
     -------

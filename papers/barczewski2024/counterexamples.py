@@ -22,7 +22,7 @@ NEIGHBOUR = (1.0, 2.0, 3.0, 9.0)
 def thresholds(values: Sequence[float], count: int) -> list[float]:
     """Return equally spaced thresholds from the smallest value to the largest (section 3.1).
 
-    They are published without any noise, and so are these two values.
+    They are published without noise, and so are these two values.
     """
     low, high = min(values), max(values)
     return [low + (high - low) * i / (count - 1) for i in range(count)]
@@ -52,9 +52,9 @@ def changes(levels: int, relation: str) -> Iterator[tuple[int, ...]]:
 
 
 def nodes_needed(levels: int, relation: str) -> int:
-    """Return how many nodes' noises must change by 1 to hide a row, by trying all.
+    """Return the number of nodes whose noise must change by 1 to hide a row, by trying all.
 
-    The paper has levels + 1 where a row is replaced.
+    The paper has levels + 1 if a row is replaced.
     """
 
     @cache

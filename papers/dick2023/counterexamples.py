@@ -37,11 +37,11 @@ def tau_b(x: Sequence[int], y: Sequence[int]) -> float:
 
 
 def tau_b_of_one_row(rows: int = 100) -> float:
-    """Return how far a row moves n/2 times tau-b, in a column of zeros and a single 1.
+    """Return the change of n/2 times tau-b by one row, in a column of zeros and a single 1.
 
-    The paper's Lemma 3.2 is of columns without ties, which its text has broken by noise. With ties
-    left in and tau-b in the place of the score, as programs that take a library's tau do, the
-    claimed sensitivity of 3/2 does not hold.
+    The paper's Lemma 3.2 is for columns without ties, which noise breaks. If ties remain and tau-b
+    replaces the score, as in programs that use a library's tau, the claimed sensitivity of 3/2
+    does not hold.
 
     Returns
     -------
@@ -107,10 +107,10 @@ def equal_parts_law(rows: Sequence[Row], parts: int, epsilon: float) -> list[flo
 def loss_of_equal_parts(parts: int = 7, epsilon: float = 1.0) -> float:
     """Return the privacy loss of Algorithm 2 when a row is removed, with parts of equal size.
 
-    Of each row alone the first feature, which differs from row to row, gets the vote; two rows
-    together fit the second, which is always 50. In the row that is removed, the first one is 0, so
-    it votes for the second, too. With it, two parts vote for the second feature in most
-    partitions; without it none does, since there is no part of two rows any more.
+    A single row votes for the first feature, which differs from row to row; two rows together fit
+    the second, which is always 50. In the removed row the first feature is 0, so it votes for the
+    second, too. With this row, two parts vote for the second feature in most partitions; without
+    it none does, since no part has two rows.
 
     Returns
     -------

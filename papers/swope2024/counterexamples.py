@@ -19,8 +19,8 @@ __all__ = ["chances", "classes", "score"]
 def score(x: Sequence[float], y: Sequence[float]) -> float:
     """Return |x'y| after steps 1 and 2 of Algorithm 1: centred, divided by the largest size.
 
-    It is claimed to change by 1 at most when a row is added. But a row's number can be the largest
-    one, by which all others are divided.
+    The claim is that an additional row changes it by at most 1. But the value in that row can be
+    the largest one, by which all others are divided.
     """
 
     def scaled(column: Sequence[float]) -> list[float]:
@@ -46,10 +46,10 @@ def classes(d: int, k: int) -> dict[tuple[int, int], list[tuple[int, ...]]]:
 
 
 def chances(order: Sequence[int], k: int) -> dict[frozenset[int], float]:
-    """Return each set's chance where all scores are equal, or nearly, and sorted in this order.
+    """Return each set's probability if all scores are nearly equal, and sorted in this order.
 
-    All sets of all classes are then as likely as each other, at any epsilon; a set that is in
-    several classes counts in each.
+    All sets of all classes are then equally likely, at any epsilon; a set that is in several
+    classes counts once for each.
     """
     listed = [own for sets in classes(len(order), k).values() for own in sets]
     found: dict[frozenset[int], float] = {}

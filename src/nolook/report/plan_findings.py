@@ -34,20 +34,19 @@ _OWN_HEADS = {
 }
 _MEANING = {
     "interval": (
-        "Intervals ±: half the width of a column's 95 % interval, the narrowest one and what half "
-        "of the columns do not exceed, for the effect of one standard deviation of the column, in "
-        '{unit}. "None" is an interval that is withheld or says nothing. Go by the range: on real '
-        "tables the single number was often off by more than a factor 2."
+        "Intervals ±: half the width of a column's 95 % interval, for the effect of one standard "
+        "deviation of the column, in {unit}: the narrowest one, and the width that half of the "
+        'columns do not exceed. "None": the interval is withheld or says nothing. Rely on the '
+        "range: on real tables the single number was often off by more than a factor 2."
     ),
-    "loss": "Loss: what {fit} lacks against {plain}.",
+    "loss": "Loss: how far {fit} falls below that of {plain}.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
     "quantile": "Errors of {quantities} are in standard deviations of the column.",
 }
 _RANGE = (
-    "Each number is for an ordinary table, and in brackets from the easiest to the hardest of the "
-    "simulated ones. The real mechanisms ran on these; no real table was read. How columns go "
-    "together and how far values lie out decides where in the range a table falls, and cannot be "
-    "known before."
+    "Each number is for an ordinary table; in brackets, from the easiest to the hardest of the "
+    "simulated tables. No real table was read. Where yours falls in the range depends on its "
+    "correlations and extreme values, which are confidential."
 )
 _UNITS = {"logistic": "log-odds", "poisson": "logarithms of the mean"}
 _FITS = {
@@ -144,12 +143,12 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
         return ()
     asked = f"{_head(found, wanted.measure)} of at most {number(wanted.most)}"
     if wanted.epsilon is None:
-        return (f"{asked}: no epsilon up to 100 is known to do on an ordinary table.",)
+        return (f"{asked}: not known to be reached by any epsilon up to 100 on an ordinary table.",)
     return (f"{asked}: about epsilon {number(wanted.epsilon)} on an ordinary table.",)
 
 
 def _unknown(found: Forecast) -> str:
-    head = f"The accuracy of {found.method} is not known yet ({', '.join(PLANNED[found.method])})"
+    head = f"The accuracy of {found.method} is not known ({', '.join(PLANNED[found.method])})"
     unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
     return f"{head}: {unlike} not simulated."
 
