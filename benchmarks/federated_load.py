@@ -32,7 +32,7 @@ import numpy as np
 import nolook
 from benchmarks.harness import main
 from nolook.federated.batch import Batch
-from nolook.federated.batch_file import write_batch
+from nolook.federated.batch_content import write_batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.folder import Folder, read_party
 from nolook.federated.reports import MOST_TOGETHER, make_reports

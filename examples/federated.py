@@ -21,7 +21,7 @@ from shutil import copyfile
 
 import numpy as np
 
-from nolook.federated.batch_file import read_batch
+from nolook.federated.batch_content import read_batch
 from nolook.federated.client import Access, ServerClient, submit
 from nolook.federated.point_functions import PointFunctions
 from nolook.federated.reports import make_reports, unpack

@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import copyfile
 
 import nolook
-from nolook.federated.batch_file import write_batch
+from nolook.federated.batch_content import write_batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.folder import Folder
 from nolook.federated.sealing import seal
@@ -40,8 +40,6 @@ class Pair:
     forks : Forks
     folder : Path
     batches : sequence of Batch
-    demanding : bool
-        Whether callers must show certificates.
     budget : float
         Epsilon of both ledgers.
     delta : float
@@ -50,14 +48,11 @@ class Pair:
         Further words that start a server.
     """
 
-    def __init__(
-        self, forks, folder: Path, batches, *, demanding=False, budget=1e5, delta=0.0, options=()
-    ) -> None:
-        self.forks, self.folder, self.demanding, self.options = forks, folder, demanding, options
+    def __init__(self, forks, folder: Path, batches, *, budget=1e5, delta=0.0, options=()) -> None:
+        self.forks, self.folder, self.options = forks, folder, options
         self.batches = [self._write(batch) for batch in batches]
         self.authority = Authority(folder)
         self.ca = self.authority.path
-        self.certificate, self.key = self.authority.sign("caller")
         self.ports = free_ports(2)
         self.urls = [f"https://127.0.0.1:{port}" for port in self.ports]
         self.processes = [None, None]
@@ -98,7 +93,7 @@ class Pair:
         words = ["federated", "serve", self.homes[role].path, *self.options]
         for batch in self.batches:
             words += ["--batch", batch]
-        return [*words, "--port", self.ports[role], *["--client-ca", self.ca] * self.demanding]
+        return [*words, "--port", self.ports[role]]
 
     def launch(self, role, arm=None, root=None):
         """Start a server without waiting until it listens."""
@@ -137,8 +132,7 @@ class Pair:
             self.kill(role)
 
     def access(self, who, role):
-        shown = (self.certificate, self.key) if self.demanding else (None, None)
-        return Access(self.urls[role], self.tokens[who][role], self.ca.read_text(), *shown)
+        return Access(self.urls[role], self.tokens[who][role], self.ca.read_text())
 
     def client(self, who, role, patience=30.0):
         return ServerClient(self.access(who, role), patience)
@@ -151,10 +145,8 @@ class Pair:
 class Caller:
     """Calls a server word for word, over a connection that is kept."""
 
-    def __init__(self, pair, role, who="owner", certificate=None):
+    def __init__(self, pair, role, who="owner"):
         self._context = ssl.create_default_context(cafile=pair.ca)
-        if certificate:
-            self._context.load_cert_chain(*certificate)
         self.role, self.port = role, pair.ports[role]
         self.token = pair.tokens[who][role].read_text() if who else None
         self.source = None  # the network address to call from

@@ -14,12 +14,10 @@ import httpx
 import pytest
 
 from nolook.errors import ParameterError
-from nolook.federated.failures import RefusedError
 from nolook.federated.sealing import Unsealer, seal
 from nolook.federated.server.app import Rates, make_app
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.tokens import Token, Tokens, make_tokens, read_tokens
-from tests.federated.certificates import Authority
 from tests.federated.made import CALIBRATION, KEYS, PRIVATE, ROC, SMALL, changed, reports, resealed
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 
@@ -221,33 +219,6 @@ def test_bytes_that_are_no_http_and_no_tls(pair, owner):
             line.sendall(sent)
             line.shutdown(socket.SHUT_WR)
             assert b"HTTP/1.1 200" not in line.recv(1000)
-
-
-def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
-    pair = Pair(forks, tmp_path, [SMALL], demanding=True).start()
-    try:
-        bare = Caller(pair, 0, "owner")
-        assert "certificate" in refused(401, bare.put(SMALL, FIRST[0]))
-        refused(401, bare("GET", "/"))
-        good = Caller(pair, 0, "owner", (pair.certificate, pair.key))
-        assert good.put(SMALL, FIRST[0])[0] == 200
-        none = Caller(pair, 0, None, (pair.certificate, pair.key))
-        refused(401, none.put(SMALL, FIRST[0]))
-        stranger = tmp_path / "stranger"
-        stranger.mkdir()
-        wrong = Caller(pair, 0, "owner", Authority(stranger, "stranger").sign("caller"))
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            wrong.put(SMALL, FIRST[1])
-        with pair.client("analyst", 0) as client:
-            assert client.status("ages")["count"] == 1
-            # The servers show each other theirs.
-            with pytest.raises(RefusedError, match="this server has 1 reports and the other one 0"):
-                client.freeze("ages")
-        assert pair.said() == ""
-        for caller in (bare, good, none, wrong):
-            caller.close()
-    finally:
-        pair.close()
 
 
 @pytest.mark.parametrize(

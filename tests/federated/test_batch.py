@@ -13,7 +13,7 @@ from attrs import evolve, fields
 import nolook
 from nolook.errors import ParameterError
 from nolook.federated.batch import LARGEST_LEVELS, Batch
-from nolook.federated.batch_file import read_batch, write_batch
+from nolook.federated.batch_content import read_batch, write_batch
 from tests.federated.made import KEYS, NONCE, SERVERS, batch_of
 
 PLAIN = batch_of(epsilon=1.0, minimum=100)

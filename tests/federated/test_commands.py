@@ -15,7 +15,7 @@ import yaml
 
 import nolook
 import nolook.cli
-from nolook.federated.batch_file import read_batch
+from nolook.federated.batch_content import read_batch
 from nolook.federated.commands import _submit
 from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.folder import Folder, read_party
@@ -71,12 +71,10 @@ def described(cli, pair, kind, epsilon, *grid, name="one"):
     return read_batch(pair.batches[0])
 
 
-def reach(pair, who, demanding=False):
+def reach(pair, who):
     words = ["--batch", pair.batches[0]]
     for file in pair.tokens[who]:
         words += ["--token-file", file]
-    if demanding:
-        words += ["--certificate", pair.certificate, "--key", pair.key]
     return words + ["--at-most-epsilon", 1e6] * (who == "owner")
 
 
@@ -90,14 +88,13 @@ def table(path, rows=ROWS):
     return score, bought == "yes", ages
 
 
-@pytest.mark.parametrize("demanding", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
-    pair = Pair(forks, here, [], demanding=demanding)
+def test_a_distribution_from_batch_to_report(forks, cli, here):
+    pair = Pair(forks, here, [])
     batch = described(cli, pair, "ecdf", 1000.0, "--grid", "0:127:1")
     *_, ages = table(here / "t.parquet")
     pair.start()
     try:
-        owner, analyst = (reach(pair, who, demanding) for who in ("owner", "analyst"))
+        owner, analyst = (reach(pair, who) for who in ("owner", "analyst"))
         out = fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
         assert out.endswith(f"reports of one at both servers: {ROWS}\n")
         fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
@@ -475,7 +472,6 @@ def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys
         (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
         (["--value", "nan"], "--value is 'nan'; expected a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
-        (["--value", "1", "--certificate", "c"], "--certificate and --key"),
         (["--value", "1", "--token-file", "token"], "given once"),
         (["--value", "1", *["--token-file", "token"] * 2], "the same token"),
         (["--value", "1", "--token-file", "token", "--token-file", "same"], "the same token"),

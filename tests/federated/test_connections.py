@@ -19,10 +19,10 @@ from contextlib import ExitStack, closing, suppress
 from itertools import cycle
 
 import pytest
+from starlette.responses import Response
 from uvicorn.server import ServerState
 
 from nolook.errors import ParameterError
-from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener, _network
 from nolook.federated.server.running import configured
 from nolook.federated.tokens import make_tokens
@@ -331,7 +331,7 @@ def reset(port, ca):
 
 def test_connections_that_callers_reset_leave_no_memory_behind(tmp_path):
     authority = Authority(tmp_path)
-    config = configured(refuse_unknown, *authority.sign("server"), None)
+    config = configured(Response(status_code=401), *authority.sign("server"))
     held = []
 
     def protocol():

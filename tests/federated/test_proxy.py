@@ -28,7 +28,7 @@ PROXY, CROWD, OTHER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 def pair(forks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("proxied")
     options = ("--connections-per-address", CAP, "--proxy", PROXY)
-    made = Pair(forks, folder, [SMALL], demanding=True, options=options).start(0)
+    made = Pair(forks, folder, [SMALL], options=options).start(0)
     yield made
     assert made.said() == ""
     made.close()
@@ -62,8 +62,8 @@ def proxy_port(pair, tmp_path_factory):
 
 
 def calling(pair, who, port, source):
-    """Return a caller at a network address, who shows a certificate."""
-    made = Caller(pair, 0, who, (pair.certificate, pair.key))
+    """Return a caller at a network address."""
+    made = Caller(pair, 0, who)
     made.port, made.source = port, source
     return made
 

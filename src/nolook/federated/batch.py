@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from attrs import asdict, define, evolve, field
@@ -33,10 +33,12 @@ from nolook.algorithms.forest import (
 from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.federated.kinds import KINDS, Kind
-from nolook.federated.point_functions import PointFunctions
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.noise import SystemEntropy
+
+if TYPE_CHECKING:
+    from nolook.federated.point_functions import PointFunctions
 
 __all__ = ["LARGEST_LEVELS", "VERSION", "Batch", "Servers"]
 
@@ -195,6 +197,8 @@ class Batch:
     @cached_property
     def functions(self) -> PointFunctions:
         """The point functions by which owners share their cells."""
+        from nolook.federated.point_functions import PointFunctions  # not to show a batch
+
         return PointFunctions(self._all_levels, self.digest)
 
     @cached_property

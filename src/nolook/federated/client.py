@@ -46,8 +46,6 @@ class Access:
     url: str
     token: Path  # holds nothing else, or one token a report
     authority: str  # empty for those that the system trusts
-    certificate: Path | None = None  # to show a server that demands one, in PEM
-    key: Path | None = None
 
 
 class ServerClient:
@@ -70,7 +68,7 @@ class ServerClient:
         self.url = access.url.rstrip("/")
         self._patience, self._told = patience, told
         self._tokens = read_tokens(access.token)
-        self._context = _context(access)
+        self._context = _context(access.authority)
         self._idle: list[HTTPSConnection] = []
 
     def __enter__(self) -> Self:
@@ -244,18 +242,14 @@ def submit(
             raise
 
 
-def _context(access: Access) -> ssl.SSLContext:
+def _context(authority: str) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cadata=access.authority or None)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        if access.certificate is not None:
-            context.load_cert_chain(access.certificate, access.key)
+        return ssl.create_default_context(cadata=authority or None)
     except (OSError, ValueError):  # ssl.SSLError is one
         raise ParameterError(
-            "--certificate or --key, or the batch's authorities, cannot be used; expected "
-            "certificates and a key in PEM"
+            "the batch's authorities are not certificates in PEM (make it from the public.json "
+            "that `nolook federated setup` wrote)"
         ) from None
-    return context
 
 
 def _read(url: str, response: HTTPResponse, largest: int) -> bytes:

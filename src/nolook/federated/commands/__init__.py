@@ -89,7 +89,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     check_outputs([("--output", output)])
 
     from nolook.federated.batch import Batch
-    from nolook.federated.batch_file import write_batch
+    from nolook.federated.batch_content import write_batch
     from nolook.federated.folder import read_party
     from nolook.tables.levels import check_categories
 

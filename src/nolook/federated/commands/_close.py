@@ -25,7 +25,7 @@ def close(
     The analyst's tokens are needed.
     """
     from nolook.federated.analyst import end
-    from nolook.federated.batch_file import read_batch
+    from nolook.federated.batch_content import read_batch
 
     batch = read_batch(servers.batch)
     with servers.clients(batch) as both:

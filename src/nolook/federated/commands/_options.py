@@ -32,12 +32,6 @@ class Servers:
         list[Path],
         typer.Option(metavar="FILE", help="Server 0's token; repeat the option for server 1's."),
     ]
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="For servers that require one, in PEM.")
-    ] = None
-    key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="That certificate's key, in PEM.")
-    ] = None
 
     @property
     def files(self) -> list[Path]:
@@ -56,20 +50,14 @@ class Servers:
             raise ParameterError(
                 f"--token-file is given {times}; expected twice, for server 0 and for server 1"
             )
-        if (self.certificate is None) != (self.key is None):
-            raise ParameterError("--certificate and --key: give both or neither")
         if set.intersection(*(set(read_tokens(file)) for file in self.token_file)):
             raise ParameterError(
                 "--token-file gives both servers the same token (give each its own, since the "
                 "operator of one server could use it at the other"
             )
         first, second = (
-            ServerClient(
-                Access(url, token, trusted, self.certificate, self.key), _PATIENCE, told=_tell
-            )
-            for url, token, trusted in zip(
-                batch.servers, self.token_file, batch.authorities, strict=True
-            )
+            ServerClient(Access(*way), _PATIENCE, told=_tell)
+            for way in zip(batch.servers, self.token_file, batch.authorities, strict=True)
         )
         with first, second:
             yield first, second

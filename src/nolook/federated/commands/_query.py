@@ -66,7 +66,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     """Ask both servers and write the distribution, ROC curve, calibration or counts."""
     from nolook.federated.analyst import agreement, ask, status
     from nolook.federated.analyst import freeze as close
-    from nolook.federated.batch_file import read_batch
+    from nolook.federated.batch_content import read_batch
 
     batch = read_batch(servers.batch)
     chosen = cast("Smoothing", check_smoothing(smoothing))

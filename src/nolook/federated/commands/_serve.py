@@ -22,10 +22,6 @@ def serve(
         list[Path],
         typer.Option(metavar="FILE", help="A batch; may be given several times."),
     ],
-    client_ca: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),
-    ] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
     connections_per_address: Annotated[
@@ -45,7 +41,7 @@ def serve(
     from nolook.federated.client import Access
     from nolook.federated.folder import Folder, read_party
     from nolook.federated.sealing import Unsealer, read_private_key
-    from nolook.federated.server.app import make_app, refuse_unknown
+    from nolook.federated.server.app import make_app
     from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.release import check_ledger
     from nolook.federated.server.running import answer, configured, listening, opened
@@ -64,18 +60,15 @@ def serve(
     unsealers = [Unsealer(one, private) for one in batches]
     connections = Connections(connections_per_address)
     allow_files(len(batches))
-    own = files.certificate, files.certificate_key
-    # A server that demands certificates shows its own to the other one.
-    shown = (None, None) if client_ca is None else own
-    access = Access(peer.url, files.peer_token, peer.authority, *shown)
-    configured(refuse_unknown, *own, client_ca)  # before any file is made
+    access = Access(peer.url, files.peer_token, peer.authority)
     with (
         opened(unsealers, files, access) as services,
         listening(host, port, connections, trusted) as listener,
     ):
         app = make_app(services, known, connections)
         names = ", ".join(one.name for one in batches)
-        answer(configured(app, *own, client_ca), listener, f"{folder.name} serves {names}")
+        config = configured(app, files.certificate, files.certificate_key)
+        answer(config, listener, f"{folder.name} serves {names}")
 
 
 def _address(proxy: str | None) -> str | None:
@@ -89,7 +82,7 @@ def _address(proxy: str | None) -> str | None:
 
 
 def _batches(files: list[Path]) -> list[Batch]:
-    from nolook.federated.batch_file import read_batch
+    from nolook.federated.batch_content import read_batch
 
     batches = [read_batch(file) for file in files]
     if len({one.name for one in batches}) < len(batches):

@@ -14,7 +14,7 @@ def status(servers: Servers) -> None:
     The analyst's tokens are needed. Nothing changes at the servers.
     """
     from nolook.federated.analyst import status as ask
-    from nolook.federated.batch_file import read_batch
+    from nolook.federated.batch_content import read_batch
     from nolook.federated.client import printable
 
     batch = read_batch(servers.batch)

@@ -78,7 +78,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
 
     Without --value and --table it sends what an interrupted submission left.
     """
-    from nolook.federated.batch_file import read_batch
+    from nolook.federated.batch_content import read_batch
     from nolook.federated.client import check_tokens
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending, write_pending

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from nolook.federated.failures import RefusedError
 from nolook.federated.reports import MOST_TOGETHER
@@ -30,14 +30,13 @@ from nolook.federated.server.connections import Connections
 from nolook.federated.server.report_intake import arrivals
 from nolook.federated.tokens import Token, Tokens
 
-__all__ = ["Rates", "make_app", "refuse_unknown"]
+__all__ = ["Rates", "make_app"]
 
 _AFTER = re.compile(r"(?:[0-9a-f]{2}){0,32}")
 _MOST_DISCARDED = 2**24  # bytes read and dropped, so that the sender hears the refusal
 _PATIENCE = 30.0  # seconds for a body
 _PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
-_UNKNOWN = "no valid token or certificate; ask the server's operator for one"
 
 
 class Rates:
@@ -119,16 +118,11 @@ def make_app(
     return app
 
 
-async def refuse_unknown(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a caller who shows no certificate."""
-    await _error(401, _UNKNOWN)(scope, receive, send)
-
-
 def _token(request: Request, tokens: Tokens) -> Token:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     token = tokens.find(given.strip()) if scheme.lower() == "bearer" else None
     if token is None:
-        raise RefusedError(_UNKNOWN, 401)
+        raise RefusedError("no valid token; ask the server's operator for one", 401)
     return token
 
 

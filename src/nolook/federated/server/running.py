@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import signal
 import socket
-import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,7 +19,6 @@ from nolook.federated.client import Access, ServerClient
 from nolook.federated.disk import make_folder
 from nolook.federated.folder import Folder
 from nolook.federated.sealing import Unsealer
-from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
 
@@ -33,13 +30,7 @@ _GRACE = 10  # seconds to finish requests after a signal
 
 
 class _Protocol(H11Protocol):
-    """HTTP over TLS; tells a caller who lacks a certificate that one is needed."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        demanded = self.config.ssl_cert_reqs == ssl.CERT_OPTIONAL
-        if demanded and not transport.get_extra_info("peercert"):
-            self.app = refuse_unknown
+    """HTTP that ends with its connection."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -88,13 +79,8 @@ def listening(host: str, port: int, connections: Connections, proxy: str | None)
         ) from None
 
 
-def configured(
-    app: ASGIApp, certificate: Path, key: Path, client_ca: Path | None
-) -> uvicorn.Config:
-    """Return the handler of requests; a ParameterError if certificate or key cannot be used.
-
-    With `client_ca`, callers must show a certificate that it signed.
-    """
+def configured(app: ASGIApp, certificate: Path, key: Path) -> uvicorn.Config:
+    """Return the handler of requests; a ParameterError if certificate or key cannot be used."""
     config = uvicorn.Config(
         app,
         loop="asyncio",  # calls `Listener.accept`; uvloop would not
@@ -111,18 +97,15 @@ def configured(
         timeout_graceful_shutdown=_GRACE,
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        ssl_cert_reqs=ssl.CERT_NONE if client_ca is None else ssl.CERT_OPTIONAL,
-        ssl_ca_certs=None if client_ca is None else str(client_ca),
     )
     try:
         config.load()
     except OSError:  # ssl.SSLError is one
         raise ParameterError(
-            "certificate.pem, certificate.key or --client-ca cannot be used; expected files in "
-            "PEM, and the certificate's own key"
+            "certificate.pem or certificate.key cannot be used; expected files in PEM, and the "
+            "certificate's own key"
         ) from None
     if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
         config.ssl.num_tickets = 0  # owners come once; nothing to take up again
     return config
 
