@@ -37,25 +37,25 @@ __all__ = [
 
 
 class NolookError(Exception):
-    """Base class of every error nolook raises on purpose.
+    """Base class of all errors that nolook raises on purpose.
 
     Attributes
     ----------
     exit_status : int
-        What the command line returns when this error ends it.
+        Exit status of the command line after this error.
     """
 
     exit_status: int = 1
 
 
 class ParameterError(NolookError, ValueError):
-    """A parameter has a value outside what is documented."""
+    """A parameter is not valid."""
 
     exit_status = 2
 
 
 class TableError(NolookError, ValueError):
-    """A table cannot be read as asked: its format, schema or columns do not fit."""
+    """A table cannot be read: its format, schema or columns do not fit."""
 
     exit_status = 2
 
@@ -67,7 +67,7 @@ class ModelFileError(NolookError, ValueError):
 
 
 class LedgerError(NolookError):
-    """A ledger file cannot be created, opened or charged as asked."""
+    """A ledger file cannot be created, opened or charged."""
 
     exit_status = 2
 
@@ -79,7 +79,7 @@ class BudgetExceededError(LedgerError):
 
 
 class PrivateFitFailed(NolookError):  # noqa: N818 -- an outcome of a private test, not a misuse
-    """A private release stopped because of what it had privately released."""
+    """A private test failed, and the release stopped; the budget is spent."""
 
     exit_status = 4
 
@@ -100,10 +100,10 @@ class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
 class OutsideGuarantee(UserWarning):
     """A step around a private release is not covered by its guarantee.
 
-    Said where it can be known: a pipeline's step that learns from the rows without privacy, a
-    search or cross-validation by scikit-learn, a score of the rows of the fit. It never depends on
-    what is in the rows. ``warnings.simplefilter("ignore", nolook.OutsideGuarantee)`` silences it,
-    for example where the rows are public.
+    Warned of where nolook can detect it: a pipeline step that learns from the rows without privacy,
+    a search or cross-validation by scikit-learn, a score on the rows of the fit. It never depends
+    on the content of the rows. ``warnings.simplefilter("ignore", nolook.OutsideGuarantee)``
+    silences it, for example where the rows are public.
     """
 
 
@@ -111,5 +111,5 @@ class WeakPrivacyWarning(UserWarning):
     """A guarantee is too weak to rely on: epsilon above 8, or delta above one divided by the rows.
 
     The release is made all the same. ``warnings.simplefilter("ignore", WeakPrivacyWarning)``
-    silences it; the report goes on saying so.
+    silences the warning; reports keep showing it.
     """

@@ -69,7 +69,8 @@ class LinearGrid:
     low, high : float
         The ends; public. Values outside count in the end cells.
     step : float
-        The distance, above 0. If it does not divide the range, the last step is shorter.
+        Distance between thresholds, above 0. If it does not divide the range, the last step is
+        shorter.
 
     Raises
     ------

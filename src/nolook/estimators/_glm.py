@@ -30,18 +30,17 @@ class GeneralisedLinearModel(PrivateModel):
     Attributes
     ----------
     clipped_share_ : ndarray of shape (n_features_in_ + 1,)
-        At most this share of the rows was clipped in each column, the target last: a noisy share,
-        one standard deviation up. Classes are never clipped.
+        Share of the rows clipped in each column, the target last: the noisy share plus one standard
+        deviation of its noise. Classes are never clipped.
     level_sets_ : tuple of tuple of str
-        Columns that are all levels of one category, told by their names and the noisy moments:
-        their coefficients are differences from the mean of the set's.
+        Columns that are all levels of one category, recognised by their names and the noisy
+        moments: their coefficients are differences from the mean of the set.
     weight_norm_ : float
-        Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
-        detected.
+        Longer rows (1, x), x whitened, have less weight; infinite if the target was not detected.
     spread_ : Spread or None
-        Where the rows lie and how they vary, found privately: a row x of standardised columns
-        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. None if the target was not detected, or if columns have curves.
+        The private centre and whitening map: a row x of standardised columns becomes ``spread_.map
+        @ (x - spread_.center)``, with equal variance in all directions that noise does not hide.
+        None if the target was not detected, or if columns have curves.
     """
 
     spread_: Spread | None = fitted(None)

@@ -40,9 +40,9 @@ class ScoredEstimator(PrivateFinding):
     Attributes
     ----------
     scored_ : Scored
-        What `score` and `target` are called, and the `positive` class.
+        Names of `score` and `target`, and the `positive` class.
     caution : str
-        What a reader of the result must know about the scored model.
+        Warning about the scored model, for readers of the result.
     """
 
     scored_: Scored = fitted()

@@ -27,9 +27,9 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     Parameters
     ----------
     k : int or "auto", default=5
-        How many features to choose, fewer than there are. "auto" takes ``n epsilon / (120 ln(10
-        d))`` for a private lower bound n on the number of rows and d features, at least 1 and
-        at most the square root of d; see :class:`nolook.KendallSelector`.
+        Number of features to select, fewer than there are. "auto" selects ``n epsilon / (120 ln(10
+        d))`` of d features for a private lower bound n on the number of rows, at least 1 and at
+        most the square root of d; see :class:`nolook.KendallSelector`.
 
     Attributes
     ----------
@@ -38,10 +38,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     k_ : int
         How many were chosen.
     target_name_ : str
-        What the target is called.
+        Name of the target.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if the table's columns have names.
+        Only if the columns have names.
     """
 
     kind = "selection"

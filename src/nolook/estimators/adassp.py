@@ -22,8 +22,9 @@ class AdaSSPRegressor(PrivateRegressor):
     of features and target.
 
     The smallest eigenvalue of X'X, X'X itself and X'y are released with Gaussian noise. The model
-    is a ridge regression whose penalty has the noise's size, less what the eigenvalue allows. By
-    default the columns are standardised privately first. Proof: ``algorithms/adassp.md``.
+    is a ridge regression; its penalty has the size of the noise, and is smaller if the eigenvalue
+    is large. By default the columns are first standardised privately. Proof:
+    ``algorithms/adassp.md``.
 
     Guarantee
     ---------
@@ -33,16 +34,16 @@ class AdaSSPRegressor(PrivateRegressor):
     Parameters
     ----------
     bound_X : float or None, default=None
-        A public bound on the Euclidean norm of a row of features, in their own units; longer rows
-        are shrunk to it. Together with `bound_y` it replaces the private scaling. It must not come
-        from the table.
+        A public bound on the Euclidean norm of a row of features, not standardised; longer rows are
+        shrunk to it. Together with `bound_y` it replaces the private scaling. It must not come from
+        the table.
     bound_y : float or None, default=None
         A public bound on the target's absolute value, to which the target is clipped.
 
     See Also
     --------
     LinearRegression : Usually more accurate, and returns intervals.
-    BoostedAdaSSPRegressor : The same matrix, and many rounds of gradients.
+    BoostedAdaSSPRegressor : The same matrix, with many rounds of gradients.
 
     Examples
     --------

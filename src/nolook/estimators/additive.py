@@ -86,14 +86,14 @@ class _Curved(GeneralisedLinearModel):
 class AdditiveRegression(_Curved, LeastSquares):
     """Additive regression under differential privacy, without bounds, knots or tuning.
 
-    The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line, or a smooth curve for a
-    column that is detected to be bent; fitted like :class:`nolook.LinearRegression`.
+    The prediction is ``b_0 + sum_j g_j(x_j)``, where g_j is a line, or a smooth curve if the effect
+    of the column is detected not to be linear; fitted like :class:`nolook.LinearRegression`.
 
-    Columns are counted, scaled and
-    clipped as for :class:`nolook.LinearRegression`. Noisy histograms give each column knots, and a
-    noisy gradient shows which columns are bent; these get smooth deviations from their lines, as
-    many as rows and budget allow. The fit is then that of a linear regression. A curve that is
-    not distinguishable from a line is a line. Proof: ``algorithms/glm/additive.md``.
+    Rows are counted, and columns scaled and clipped, as for :class:`nolook.LinearRegression`. Knots
+    come from a noisy histogram of each column. A noisy gradient shows which effects are not linear;
+    these columns get smooth deviations from their lines, as many as rows and budget allow. The fit
+    is then that of a linear regression. A curve that is not distinguishable from a line is a line.
+    Proof: ``algorithms/glm/additive.md``.
 
     Guarantee
     ---------
@@ -105,21 +105,22 @@ class AdditiveRegression(_Curved, LeastSquares):
     Parameters
     ----------
     straight : list of str, default=None
-        Columns that have lines only.
+        Columns whose effect is a line.
     monotone : dict of str, default=None
-        For columns whose curves only rise, or only fall: "up" or "down", by column. It costs
-        nothing: the nearest such curve is taken afterwards.
+        Columns whose curves must only rise, "up", or only fall, "down". This costs nothing: the
+        nearest such curve is computed from the release.
 
     Attributes
     ----------
     curves_ : tuple of ColumnCurve, one for each feature
-        `places`, increasing, and `heights` there in units of the target, straight between them and
-        constant beyond: the prediction is `intercept_` plus all of them. `band` has both ends of
-        95 % intervals of the heights, None where they are not known. `straight` tells whether it is
-        a line, and `share` is its share of the sum of the curves' variances. `below` are the shares
-        of rows below the places, None for a column that got no histogram.
+        A curve has `heights`, on the scale of the target, at increasing `places`; it is linear
+        between them and constant beyond. The prediction is `intercept_` plus all curves. `band` has
+        both ends of the 95 % intervals of the heights, or is None if they are not known. `straight`
+        is True for a line, and `share` is its share of the sum of the curves' variances. `below`
+        has the shares of rows below the places, None for a column without a histogram.
     coef_ : ndarray of shape (n_features_in_,)
-        Slope of the line nearest to each curve, by the distribution of its column.
+        Slope of the line nearest to each curve, in least squares over the distribution of the
+        column.
     intercept_ : float
         The prediction where every curve is at its mean.
 
@@ -166,24 +167,25 @@ class AdditiveClassifier(_Curved, LogisticRegression):
 
     Guarantee
     ---------
-    As of :class:`nolook.LogisticRegression`.
+    That of :class:`nolook.LogisticRegression`.
 
     Parameters
     ----------
-    classes : sequence of two numbers, booleans or texts, default=None
+    classes : sequence of two numbers, booleans or strings, default=None
         The negative class, then the positive one, as for :class:`nolook.LogisticRegression`.
     straight : list of str, default=None
-        Columns that have lines only.
+        Columns whose effect is a line.
     monotone : dict of str, default=None
-        For columns whose curves only rise, or only fall: "up" or "down", by column.
+        Columns whose curves must only rise, "up", or only fall, "down".
 
     Attributes
     ----------
     curves_ : tuple of ColumnCurve, one for each feature
-        As of :class:`nolook.AdditiveRegression`; heights are log-odds. A difference of heights is
+        As for :class:`nolook.AdditiveRegression`; heights are log-odds. A difference of heights is
         the logarithm of an odds ratio.
     coef_ : ndarray of shape (n_features_in_,)
-        Slope of the line nearest to each curve, by the distribution of its column.
+        Slope of the line nearest to each curve, in least squares over the distribution of the
+        column.
     intercept_ : float
         The log-odds where every curve is at its mean.
 
@@ -224,24 +226,25 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
 
     Guarantee
     ---------
-    As of :class:`nolook.PoissonRegression`.
+    That of :class:`nolook.PoissonRegression`.
 
     Parameters
     ----------
     exposure : str, default=None
         Column that the mean is in proportion to, as for :class:`nolook.PoissonRegression`.
     straight : list of str, default=None
-        Columns that have lines only.
+        Columns whose effect is a line.
     monotone : dict of str, default=None
-        For columns whose curves only rise, or only fall: "up" or "down", by column.
+        Columns whose curves must only rise, "up", or only fall, "down".
 
     Attributes
     ----------
     curves_ : tuple of ColumnCurve, one for each feature
-        As of :class:`nolook.AdditiveRegression`; heights are logarithms of the mean. A difference
+        As for :class:`nolook.AdditiveRegression`; heights are logarithms of the mean. A difference
         of heights is the logarithm of a rate ratio.
     coef_ : ndarray of shape (n_features_in_,)
-        Slope of the line nearest to each curve, by the distribution of its column.
+        Slope of the line nearest to each curve, in least squares over the distribution of the
+        column.
     intercept_ : float
         The logarithm of the mean, per unit of exposure, where every curve is at its mean.
 

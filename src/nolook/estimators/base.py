@@ -54,7 +54,7 @@ __all__ = [
 
 
 class PrivateEstimator(Result, Declared):
-    """Whatever is fitted privately.
+    """Base class of all private estimators.
 
     A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
     release; `_rows` turns the arguments of `fit` into a table and checks parameters against its
@@ -70,23 +70,23 @@ class PrivateEstimator(Result, Declared):
         Probability of a larger loss, in (0, 1); choose it well below one over the number of rows.
     random_state : int or None, default=None
         For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+        private, as `privacy_` then states.
 
     Attributes
     ----------
     privacy_ : PrivacyGuarantee
-        Its `unit` says what is protected: a row or, where the table names one, a unit of several.
+        The guarantee; its `unit` is what is protected: a row, or the unit that the table names.
     read_options_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
+        Arguments that make :func:`nolook.read_table` read another table in the same way.
     n_rows_, n_rows_error_ : float or None
-        The private number of rows used (of units, where their rows have weights), at least 1, and
-        the standard deviation of its noise; None if the budget paid for no count of them all. With
-        survey weights the sum of these, clipped.
+        Noisy number of rows used (of units, if each counts once), at least 1, and the standard
+        deviation of its noise; None if they were not counted. With survey weights, the sum of the
+        clipped weights.
     n_left_out_, n_undeclared_ : float or None
-        Released with it: the number of rows left out (of units, where all their rows are), and of
-        rows used with a value that has no declared level.
+        Noisy number of rows left out (of units, if all their rows were), and of rows used with a
+        value that is not a declared level.
     n_left_out_error_ : float or None
-        The standard deviation of the noise of both.
+        Standard deviation of the noise of both.
     """
 
     random_state: int | None = field(default=None, kw_only=True)
@@ -296,20 +296,20 @@ class PrivateModel(PrivateEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
+        Coefficients, on the scale of the columns.
     intercept_ : float
     coef_interval_, intercept_interval_ : None
-        This method estimates no intervals. Those that do give none where several rows of a unit
+        This method has no intervals. Methods that have them return none if several rows of a unit
         count in full.
     scaling_ : Scaling
-        Centre, scale, low and high of each column, the target last: found privately, unless public
+        Centre, scale and range of each column, the target last: found privately, unless public
         bounds were given.
     failed_ : bool
-        Whether a private test failed, or the released R2 is surely not above 0, and the model is a
-        constant instead.
+        Whether the model is a constant because a private test failed, or because the 95 % interval
+        of the released R2 has no values above 0.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if the table's columns have names.
+        Only if the columns have names.
     """
 
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
@@ -453,19 +453,19 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     Attributes
     ----------
     median_error_, p90_error_ : None
-        This method does not estimate how large its errors are.
+        This method does not estimate the size of its errors.
     median_error_interval_, p90_error_interval_ : None
     r2_, rmse_ : None
-        Nor how well it fits.
+        This method does not estimate its fit.
     r2_interval_, rmse_interval_ : None
     row_norm_ : float
-        Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
-        they are not.
+        Longer rows (1, x), x standardised, are shrunk to this norm; infinite if they are not.
     target_range_ : tuple of float
         Predictions are clipped to this range.
     detected_ : bool
-        Whether the target stood out from the noise. If not, the model is a constant, the target's
-        private centre, and nothing else is estimated; the budget is spent in full.
+        Whether the target was distinguishable from noise. If not, the model is a constant, the
+        private centre of the target, and nothing else is estimated. The budget is spent all the
+        same.
     """
 
     kind = "linear model"

@@ -20,14 +20,13 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     of the features and the noisy gradient ``g_t = sum_i x_i clip(y_i - x_i'b_t)``.
 
     X'X and its smallest eigenvalue are released once. Each round releases the product of the rows
-    and the clipped residuals, and takes the step that AdaSSP's ridge regression makes of it. The
-    columns are standardised privately first, residuals are clipped at two scales of the target, and
-    the model is the mean over the last quarter of the rounds. Proof:
-    ``algorithms/boosted_adassp.md``.
+    and the clipped residuals, and adds the ridge solution of AdaSSP. The columns are first
+    standardised privately, residuals are clipped at two scales of the target, and the model is the
+    mean over the last quarter of the rounds. Proof: ``algorithms/boosted_adassp.md``.
 
-    Because residuals are clipped, the model is close to a Huber estimate: rows far off the line
-    pull less than in least squares. Along directions in which the features do not vary, for example
-    between two equal columns, coefficients drift at random; predictions do not depend on them.
+    Because residuals are clipped, the model is close to a Huber estimate: outliers have less
+    influence than in least squares. In directions without variance, for example between two equal
+    columns, coefficients drift at random; predictions do not depend on them.
 
     Guarantee
     ---------
@@ -37,7 +36,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     Parameters
     ----------
     n_rounds : int, default=100
-        Number of gradients, at most 10,000. More rounds go further, with more noise in each.
+        Number of rounds, at most 10,000. More rounds converge further, with more noise in each.
 
     See Also
     --------

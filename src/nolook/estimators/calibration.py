@@ -29,19 +29,19 @@ MOST_GROUPS = 100
 
 @frozen
 class CalibrationCurve(Drawn):
-    """Frequency of predicted events: a point for each group of probabilities.
+    """Observed frequency against predicted probability, a point for each group.
 
     Returned by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
-    `calibration_curve`. `plot` draws 1.96 standard errors of the noise on either side of a point.
+    `calibration_curve`. `plot` draws error bars of 1.96 standard errors of the noise.
 
     Parameters
     ----------
     prob_true : ndarray of shape (groups,)
-        The private share of positive rows.
+        Private share of positive rows.
     prob_pred : ndarray of shape (groups,)
-        The private mean of the probabilities, within the group.
+        Private mean of the probabilities in the group.
     counts : ndarray of shape (groups,)
-        The private number of rows; the noise may make that of a small group negative.
+        Private number of rows; noise may make it negative in a small group.
     errors : ndarray of shape (groups,)
         The standard error of `prob_true` less `prob_pred` due to the noise, not to sampling.
     """
@@ -65,14 +65,14 @@ def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:
 
 
 class HosmerLemeshow(ScoredEstimator):
-    """Hosmer and Lemeshow's test of whether predicted probabilities are right.
+    """Hosmer and Lemeshow's test of the calibration of predicted probabilities.
 
-    The statistic is ``H = sum_g (O_g - E_g)**2 n_g / (E_g (n_g - E_g))``: of the n_g rows of group
-    g, O_g are positive, and E_g is the sum of their probabilities.
+    The statistic is ``H = sum_g (O_g - E_g)**2 n_g / (E_g (n_g - E_g))``, where group g has n_g
+    rows, O_g of them positive, and E_g is the sum of their probabilities.
 
-    Rows are grouped between private quantiles of their probabilities, and each group's numbers of
-    positive and negative rows are released, next to what the probabilities predict (Barczewski,
-    Mawass and Ramon 2024, section 5.2). Numbers outside 0 and 1 count as the nearer of them. Proof:
+    Rows are grouped by private quantiles of their probabilities. The observed and expected numbers
+    of positive rows in each group are released with noise (Barczewski, Mawass and Ramon 2024,
+    section 5.2). Numbers below 0 count as 0, above 1 as 1. Proof:
     ``algorithms/hosmer_lemeshow.md``.
 
     The probabilities must come from a model that was NOT fitted on these rows without privacy: such
@@ -87,34 +87,35 @@ class HosmerLemeshow(ScoredEstimator):
     Parameters
     ----------
     groups : int, default=10
-        How many, up to 100; fewer if quantiles agree to a 1024th.
+        Number of groups, up to 100; fewer if quantiles agree to 1/1024.
     pos_label : number or str, default=1
         The target's value for the positive class; every other value is negative.
 
     Attributes
     ----------
     table_ : CalibrationTable
-        Borders of the groups, observed and expected numbers of rows, and their standard errors.
+        Borders of the groups, observed and expected numbers of positive rows, and their standard
+        errors.
     statistic_ : float
-        H, less what the noise adds to it, and at least 0. Small groups, which tell little through
-        the noise, count less than in H.
+        H, corrected for the noise, and at least 0. Small groups, which noise hides, count less than
+        in H.
     p_value_ : float or None
-        How often a perfectly calibrated model would have this statistic or a larger one. The noise
-        and the target under this hypothesis are simulated on the private groups, from a fixed seed.
-        Where rows of a unit have weights it is an upper bound; None where several of them count in
-        full, because nothing shows how alike they are.
+        Probability that a perfectly calibrated model has this statistic or a larger one. Noise and
+        target are simulated under this hypothesis on the private groups, with a fixed seed. If
+        units count once it is an upper bound; None if several rows of a unit count in full, because
+        their correlation is not known.
     degrees_of_freedom_ : int
         The number of groups: without noise H of a perfectly calibrated model has a chi-squared
         distribution with this many degrees of freedom, if rows are independent. (Two fewer is the
         rule for a model fitted on the same rows.) The noise changes the distribution; use
         `p_value_`.
     distribution_ : PrivateDistribution
-        Of the probabilities, on steps of a 1024th.
+        Distribution of the probabilities, in steps of 1/1024.
 
     See Also
     --------
     evaluate : The same for a model on given rows, with its ROC curve.
-    ROCCurve : Whether high scores are positive, whatever their scale.
+    ROCCurve : Ranking of the scores, on any scale.
 
     Examples
     --------
@@ -143,7 +144,7 @@ class HosmerLemeshow(ScoredEstimator):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """P-value: the chance of such a disagreement if the probabilities are right."""
+        """P-value: the probability of such a statistic if the model is calibrated."""
         return (Measure("calibration_p_value", self.p_value_, None),)
 
     def _columns(self) -> dict[str, Any]:

@@ -58,25 +58,25 @@ class Pair:
 
 @frozen(eq=False, repr=False)
 class GroupComparison(Result):
-    """Values of several groups, each compared with the first.
+    """Comparison of a value between groups, each with the first.
 
     Returned by :func:`nolook.compare_groups`.
 
     Parameters
     ----------
     value, by : str
-        The column of numbers, and that of the groups.
+        Column of numbers, and column of groups.
     groups : tuple of str
-        The declared levels; rows of other values, or without any, are not compared.
+        The declared levels; rows with other or missing values are not compared.
     boolean : bool
-        Whether the values are true and false, so that means are shares of true.
+        Whether the values are boolean; means are then shares of true.
     forests : Forests
         The values of each group: `distribution(place)` returns a group's.
     means : Estimates
         Of the groups.
     n_rows, n_rows_error : float
-        The number of rows (of units, where their rows have weights) and the standard deviation of
-        its noise.
+        Private number of rows (of units, if each counts once) and the standard deviation of its
+        noise.
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -156,8 +156,11 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare a value between groups: means, ranks and distributions, with tests.
 
-    No range is needed. All groups together cost what one costs. P-values come from simulated
-    releases in which the groups do not differ, with their noise.
+    For each group g and the first group 1, it estimates the difference of means ``mean(y_g) -
+    mean(y_1)``, the probability ``P(y_g > y_1) + P(y_g = y_1) / 2`` of a higher value, and the
+    largest difference ``max_t |F_g(t) - F_1(t)|`` of the distributions. No range is needed. All
+    groups together cost as much as one. P-values come from simulated releases, including noise, in
+    which the groups do not differ.
 
     Guarantee
     ---------
@@ -171,8 +174,8 @@ def compare_groups(
     value : str
         A column of numbers, or a boolean.
     by : str
-        A column with declared levels (:func:`nolook.read_table`), at most 20, or a boolean. All
-        groups are compared with the first level. Rows of other values are not compared.
+        A column with at most 20 declared levels (:func:`nolook.read_table`), or a boolean. All
+        groups are compared with the first level. Rows with other values are not compared.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -199,10 +202,10 @@ def compare_groups(
 
     Notes
     -----
-    Intervals hold 95 % and cover noise and sampling; where several rows of a unit count in full
-    they cover the noise only, and there are no p-values. Where each unit counts once, its rows
-    sharing it, p-values are upper bounds. There is none where a group's number
-    of values has noise whose variance is more than 2.5 times that number.
+    Intervals are 95 % intervals for noise and sampling. If several rows of a unit count in full,
+    they are for the noise only, and there are no p-values. If each unit counts once, p-values are
+    upper bounds. There is no p-value if the variance of the noise in a group's number of values is
+    more than 2.5 times that number.
 
     Examples
     --------

@@ -133,12 +133,13 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> CrossValidation:
-    """Fit a model to all rows but those of a fold and judge it on these, for every fold.
+    """Cross-validate a model within one budget.
 
-    Each row draws its fold at random and alone, a unit for all its rows, so folds differ in size.
-    A row is in one evaluation and in all fits but one: these are as many releases as there are
-    folds, and each gets an equal share of the budget. Models are therefore noisier than one fitted
-    with the whole budget, and scores lower; compare them with each other. Proof:
+    The score is the mean over the folds of R2 (numbers) or AUC (two classes) on the rows of a fold,
+    for a model fitted to all others. Each row, or unit, draws its fold at random, so folds differ
+    in size. A row is in one evaluation and in all fits but one: as many releases as there are
+    folds, each with an equal share of the budget. Models are therefore noisier than one fitted with
+    the whole budget, and scores lower; compare them only with each other. Proof:
     ``algorithms/cross_validation.md``.
 
     Guarantee
@@ -149,11 +150,11 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     Parameters
     ----------
     estimator : estimator of nolook that predicts
-        A regression, a classifier, or a pipeline by :func:`nolook.make_private_pipeline`; its own
-        `epsilon` and `delta` are replaced, and it is not fitted itself. It cannot be checked
-        whether its settings were chosen by looking at the rows.
+        A regression, a classifier, or a pipeline from :func:`nolook.make_private_pipeline`; its own
+        `epsilon` and `delta` are replaced, and copies of it are fitted. Its settings must not have
+        been chosen by looking at the rows; nolook cannot check this.
     X : Table, array or frame of shape (n_samples, n_features)
-        The rows. A file or database whose rows may come in another order is refused.
+        The rows. A source without a fixed row order is refused.
     y : array of shape (n_samples,), optional
         The target; left out if X is a Table.
     folds : int, default=5
@@ -169,14 +170,15 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     Returns
     -------
     CrossValidation
-        R2 by fold for numbers: deviations from the rows' mean and from the prediction count as 4
-        of the target's scales if they are larger. AUC for two classes. Intervals cover noise and
-        sampling, but not which fold each row drew.
+        R2 of each fold for numbers: deviations from the mean and from the prediction count as at
+        most 4 scales of the target. AUC for two classes. Intervals cover noise and sampling, but
+        not the random folds.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or the estimator cannot be judged so. Nothing is charged.
+        If a parameter is out of range, or the estimator cannot be cross-validated. Nothing is
+        charged.
     TableError
         If X and y are not a table of numbers. Nothing is charged.
     BudgetExceededError
@@ -184,7 +186,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
 
     See Also
     --------
-    evaluate : Judges one fitted model on rows of its own.
+    evaluate : Evaluates one fitted model on given rows.
 
     Examples
     --------

@@ -29,13 +29,12 @@ __all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
 class ECDF(PrivateFinding):
     """The distribution of a column, released once and then read at no further cost.
 
-    The cumulative distribution function ``F(t) = #{i : x_i <= t} / n`` at all thresholds t of a
-    public grid.
+    Estimates ``F(t) = #{i : x_i <= t} / n`` at all thresholds t of a public grid.
 
-    Values are counted in the cells between the thresholds of a public grid, in blocks of cells, in
-    blocks of blocks and so on; all these counts are released with noise. The counts up to each
-    threshold and the number of rows that agree with them best follow, with errors that grow only
-    with the logarithm of the number of thresholds. Proof: ``algorithms/ecdf.md``.
+    Values are counted in the cells between the thresholds, in blocks of cells, in blocks of blocks
+    and so on, and all these counts are released with noise. The counts up to each threshold and the
+    number of rows are their least-squares estimates; the error grows only with the logarithm of the
+    number of thresholds. Proof: ``algorithms/ecdf.md``.
 
     Guarantee
     ---------
@@ -46,19 +45,19 @@ class ECDF(PrivateFinding):
     Parameters
     ----------
     grid : LinearGrid, LogGrid or None, default=None
-        Public thresholds. Values outside count in the end cells. None needs no range: its steps are
-        a 1024th of a value between 7.6e-6 and 7e13 of either sign, and coarser beyond. A known
+        Public thresholds. Values outside count in the end cells. None needs no range: steps are
+        1/1024 of a value between 7.6e-6 and 7e13, positive or negative, and coarser beyond. A known
         range makes the noise smaller.
     delta : float, default=0.0
-        Probability of a larger loss. 0 means Laplace noise; above 0 the noise is Gaussian, which is
+        Probability of a larger loss. At 0 the noise is Laplace; above 0 it is Gaussian, which is
         smaller for fine grids.
     relation : {"add-remove", "replace"}, default="add-remove"
-        Which tables are neighbours. "replace" refuses a Table that may leave rows out (read it
-        with ``missing="zero"``), and several full rows of a unit, because the number of rows in use
-        would not be public. A missing value of an array counts as 0 then.
+        Which tables are neighbours. "replace" refuses a Table that may leave rows out (read it with
+        ``missing="zero"``), and several full rows of a unit, because the number of rows used would
+        not be public. A missing value in an array then counts as 0.
     smoothing : {"isotonic"} or None, default="isotonic"
-        Change the counts by as little as possible (in the sum of squares) so that they never fall.
-        With None they are the least-squares counts, which may fall in places.
+        "isotonic" changes the counts as little as possible, in the sum of squares, so that they
+        never decrease. None keeps the least-squares estimates, which may decrease in places.
 
     Attributes
     ----------
@@ -67,9 +66,9 @@ class ECDF(PrivateFinding):
 
     See Also
     --------
-    quantiles : Some quantiles of several columns.
+    quantiles : Quantiles of several columns.
     describe : Means, quartiles and levels of all columns.
-    ROCCurve : The distributions of a score in two classes.
+    ROCCurve : Distributions of a score in two classes.
 
     Examples
     --------
@@ -109,7 +108,7 @@ class ECDF(PrivateFinding):
         self.keep_rows(self.distribution_.counted)
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the share of values up to the last threshold not above each t.
+        """Return the share of values up to each t, rounded down to a threshold.
 
         Parameters
         ----------
@@ -224,12 +223,12 @@ class ECDF(PrivateFinding):
         return self.trimmed_mean(0.0, return_std=return_std)
 
     def trimmed_mean(self, proportion: float = 0.05, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the mean without a share of the values at either end.
+        """Return the mean without the smallest and the largest values.
 
         Parameters
         ----------
         proportion : float, default=0.05
-            The share at each end, from 0 to below 1/2.
+            The share of values left out at each end, from 0 to below 1/2.
         return_std : bool, default=False
             Also return the standard error.
 

@@ -79,20 +79,20 @@ class Evaluation(Result):
     ----------
     roc : ROCCurve
         Fitted: the ROC and the precision-recall curve, AUC, average precision and base rate, each
-        with a 95 % interval, and how rows are classified at any threshold.
+        with a 95 % interval, and the confusion matrix at any threshold.
     calibration : HosmerLemeshow or None
         Fitted: groups of rows with their observed and expected numbers of positives, and the test
-        that the probabilities are right. None if the model gives no probabilities.
+        of calibration. None if the model has no probabilities.
     n_rows, n_rows_error : float
-        The private number of rows, at least 1, and the standard deviation of its noise.
+        Private number of rows, at least 1, and the standard deviation of its noise.
     privacy : PrivacyGuarantee
-        Of everything here together; `roc` and `calibration` have the same one and cost no more.
+        Guarantee of the whole result; `roc` and `calibration` have the same one and cost no more.
     other_rows : bool
-        Whether the user said that the model was fitted on other rows.
+        Whether the user stated that the model was fitted on other rows.
     cautions : tuple of str
-        What a reader must know first.
+        Warnings for readers of the result.
     model : fitted model, or JudgedModel
-        What was judged, if it is a private release itself and not read from a file; otherwise its
+        The evaluated model, if it is a private release and not read from a file; otherwise its
         method and its own guarantee.
     """
 
@@ -165,13 +165,13 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Evaluation:
-    """Judge a model of a yes/no outcome on confidential rows, within one budget.
+    """Evaluate a model of a yes/no outcome on confidential rows, within one budget.
 
-    The scores are the model's probabilities of the positive class, or its predictions where it
-    gives none. Their ROC curve, precision-recall curve, AUC, average precision and base rate all
-    follow from one release of counts; where they are probabilities, a second part of epsilon
-    (35 %) is for whether they are right, in groups with Hosmer and Lemeshow's test. Proof:
-    ``algorithms/evaluation.md``.
+    The AUC is ``P(s_1 > s_0) + P(s_1 = s_0) / 2`` for the scores s_1 and s_0 of a random positive
+    and a random negative row: the model's probabilities of the positive class, or its predictions
+    if it has none. The ROC curve, precision-recall curve, average precision and base rate follow
+    from the same release of counts. For probabilities, 35 % of epsilon is for the calibration, in
+    groups with Hosmer and Lemeshow's test. Proof: ``algorithms/evaluation.md``.
 
     Guarantee
     ---------
@@ -183,24 +183,24 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     Parameters
     ----------
     model : fitted model
-        One of nolook, or any with `predict_proba`, `decision_function` or `predict`; the latter is
-        given one row at a time. A model that is not private (fitted elsewhere, with a
-        `random_state`, or with a setting without proof) is refused unless `other_rows` is True.
+        A model of nolook, or any model with `predict_proba`, `decision_function` or `predict`,
+        which is called with one row at a time. A model that is not private (fitted elsewhere, with
+        a `random_state`, or with a setting without proof) is refused unless `other_rows` is True.
     X : Table with a target, array or frame of shape (n_samples, n_features)
         With the model's features:
         ``nolook.read_table(path, target, **model.read_options_)``. Read up to four times.
     y : array or series of shape (n_samples,)
-        What happened: numbers, booleans or texts; None if X is a Table.
+        Outcomes: numbers, booleans or strings; None if X is a Table.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     pos_label : number, str or None, default=None
-        The target's value for the positive class; every other value is negative. None stands for
-        the last of the model's `classes_`, and for 1 where it has none or X is a Table.
+        The target's value for the positive class; every other value is negative. None is the last
+        of the model's `classes_`, or 1 if it has none or X is a Table.
     groups : int, default=10
-        How many groups of rows the calibration compares, up to 100; fewer if quantiles agree.
+        Number of groups for the calibration, up to 100; fewer if quantiles agree.
     other_rows : bool, default=False
-        Say True if the model was fitted on other rows than these. Unless you do, the result says
-        that its figures may flatter the model.
+        True states that the model was fitted on other rows than these. Otherwise the result warns
+        that its figures may be optimistic.
     ledger, progress, random_state
         As for :class:`nolook.ROCCurve` and its `fit`; the ledger is charged once.
 
@@ -219,8 +219,8 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
 
     See Also
     --------
-    cross_validate : Fits a model and judges it on other rows, within one budget.
-    ROCCurve : The curve of scores that are a column.
+    cross_validate : Fits a model and evaluates it on other rows, within one budget.
+    ROCCurve : The curve of scores in a column.
 
     Examples
     --------

@@ -45,28 +45,27 @@ class CrossValidation(Result):
     Parameters
     ----------
     measure : {"R2", "AUC"}
-        What scores are: R2 of numbers, or the area under the ROC curve of two classes.
+        The score: R2 for numbers, the area under the ROC curve for two classes.
     fitted : tuple of bool
         Whether the fit of each fold passed its private test, if it has one.
     estimates : tuple of Estimate or None
-        What follows from the release of each fold, however wide its interval; None where nothing
-        does.
+        The score of each fold, however wide its interval; None if there is none.
     n_rows, n_rows_error : float or None
-        The private number of rows in all folds, or of units where these are protected, and its
-        standard error; None where a fit failed.
+        Private number of rows in all folds, or of units if these are protected, and its standard
+        error; None if a fit failed.
     n_left_out, n_left_out_error : float or None
-        The private number of rows, or units, left out because of missing or undeclared values, and
-        its standard error; None where the first fit failed.
+        Private number of rows, or units, left out because of missing or undeclared values, and its
+        standard error; None if the first fit failed.
     models : tuple of fitted estimators or None
-        That of each fold, fitted to the rows outside it; its `privacy_` is what it cost by itself.
-        Empty if read from a file, which keeps none: save those that are to be kept.
+        The model of each fold, fitted to the rows outside it; its `privacy_` is its own cost. Files
+        do not contain them: save those that you want to keep.
     evaluations : tuple of Evaluation or None
-        Of each fold of a classifier, with its ROC curve and its calibration; empty otherwise, and
-        if read from a file.
+        For a classifier, the ROC curve and calibration of each fold; empty otherwise, and if read
+        from a file.
     privacy : PrivacyGuarantee
         Of everything here together.
     method, target : str
-        What the model and the column explained are called.
+        Names of the model and of the target.
     read_options : dict
         How the table was read.
     """
@@ -89,16 +88,15 @@ class CrossValidation(Result):
 
     @property
     def scores(self) -> tuple[Estimate | None, ...]:
-        """That of each fold: `value`, `error`, its standard error, and `interval` of 95 %.
+        """The score of each fold: `value`, its standard `error` and 95 % `interval`.
 
-        None where nothing can be said, since noise hides it or
-        the fit's private test failed.
+        None if noise hides it or the private test of the fit failed.
         """
         return tuple(map(shown, self.estimates))
 
     @property
     def mean(self) -> Estimate | None:
-        """The mean over folds; None where one of them is not known at all, or noise hides it."""
+        """The mean over folds; None if one of them is not known, or if noise hides it."""
         return shown(mean_of(self.estimates))
 
     @property

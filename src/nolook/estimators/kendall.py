@@ -15,15 +15,13 @@ __all__ = ["KendallSelector"]
 
 
 class KendallSelector(RowSelector):
-    """Chooses features whose order agrees with the target's (DPKendall, Dick et al., NeurIPS 2023).
+    """Select features by rank correlation with the target (DPKendall, Dick et al., NeurIPS 2023).
 
-    One after the other, the feature j with the largest
-    ``|tau(x_j, y)| - mean over chosen c of |tau(x_j, x_c)|``, tau Kendall's rank correlation.
+    Each step selects the feature j with the largest ``|tau(x_j, y)| - mean over chosen c of
+    |tau(x_j, x_c)|``, where tau is Kendall's rank correlation.
 
-    Features are chosen one by one. A feature's score is the absolute value of its Kendall rank
-    correlation with the target, less the mean of its correlations with the features chosen before,
-    so that no two choices carry the same information. Ranks need no bounds and no scaling, and wild
-    values do no harm. Proof: ``algorithms/kendall_selection.md``.
+    The second term avoids features that carry the same information. Ranks need no bounds and no
+    scaling, and outliers do no harm. Proof: ``algorithms/kendall_selection.md``.
 
     Guarantee
     ---------
@@ -33,20 +31,20 @@ class KendallSelector(RowSelector):
     Parameters
     ----------
     k : int or "auto", default=5
-        How many features to choose, fewer than there are. "auto" spends 5 % of `epsilon` on a lower
-        bound on the number of rows and chooses as many features as it can while one that leads by
-        0.1 in rank correlation is found nine times in ten: ``n epsilon / (120 ln(10 d))`` for n
-        rows and d features, at least 1 and at most the square root of d.
+        Number of features to select, fewer than there are. "auto" spends 5 % of `epsilon` on a
+        lower bound n on the number of rows and selects ``n epsilon / (120 ln(10 d))`` of d
+        features, at least 1 and at most the square root of d: a feature that leads by 0.1 in rank
+        correlation is then found nine times in ten.
     epsilon : float, default=1.0
-        Privacy loss of all choices together, above 0. Smaller protects more.
+        Privacy loss of all selections together, above 0. Smaller protects more.
     sample : float, "auto" or None, default=None
-        Keep each row with this probability, between 0 and 1, for tables too large to rank: 12
-        bytes a cell of the rows kept, 4 once they are ranked. What sampling adds to privacy makes
-        the choices sharper in return. A number must not come from the table; "auto" keeps about a
-        million rows, judged by the lower bound on their number. None keeps all.
+        Keep each row with this probability, between 0 and 1, for tables too large to rank: ranking
+        needs 12 bytes for each cell kept, 4 after it. Sampling adds privacy, so the same budget
+        buys less noise. A number must not come from the table; "auto" keeps about a million rows,
+        by the lower bound on their number. None keeps all.
     delta : float, default=0.0
-        Probability of a larger loss, in [0, 1). Charged only where it makes the choices sharper:
-        for about eight of them or more, made from all rows; otherwise they are pure.
+        Probability of a larger loss, in [0, 1). Charged only if it reduces the noise: for about
+        eight features or more, selected from all rows. Otherwise the guarantee has delta = 0.
 
     Attributes
     ----------
@@ -56,7 +54,7 @@ class KendallSelector(RowSelector):
     See Also
     --------
     SISSelector : Scores each feature once, with half of the noise.
-    MomentSelector : Chooses features that explain the target together.
+    MomentSelector : Selects features that explain the target together.
 
     Examples
     --------

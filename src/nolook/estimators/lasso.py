@@ -16,16 +16,15 @@ __all__ = ["LassoSelector"]
 
 
 class LassoSelector(RowSelector):
-    """Chooses features that many small Lasso models agree on (SubLasso, Kifer et al., COLT 2012).
+    """Select features by votes of many small Lasso models (SubLasso, Kifer et al., COLT 2012).
 
-    The k features with the most votes ``v_j = #{m : j is among the k largest |b_m|}``, for Lasso
-    models b_m of disjoint blocks of rows.
+    Selects the k features with the most votes ``v_j = #{m : j is among the k largest |b_m|}``, for
+    Lasso models b_m of disjoint blocks of rows.
 
-    Each row draws its block at random, whatever the others draw; each block gets a Lasso model of
-    its own, which votes for its k largest coefficients; features with many votes are drawn. The
-    noise does not grow with the columns' units: that of a count is about 2 k / `epsilon` votes, so
-    the method needs several times as many blocks, each with enough rows. Proof:
-    ``algorithms/sublasso.md``.
+    Each row draws its block at random, independently of the others. The Lasso model of each block
+    votes for its k largest coefficients, and features with many votes are drawn. The noise does not
+    depend on the scale of the columns: it is about 2 k / `epsilon` votes, so the method needs
+    several times as many blocks, each with enough rows. Proof: ``algorithms/sublasso.md``.
 
     Guarantee
     ---------
@@ -36,21 +35,21 @@ class LassoSelector(RowSelector):
     ----------
     n_models : int or "auto", default="auto"
         Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows and
-        takes a block for every 25 of them, until there are enough to make the noise small. A number
-        must not come from the table. The table is kept in memory: 16 bytes a cell while the blocks
-        are made, 8 afterwards.
+        uses one block for every 25 of them, up to a number at which the noise is small. A number
+        must not come from the table. The table is kept in memory: 16 bytes for each cell while the
+        blocks are built, 8 afterwards.
     penalty : float, default=0.1
-        Of each block's model: a share, between 0 and 1, of the least penalty that makes all
-        coefficients of the block's standardised columns 0.
+        Penalty of each Lasso model, as a fraction between 0 and 1 of the smallest one that makes
+        all coefficients of the block's standardised columns 0.
     delta : float, default=0.0
-        Probability of a larger loss, in [0, 1). Charged only where it makes the choices sharper:
-        for about eight of them or more; otherwise they are pure.
+        Probability of a larger loss, in [0, 1). Charged only if it reduces the noise: for about
+        eight features or more. Otherwise the guarantee has delta = 0.
 
     sample : float, "auto" or None, default=None
-        Keep each row with this probability, between 0 and 1, for tables too large for one memory,
-        as for :class:`nolook.KendallSelector`; choices are then pure. A number must not come
-        from the table; "auto" keeps about a million rows, judged by the lower bound on their
-        number. None keeps all.
+        Keep each row with this probability, between 0 and 1, for tables too large for memory, as
+        for :class:`nolook.KendallSelector`; the guarantee then has delta = 0. A number must not
+        come from the table; "auto" keeps about a million rows, by the lower bound on their number.
+        None keeps all.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class LassoSelector(RowSelector):
     See Also
     --------
     MomentSelector : Needs far fewer rows.
-    TukeyRegressor : The same idea for the coefficients of a regression.
+    TukeyRegressor : Fits a regression in the same way.
 
     Examples
     --------

@@ -33,38 +33,37 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
     Attributes
     ----------
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
-        95 % intervals; NaN where none is known. They are for the bounded-influence regression of
-        the population (Krasker and Welsch 1982): each column is clipped as `scaling_` says, each
-        row weighted by the square of ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_`
-        says, and its error cut where it would move a sum by more than `influence_bound_`. That is
-        least squares unless errors have heavy tails. They cover sampling, whether residuals vary
-        alike in all rows or not, and noise, and allow for effects of the usual size in directions
-        that noise hides: a standard deviation of 0.7 scales of the target, between one for a scale
-        and one for what rows vary by. The coefficients are shrunk towards 0. A column has none
-        where more than a tenth of its rows was clipped, or of those that differ from its most
-        frequent value, where noise does not tell it apart from others, or where the interval would
-        say nothing.
+        95 % intervals for sampling and noise; NaN where none is known. They are for the
+        bounded-influence regression of the population (Krasker and Welsch 1982): columns clipped by
+        `scaling_`, x whitened by `spread_`, rows weighted by the square of ``min(1, weight_norm_ /
+        |(1, x)|)``, and errors cut where they would change a sum by more than `influence_bound_`.
+        This is least squares unless errors have heavy tails; their variance may differ between
+        rows. In directions dominated by noise the intervals assume effects of the usual size: a
+        standard deviation of 0.7 scales of the target. A column has no interval if more than a
+        tenth of its rows were clipped, or of the rows that differ from its most frequent value, if
+        noise does not distinguish it from other columns, or if the interval would be too wide to
+        say anything.
     median_error_, p90_error_ : float or None
-        Median and 90 % quantile of the absolute errors, in units of the target. None where noise
-        hides them.
+        Median and 90 % quantile of the absolute errors, on the scale of the target. None if not
+        distinguishable from noise.
     median_error_interval_, p90_error_interval_ : ndarray of shape (2,) or None
-        95 % intervals, of noise and sampling.
+        95 % intervals for noise and sampling.
     r2_, rmse_ : float or None
-        Fit to the training rows, as they were clipped; an error above four scales of the target
-        counts as four. None if noise hides it; no `rmse_`, either, unless fewer than one in a
-        thousand errors are as large.
+        Fit to the clipped training rows; an error above four scales of the target counts as four.
+        None if not distinguishable from noise; `rmse_` also if one error in a thousand or more is
+        as large.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
     influence_bound_ : float
-        Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
-        the length of x, or over twice that of the 1 if it is longer, in scales of the target.
-        Infinite if the target was not detected.
+        For a weighted row ``f (1, x)``, x whitened, an error counts at most as this bound divided
+        by the length of ``f x``, or by ``2 f`` if that is larger, in scales of the target. Infinite
+        if the target was not detected.
     cut_errors_ : CutErrors or None
-        Set where large errors, which are cut, are mostly on one side, as for incomes and costs:
-        then effects on the mean differ. `below` and `above` are the shares of rows far below and
-        above their predictions; `effect`, in units of the target, is by how much the effect of a
-        standard deviation of a column that is unrelated to the others may differ, as far as noise
-        lets one see large errors; `positive` tells whether no value of the target stands out below
-        0.
+        Set if large errors, which are cut, are mostly on one side, as for incomes and costs:
+        effects on the mean then differ. `below` and `above` are the shares of rows far below and
+        above their predictions; `effect`, on the scale of the target, bounds the difference for one
+        standard deviation of a column that is uncorrelated with the others, as far as large errors
+        are distinguishable from noise; `positive` is True if no values of the target below 0 are
+        detected.
     smearing_ : float or None
         For a target that the schema or a formula declares a logarithm: the mean of the exponential
         of its errors (Duan 1983). None where large errors are mostly on one side, or the model is a
@@ -116,8 +115,8 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
     def predict_mean(self, X: ArrayLike) -> Vector:
         """Predict the mean of the column of which the target is a declared logarithm.
 
-        The median times `smearing_`: the mean where errors are alike in all rows, and as often
-        above as below 0.
+        The median times `smearing_`: the mean if errors have the same distribution in all rows, and
+        are as often above as below 0.
 
         Parameters
         ----------
@@ -171,13 +170,13 @@ class LinearRegression(LeastSquares):
 
         ``sum_i u_i clip(f_i r_i, K / |u_i|) = 0`` with ``r_i = y_i - b_0 - x_i'b``,
 
-    ``u_i = f_i (1, x_i)`` and ``f_i = min(1, B / |(1, x_i)|)``: weighted least squares in which
-    long rows and very large errors count less.
+    ``u_i = f_i (1, x_i)`` and ``f_i = min(1, B / |(1, x_i)|)``, for clipped and whitened rows x_i:
+    weighted least squares in which unusual rows and very large errors count less.
 
-    The rows are counted; each column's centre and scale are found privately; rows are standardised,
-    clipped, and weighted so that none is longer than a private norm. The matrix of their products
-    is released once, roughly, and steers eight noisy, clipped gradients. All of these together
-    give the model: weighted least squares, shrunk towards 0 where noise dominates. Proof:
+    The rows are counted, and the centre and scale of each column are found privately. Rows are
+    standardised, clipped, whitened, and weighted so that none is longer than a private norm. Their
+    cross-products are released once with much noise, then eight noisy, clipped gradients with
+    little. The model combines all of these, and is shrunk towards 0 where noise dominates. Proof:
     ``algorithms/glm/linear.md``.
 
     Guarantee
@@ -190,9 +189,9 @@ class LinearRegression(LeastSquares):
     Parameters
     ----------
     k : int, "auto" or None, default=None
-        How many features get a coefficient, chosen from what is released anyway, at no further
-        cost: greedily, with exchanges. "auto" adds features while one of the others stands out.
-        None keeps all; after a choice there are no intervals.
+        Number of features with a coefficient. They are selected greedily, with exchanges, from the
+        same release, at no further cost. "auto" adds features while another one is distinguishable
+        from noise. None keeps all. After a selection there are no intervals.
 
     Attributes
     ----------

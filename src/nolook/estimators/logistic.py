@@ -33,64 +33,65 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
         ``sum_i f_i u_i (y_i - p_i) = 0`` with ``p_i = 1 / (1 + exp(-b_0 - x_i'b))``,
 
-    where ``u_i = f_i (1, x_i)`` and the weight ``f_i`` is below 1 for long rows.
+    where ``u_i = f_i (1, x_i)``, rows x_i are clipped and whitened, and the weight ``f_i`` is below
+    1 for unusual rows.
 
-    The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped and whitened, and weigh less the longer they are. The matrix of their
-    products, released roughly, steers noisy gradients: cheap ones, until they tell no more than
-    their noise; most of the budget is for the last one and for the likelihood's curvature there.
-    All of these together give the model, shrunk towards the base rate where noise dominates.
-    Proof: ``algorithms/glm/logistic.md``.
+    The rows are counted, and the centre and scale of each feature are found privately. Rows are
+    standardised, clipped and whitened; unusual ones have less weight. Their cross-products, with
+    much noise, precondition a descent along noisy gradients. The first gradients get little of the
+    budget and stop when they are not distinguishable from noise; the last one, and the curvature of
+    the likelihood there, get most of it. The model combines all of these, and is shrunk towards the
+    base rate where noise dominates. Proof: ``algorithms/glm/logistic.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed; the number of rows and that of either class are private too. This holds for every table
-    of up to 2^34 rows; an empty one, or one of a single class, gets an ordinary answer. Rows that
-    lack a value are left out, unless the table's `missing` says otherwise.
+    removed; the number of rows, also of each class, is private too. This holds for every table of
+    up to 2^34 rows; an empty one, or one of a single class, gets an ordinary answer. Rows that lack
+    a value are left out, unless the table's `missing` says otherwise.
 
     Parameters
     ----------
-    classes : sequence of two numbers, booleans or texts, default=None
-        The negative class, then the positive one. They are never looked up in the target, since
-        that would leak. None: False and True for booleans, else 0 and 1. A `Table` names its
-        positive class itself: ``read_table(..., positive="yes")``; its classes are 0 and 1.
+    classes : sequence of two numbers, booleans or strings, default=None
+        The negative class, then the positive one. They are not read from the target, since that
+        would leak. None: False and True for booleans, else 0 and 1. For a `Table`, name the
+        positive class when you open it, ``read_table(..., positive="yes")``; the classes are then 0
+        and 1.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The negative class, then the positive one.
     coef_ : ndarray of shape (n_features_in_,)
-        Change in the log-odds of the positive class, for one unit of each column.
+        Change in the log-odds of the positive class if the column is one higher.
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
-        95 % intervals; NaN where none is known. They are for the weighted logistic regression of
-        the population: each column is clipped as `scaling_` says, and each row weighted by the
-        square of ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says. Where log-odds
-        are linear in the columns as clipped, that is the model itself.
-        They cover sampling, also where the model is not quite true, and noise, and assume effects
-        of a standard deviation of about 2.5 times that of the rows' log-odds, for one scale of a
-        column, in directions that noise hides. The coefficients are shrunk towards 0. A column has
-        none where more than a tenth of its rows was clipped, where noise does not tell it apart
-        from others, where the steps had not arrived, or where the interval would say nothing.
+        95 % intervals for sampling and noise; NaN where none is known. They are for the weighted
+        logistic regression of the population: columns clipped by `scaling_`, x whitened by
+        `spread_`, and rows weighted by the square of ``min(1, weight_norm_ / |(1, x)|)``. If
+        log-odds are linear in the clipped columns, that is the model itself; the intervals also
+        hold if it is not exactly true. In directions dominated by noise they assume effects, per
+        scale of a column, with a standard deviation of 2.5 times that of the log-odds of the
+        rows. A column has no interval if more than a tenth of its rows were clipped, if noise does
+        not distinguish it from other columns, if the descent did not converge, or if the interval
+        would be too wide to say anything.
     odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
-        What one unit of a column multiplies the odds by: exponentials of `coef_` and its intervals.
+        Factor of the odds if the column is one higher: exponentials of `coef_` and its intervals.
     base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)
         Share of rows of the positive class; the interval covers sampling and noise.
     pseudo_r2_, auc_ : float or None
-        McFadden's pseudo-R2 and the area under the ROC curve on the training rows, read off a noisy
-        histogram of the model's own scores in 16 bins. None if noise hides it.
+        McFadden's pseudo-R2 and the area under the ROC curve on the training rows, from a noisy
+        histogram of the model's own scores in 16 bins. None if not distinguishable from noise.
     pseudo_r2_interval_, auc_interval_ : ndarray of shape (2,) or None
-        The first covers the noise only, the second sampling too.
+        95 % intervals: `pseudo_r2_interval_` covers only the noise, `auc_interval_` also sampling.
     scaling_ : Scaling
-        Centre, scale, low and high of each column, found privately; the target, last, stands for
-        log-odds.
+        Centre, scale and range of each column, found privately; the target, last, is in log-odds.
     detected_ : bool
-        Whether the model stood out from the noise. If not, it still predicts, shrunk towards the
-        base rate, but nothing is said of its coefficients; the budget is spent in full.
+        Whether the model was distinguishable from noise. If not, it still predicts, shrunk towards
+        the base rate, but its coefficients have no intervals. The budget is spent all the same.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if the table's columns have names.
+        Only if the columns have names.
 
     See Also
     --------

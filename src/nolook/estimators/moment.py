@@ -17,16 +17,15 @@ __all__ = ["MomentSelector"]
 
 
 class MomentSelector(PrivateSelector):
-    """Chooses the features that together explain the target best in linear regression.
+    """Select the features that together explain the target best in linear regression.
 
-    A set S of k features with a large explained sum of squares ``c_S' (G_S + ridge I)^-1 c_S``, for
-    the noisy second moments G of the features and c of features and target.
+    Selects a set S of k features with a large explained sum of squares ``c_S' (G_S + ridge I)^-1
+    c_S``, for the noisy cross-products G of the features and c of features and target.
 
-    Each column's centre and scale are found privately; rows are standardised and clipped; the
-    matrix of their products is released once with Gaussian noise. Which features to choose is then
-    read off that matrix: they are added one by one, and exchanged while that explains more. Those
-    in which nothing stood out from the noise are chosen only when all others are. Proofs:
-    ``algorithms/moment_selection.md``, ``algorithms/moment_regression.md``.
+    The centre and scale of each column are found privately; rows are standardised and clipped;
+    their cross-products are released once with Gaussian noise. Features are then added one by one,
+    and exchanged while that explains more. Features that are not distinguishable from noise are
+    selected last. Proofs: ``algorithms/moment_selection.md``, ``algorithms/moment_regression.md``.
 
     Guarantee
     ---------
@@ -36,25 +35,24 @@ class MomentSelector(PrivateSelector):
     Parameters
     ----------
     k : int or "auto", default=5
-        How many features to choose, fewer than there are. "auto" spends nothing on it: features are
-        added while what one of the others would explain is more than noise and sampling alone would
-        typically give the best of them. Where nothing is left to find, that still adds a feature
-        about every other time. It is at least 1.
+        Number of features to select, fewer than there are. "auto" costs nothing: features are added
+        while the best of the others explains more than noise and sampling would typically give it.
+        If no others matter, a feature is still added about every other time. At least 1.
     delta : float, default=1e-6
         Probability of a larger loss, in (0, 1); choose it well below one over the number of rows.
 
     Attributes
     ----------
     order_ : ndarray of int, shape (k_,)
-        The features, each followed by the one that adds most to those before it.
+        The selected features, each followed by the one that adds most to those before it.
     strengths_ : ndarray of shape (k_,)
-        How far each stands out when those before it are fitted, in standard deviations of noise
-        and sampling.
+        Strength of each, after those before it are fitted, in standard deviations of noise and
+        sampling.
 
     See Also
     --------
     SISSelector : Scores each feature separately.
-    KendallSelector : Uses ranks, so that outliers do no harm.
+    KendallSelector : Uses ranks, so outliers do no harm.
     LinearRegression : With `k`, selects and fits within one release.
 
     Examples

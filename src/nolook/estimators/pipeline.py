@@ -115,19 +115,19 @@ def _has_classes(pipeline: PrivatePipeline) -> bool:
 
 
 class PrivatePipeline(PrivateRegressor):
-    """A private selector, then a private regressor on what it chose, charged at once.
+    """A private selector followed by a private regressor, charged at once.
 
     Returned by :func:`nolook.make_private_pipeline`.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed: the selection gets ``split * epsilon`` (and ``split * delta`` if it needs any), the
-    regression, for any selection, the rest; epsilons and deltas add up. They would leave a part of
-    the budget unspent where losses are counted together: features that are drawn one after another
-    then get it too. Where both parts draw Gaussian noise alone, the squares of its mu add up, and
-    the selection gets all that the regression's part leaves. In both cases the parts' own epsilons
-    add up to more than `epsilon`. If either part is not private, nothing is promised.
+    removed. The selection gets ``split * epsilon`` (and ``split * delta`` if it needs any), the
+    regression the rest; epsilons and deltas add up. If the losses of both can be composed more
+    tightly, the selection also gets the budget that this saves, so the parts' own epsilons add up
+    to more than `epsilon`: for features selected one after another, and for parts that draw only
+    Gaussian noise, where the squares of mu add up. If either part is not private, the pipeline is
+    not private.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class PrivatePipeline(PrivateRegressor):
     support_ : ndarray of bool, shape (n_features_in_,)
         Which features were chosen.
     coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units; 0 for features that were not chosen.
+        Coefficients, on the scale of the columns; 0 for features that were not chosen.
     coef_interval_, intercept_interval_ : None, and ndarray of shape (2,) or None
         Intervals for the chosen features' coefficients are in `regressor_`.
     r2_, rmse_ : float or None
@@ -153,11 +153,11 @@ class PrivatePipeline(PrivateRegressor):
     scaling_ : Scaling
         That of `regressor_`: centre, scale, low and high of each chosen column, the target last.
     spread_ : Spread or None
-        That of `regressor_`, if its method whitens rows.
+        That of `regressor_`, if its method whitens rows; otherwise None.
 
     See Also
     --------
-    make_private_pipeline : Makes one.
+    make_private_pipeline : Builds a pipeline.
     LinearRegression : With `k`, selects and fits within one release.
 
     Examples
@@ -311,7 +311,7 @@ def make_private_pipeline(
     delta: float = DEFAULT_DELTA,
     split: float = 0.2,
 ) -> PrivatePipeline:
-    """Put a private selector before a private regressor, within one budget.
+    """Build a pipeline of a private selector and a private regressor, within one budget.
 
     Parameters
     ----------

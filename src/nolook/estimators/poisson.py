@@ -29,13 +29,13 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
         ``sum_i u_i clip(f_i (y_i - m_i), K / |u_i|) = 0`` with ``m_i = exp(b_0 + x_i'b)``,
 
-    times the exposure of the row if there is one; ``u_i = f_i (1, x_i)``, and the weight ``f_i``
-    is below 1 for long rows.
+    times the exposure of the row if there is one; ``u_i = f_i (1, x_i)``, rows x_i are clipped and
+    whitened, and the weight ``f_i`` is below 1 for unusual rows.
 
-    The mean is the exponential of a linear model of the columns: for numbers of events, and for
-    amounts that are often 0, such as costs. Nothing else is assumed of how targets vary
+    The mean is the exponential of a linear function of the columns. Use it for numbers of events,
+    and for amounts that are often 0, such as costs. No distribution of the target is assumed
     (quasi-likelihood). Rows are counted, standardised, clipped, whitened and weighted as for
-    :class:`nolook.LinearRegression`; noisy gradients, clipped, are followed as by
+    :class:`nolook.LinearRegression`; noisy, clipped gradients are followed as by
     :class:`nolook.LogisticRegression`. Proof: ``algorithms/glm/counts.md``.
 
     Guarantee
@@ -48,38 +48,39 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     Parameters
     ----------
     exposure : str, default=None
-        Column that the mean is in proportion to, such as days at risk: an offset, with no slope of
-        its own. Exposures are clipped to `exposure_range_`; a row whose own is not above 0 has no
+        Column that the mean is proportional to, such as days at risk: an offset without a slope.
+        Exposures are clipped to `exposure_range_`; a row whose exposure is not above 0 has no
         weight.
 
     Attributes
     ----------
     exposure_range_ : tuple of float, or None
-        Between which two exposures are clipped, in training and in prediction; found privately.
+        Exposures are clipped to this range, in training and in prediction; found privately.
     coef_ : ndarray of shape (n_features_in_,)
-        Change in the logarithm of the mean, for one unit of each column.
+        Change in the logarithm of the mean if the column is one higher.
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
-        95 % intervals; NaN where none is known. They are for the weighted regression of the
-        population: each column is clipped as `scaling_` says, each row weighted by the square of
-        ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says, and its error cut where
-        it would move a sum by more than `influence_bound_`. They cover sampling, however targets
-        vary about their means, and noise. A column has none where more than a tenth of its rows
-        was clipped, where noise does not tell it apart from others, where the steps had not
-        arrived, or where the interval would say nothing.
+        95 % intervals for sampling and noise; NaN where none is known. They are for the weighted
+        regression of the population: columns clipped by `scaling_`, x whitened by `spread_`, rows
+        weighted by the square of ``min(1, weight_norm_ / |(1, x)|)``, and errors cut where they
+        would change a sum by more than `influence_bound_`. They hold for any distribution of the
+        target around its mean. A column has no interval if more than a tenth of its rows were
+        clipped, if noise does not distinguish it from other columns, if the descent did not
+        converge, or if the interval would be too wide to say anything.
     rate_ratio_, rate_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
-        What one unit of a column multiplies the mean by: exponentials of `coef_` and its intervals.
+        Factor of the mean if the column is one higher: exponentials of `coef_` and its intervals.
     deviance_explained_ : float or None
-        Share of the deviance of a constant mean that the model takes off, on the training rows; a
-        deviance above 16 squared scales of the target counts as 16. None if noise hides it.
+        Share of the deviance explained, compared with a constant mean, on the training rows; a
+        deviance above 16 squared scales of the target counts as 16. None if not distinguishable
+        from noise.
     deviance_explained_interval_ : ndarray of shape (2,) or None
-        It covers the noise alone.
+        95 % interval; it covers only the noise.
     influence_bound_ : float
-        Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
-        the length of x, or over twice that of the 1 if it is longer, in scales of the target.
+        For a weighted row ``f (1, x)``, x whitened, an error counts at most as this bound divided
+        by the length of ``f x``, or by ``2 f`` if that is larger, in scales of the target.
     detected_ : bool
-        Whether the model stood out from the noise. If not, it still predicts, shrunk towards the
-        mean, but nothing is said of its coefficients; the budget is spent in full.
+        Whether the model was distinguishable from noise. If not, it still predicts, shrunk towards
+        the mean, but its coefficients have no intervals. The budget is spent all the same.
 
     See Also
     --------

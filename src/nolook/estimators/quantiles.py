@@ -43,17 +43,18 @@ class Quantiles(Result):
     names : tuple of str
         The columns.
     shares : ndarray of shape (k,)
-        Which quantiles: shares from 0 to 1.
+        Quantiles, as shares from 0 to 1.
     values, errors : ndarray of shape (columns, k)
-        The quantiles, and half the distance between the quantiles a standard error below and above.
+        The quantiles, and half the distance between the quantiles at p plus and minus one standard
+        error.
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
         How the columns were read.
     counted : NoisyCount
-        The private number of rows, and of those left out.
+        Private number of rows used, and of rows left out.
     grids : dict
-        The public grids that were given, by column.
+        The public grids, by column.
     """
 
     kind = "quantiles"
@@ -102,8 +103,9 @@ def quantiles(
 ) -> Quantiles:
     """Release quantiles of every column of a table within one budget.
 
-    Each column gets a distribution as of :class:`nolook.ECDF`, all from one release of counts with
-    the same noise for every column; together they tell the number of rows.
+    The quantile at share p is the smallest threshold t with ``F(t) >= p``, where F is a private
+    distribution of the column as in :class:`nolook.ECDF`. One release of counts, with the same
+    noise for every column, has all distributions; together they give the number of rows.
 
     Guarantee
     ---------
@@ -115,13 +117,13 @@ def quantiles(
     X : Table without a target, array or frame of shape (n_samples, columns)
         Read once. Infinite values count in the end cells.
     p : array_like, default=(0.25, 0.5, 0.75)
-        Which quantiles: shares from 0 to 1.
+        Quantiles, as shares from 0 to 1.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=0.0
         Probability of a larger loss. Above 0 the noise is Gaussian, better for many columns.
     grids : mapping, optional
-        Public grids by column; a column without one needs no range.
+        Public grids by column; other columns need no range.
     ledger, progress, random_state
         As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
 

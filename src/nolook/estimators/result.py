@@ -61,14 +61,14 @@ class Coefficient:
 
 @frozen(repr=False)
 class Summary:
-    """A release on one screen: the same words and numbers as text and as HTML.
+    """A release on one screen, as text and as HTML.
 
     Parameters
     ----------
     text : str
-        What ``print(summary)`` shows, and the command line.
+        Shown by ``print(summary)`` and the command line.
     html : str
-        What a notebook shows: without scripts or outside resources, everything escaped.
+        Shown by a notebook: without scripts or external resources, everything escaped.
     """
 
     text: str
@@ -92,12 +92,12 @@ class Drawn:
     kind: ClassVar[str]
 
     def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Draw what was found, with intervals or a band of the noise.
+        """Plot the result, with intervals or a band of the noise.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; by default new ones.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Result(Drawn):
 
     @property
     def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:
-        """Its parts in order: the name and the guarantee of each."""
+        """The parts in order: name and guarantee of each."""
         return ((self.kind, self.privacy),)
 
     @property
@@ -150,7 +150,7 @@ class Result(Drawn):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures of its quality, as far as it reports any."""
+        """Measures of quality, if the method has any."""
         return ()
 
     @property
@@ -159,14 +159,14 @@ class Result(Drawn):
         return ()
 
     def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
-        """Return a further figure at no cost, such as other quantiles.
+        """Return a further result at no cost, such as other quantiles.
 
         Parameters
         ----------
         question : str
             One of `questions`.
         **arguments
-            Those of the method of this name.
+            Arguments of the method of this name.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class Result(Drawn):
         return self.summary().html
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the main table as a pandas frame, unrounded; NaN is what is not known.
+        """Return the main table as a pandas frame, unrounded; NaN means not known.
 
         Returns
         -------
@@ -231,11 +231,11 @@ class Result(Drawn):
         Parameters
         ----------
         path : path-like
-            The page. An older one of the same name is replaced.
+            The page; an existing file is replaced.
         ledger : Ledger, optional
-            The ledger of the table: the page says what is left of it now.
+            The ledger of the table: the page then shows what is left of it.
         title : str, optional
-            The page's title; by default what was released.
+            The page's title; by default the kind of release.
 
         Raises
         ------

@@ -30,14 +30,14 @@ __all__ = ["ROCCurve", "check_threshold"]
 class ROCCurve(ScoredEstimator):
     """The ROC curve of scores, released once and then read at no further cost.
 
-    At each threshold t, the true positive rate ``P(score > t | positive)`` and the false positive
-    rate ``P(score > t | negative)``; the area is ``P(s_1 > s_0) + P(s_1 = s_0) / 2`` for the scores
-    s_1 and s_0 of a random positive and a random negative row.
+    Estimates the true positive rate ``P(score > t | positive)`` and the false positive rate
+    ``P(score > t | negative)`` at each threshold t, and the area ``P(s_1 > s_0) + P(s_1 = s_0) /
+    2`` for the scores s_1 and s_0 of a random positive and a random negative row.
 
     The rows of each class are counted in nested blocks of a public grid of thresholds, and the
-    counts are released (after Barczewski, Mawass and Ramon 2024, section 5.1). Higher scores mean
-    positive, as in scikit-learn: a row is called positive at a threshold if its score is above it.
-    Intervals cover noise and sampling. Proof: ``algorithms/roc.md``.
+    counts are released with noise (after Barczewski, Mawass and Ramon 2024, section 5.1). A row is
+    classified as positive if its score is above the threshold. Intervals cover noise and sampling.
+    Proof: ``algorithms/roc.md``.
 
     The scores must come from a model that was NOT fitted on these rows without privacy: such a
     model moves every score when one row changes, which this guarantee does not cover. Use a model
@@ -55,8 +55,8 @@ class ROCCurve(ScoredEstimator):
     grid : LinearGrid, LogGrid or None, default=None
         Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
         outside count in the end cells; scores in one cell count as equal. None spends 15 % of
-        epsilon on a range of the scores, in which 2^5 to 2^12 thresholds are laid: the more, the
-        more rows there are for this epsilon.
+        epsilon on a range of the scores and places 2^5 to 2^12 thresholds in it, more for more
+        rows.
     pos_label : number or str, default=1
         The target's value for the positive class; every other value is negative.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -64,7 +64,7 @@ class ROCCurve(ScoredEstimator):
         "replace" refuses a table that may leave rows out, and several full rows of a unit, because
         the number of rows in use would not be public; a row without a target counts as negative.
     smoothing : {"isotonic"} or None, default="isotonic"
-        As for :class:`nolook.ECDF`. With None the curve may fall in places.
+        As for :class:`nolook.ECDF`. With None the curve may decrease in places.
 
     Attributes
     ----------
@@ -75,26 +75,25 @@ class ROCCurve(ScoredEstimator):
     auc_ : float
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
-        95 % interval of `auc_`, of noise, of rows drawn at random, and of ties in any order; from 0
-        to 1 where the noise may be all of a class.
+        95 % interval of `auc_` for noise, sampling and any order of ties; from 0 to 1 if a class is
+        not distinguishable from noise.
     auc_noise_interval_ : ndarray of shape (2,)
-        95 % interval for the area of these rows' curve on this grid, of the noise only.
+        95 % interval for the area of these rows on this grid, for the noise only.
     tied_ : float
-        The share of pairs of a positive and a negative row that share a cell.
+        Share of the pairs of a positive and a negative row in one cell.
     average_precision_ : float
-        The mean precision over the positive rows, as from
-        ``sklearn.metrics.average_precision_score``.
+        Mean precision over the positive rows, as in ``sklearn.metrics.average_precision_score``.
     average_precision_interval_ : ndarray of shape (2,)
         95 % interval of it.
     base_rate_ : float
-        The share of positives among all rows: the precision of guessing.
+        Share of positives among all rows: the precision of guessing.
     base_rate_interval_ : ndarray of shape (2,)
         95 % interval of it.
     band_ : ndarray of shape (3, 201)
         False positive rates, and for each the ends of a 95 % interval of the true positive rate.
     precision_band_ : ndarray of shape (3, 201)
-        Recalls (true positive rates), and for each the ends of a 95 % interval of the precision;
-        between two thresholds rows are taken to be mixed evenly.
+        Recalls (true positive rates), and for each the ends of a 95 % interval of the precision,
+        assuming that rows between two thresholds are evenly mixed.
     grid_ : LinearGrid or LogGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
@@ -104,8 +103,8 @@ class ROCCurve(ScoredEstimator):
 
     See Also
     --------
-    evaluate : The curve and the calibration of a model on given rows.
-    HosmerLemeshow : Whether probabilities are right.
+    evaluate : Curve and calibration of a model on given rows.
+    HosmerLemeshow : Test of predicted probabilities.
 
     Examples
     --------
@@ -227,7 +226,7 @@ class ROCCurve(ScoredEstimator):
         return curve.precision[::-1].copy(), self.tpr_[::-1].copy(), self.thresholds_[::-1].copy()
 
     def at(self, threshold: float) -> Classified:
-        """Return the classification of rows if a score above a threshold is called positive.
+        """Return the classification of rows if scores above a threshold are positive.
 
         Parameters
         ----------
@@ -245,7 +244,7 @@ class ROCCurve(ScoredEstimator):
         return classified(self._fitted(), check_threshold(threshold))
 
     def threshold_at(self, *, fpr: float | None = None, tpr: float | None = None) -> float:
-        """Return the threshold for a wanted rate; a score above it is called positive.
+        """Return the threshold for a given rate; scores above it are positive.
 
         Parameters
         ----------

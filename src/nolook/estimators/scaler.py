@@ -22,31 +22,31 @@ __all__ = ["QuantileScaler"]
 
 
 class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Centres, scales and clips columns whose range is confidential.
+    """Centre, scale and clip columns whose range is confidential.
 
     A value x becomes ``(clip(x, low, high) - center) / scale``.
 
-    Private histograms find where each column's values lie, starting from the powers of two of all
-    doubles and ending with equal bins between the tail quantiles. Centre and scale are the mean and
-    standard deviation of what is kept. Proof: ``algorithms/scaling.md``.
+    Private histograms locate the values of each column: first in bins between the powers of two of
+    all doubles, last in equal bins between tail quantiles. Centre and scale are the mean and
+    standard deviation of the values kept. Proof: ``algorithms/scaling.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed. What `transform` returns is not: it is as confidential as its input.
+    or removed. The output of `transform` is not: it is as confidential as its input.
 
     Attributes
     ----------
     center_, scale_ : ndarray of shape (n_features_in_,)
         Scales are positive.
     low_, high_ : ndarray of shape (n_features_in_,)
-        Values are clipped to them: five scales on either side of the centre.
+        Values are clipped to this range: five scales on either side of the centre.
     detected_ : ndarray of bool, shape (n_features_in_,)
-        Whether a column's values stood out from the noise. If not, its centre and scale are
-        guesses, and it is better left out.
+        Whether a column was distinguishable from noise. If not, its centre and scale are guesses:
+        leave it out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if the table's columns have names.
+        Only if the columns have names.
 
     See Also
     --------

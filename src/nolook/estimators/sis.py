@@ -20,14 +20,14 @@ __all__ = ["SISSelector"]
 
 
 class SISSelector(RowSelector):
-    """Chooses the features that each agree best with the target (DP-SIS, Swope et al. 2024).
+    """Select the features with the largest single correlations (DP-SIS, Swope et al. 2024).
 
-    The k features j with the largest scores ``|tau(x_j, y)|``, Kendall's rank correlation, or
-    ``|sum_i (x_ij - m_j)(y_i - m)|``, the covariance.
+    Selects the k features j with the largest scores ``|tau(x_j, y)|``, Kendall's rank correlation,
+    or ``|sum_i (x_ij - m_j)(y_i - m)|``, the covariance.
 
-    Sure independence screening scores each feature once and takes the k best. Features that carry
-    the same information are chosen together; :class:`nolook.KendallSelector` avoids that, at twice
-    the noise. Proof: ``algorithms/screening.md``.
+    Sure independence screening scores each feature once. Features that carry the same information
+    are selected together; :class:`nolook.KendallSelector` avoids that, at twice the noise. Proof:
+    ``algorithms/screening.md``.
 
     Guarantee
     ---------
@@ -39,31 +39,31 @@ class SISSelector(RowSelector):
     ----------
     delta : float or None, default=None
         Probability of a larger loss, in (0, 1). None is 1e-6 if ranges are found privately, and
-        otherwise none. Where there are ranges it is charged only if it makes the choices sharper:
-        for about eight of them or more, by peeling.
+        otherwise 0. If ranges are given or not needed, it is charged only if it reduces the noise:
+        for about eight features or more, by peeling.
     score : {"kendall", "covariance"}, default="kendall"
-        Absolute value of Kendall's rank correlation with the target, which needs no ranges and
-        keeps all rows as ranks in memory, 12 bytes a cell and later 4; or of the covariance of
-        both, clipped to ranges, which reads the table once.
+        The rank correlation needs no ranges and keeps all rows in memory, 12 bytes for each cell
+        and 4 after ranking. The covariance is of columns clipped to ranges, and reads the table
+        once.
     top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
-        The mechanism: one feature after the other, or all k at once, as published. On tables with
-        many more columns than rows peeling found more (``papers/swope2024/results``).
+        Select one feature after the other, or all k at once as published. On tables with many more
+        columns than rows peeling found more (``papers/swope2024/results``).
     ranges : pair of array-like or None, default=None
         For ``score="covariance"``: smallest and largest values, each one number or one number for
         each column, the target's last. They must be public. None finds them privately, with 30 % of
         `epsilon` and all of `delta`: one scale on either side of the centre of
-        :class:`nolook.QuantileScaler`. Features in which nothing stood out from that search's noise
-        are then chosen only when all others are, by chance.
+        :class:`nolook.QuantileScaler`. Features that are not distinguishable from the noise of that
+        search are selected last, at random.
     sample : float, "auto" or None, default=None
-        Keep each row with this probability, between 0 and 1, for tables too large for one memory,
-        as for :class:`nolook.KendallSelector`; for ``score="kendall"``. Choices are then
-        pure. A number must not come from the table; "auto" spends 5 % of `epsilon` on a lower bound
-        on the number of rows, and keeps about a million. None keeps all.
+        For ``score="kendall"``: keep each row with this probability, between 0 and 1, for tables
+        too large for memory, as for :class:`nolook.KendallSelector`; the guarantee then has delta =
+        0. A number must not come from the table; "auto" spends 5 % of `epsilon` on a lower bound on
+        the number of rows, and keeps about a million. None keeps all.
 
     See Also
     --------
     KendallSelector : Avoids features that carry the same information.
-    MomentSelector : Chooses features that explain the target together.
+    MomentSelector : Selects features that explain the target together.
 
     Examples
     --------

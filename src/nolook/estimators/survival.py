@@ -29,31 +29,31 @@ __all__ = ["SurvivalCurve", "survival"]
 
 @frozen(eq=False, repr=False)
 class SurvivalCurve(Result):
-    """Survival curves of groups (Kaplan and Meier 1958), as far as the noise leaves them known.
+    """Survival curves of groups (Kaplan and Meier 1958), as far as noise allows.
 
     ``S(t) = prod over t_i <= t of (1 - d_i / n_i)``
 
-    with d_i the noisy number of events at time t_i, and n_i that of rows at risk just before it. A
-    cell of several times contributes ``(1 - g_i / n_i) ** (d_i / g_i)`` instead, where g_i counts
-    its events and censored times.
+    where d_i is the noisy number of events at time t_i, and n_i the noisy number of rows at risk
+    just before it. A cell of the grid with several times contributes ``(1 - g_i / n_i) ** (d_i /
+    g_i)`` instead, where g_i counts its events and censored times.
 
     Parameters
     ----------
     time, event : str
         The columns of times and of events.
     level : str
-        The level of `event` that is the event.
+        The level of `event` that counts as the event.
     by : str or None
         The column of groups.
     groups : tuple of str
-        Its declared levels; "all" without one.
+        The declared levels of `by`; "all" without it.
     whole : bool
         Whether times are whole numbers.
     forests : Forests
-        Of the events, then of the censored times, of each group.
+        Distributions of the events, then of the censored times, of each group.
     n_rows, n_rows_error : float
-        The number of rows (of units, where their rows have weights) and the standard deviation of
-        its noise.
+        Private number of rows (of units, if each counts once) and the standard deviation of its
+        noise.
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -66,10 +66,10 @@ class SurvivalCurve(Result):
 
     Notes
     -----
-    The 95 % interval is ``S ± 1.96 sqrt(v + S**2 sum(d_i / (n_i (n_i - d_i))))``: v is the variance
-    of the noise, from simulated releases, and the rest Greenwood's variance of sampling. Where a
-    unit's rows count in full, the interval covers only the noise. A curve ends where the noise in
-    the number at risk is too large.
+    The 95 % interval is ``S ± 1.96 sqrt(v + S**2 sum(d_i / (n_i (n_i - d_i))))``, where v is the
+    variance of the noise, from simulated releases, and the rest Greenwood's variance of sampling.
+    If several rows of a unit count in full, the interval covers only the noise. A curve ends where
+    the noise in the number at risk is too large.
     """
 
     time: str
@@ -144,9 +144,9 @@ def survival(  # noqa: PLR0913 -- what may be asked
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> SurvivalCurve:
-    """Release survival curves with medians, and the log-rank test of several groups.
+    """Release survival curves with medians, and the log-rank test of groups.
 
-    No range is needed. All groups together cost what one costs.
+    No range is needed. All groups together cost as much as one.
 
     Guarantee
     ---------
@@ -158,12 +158,12 @@ def survival(  # noqa: PLR0913 -- what may be asked
     ----------
     X : Table, array or frame of shape (n_samples, columns)
     time : str
-        A column of numbers: times to the event, or to when a row was last seen without it.
+        A column of numbers: time to the event, or to the last observation without it.
     event : str
-        A boolean, or a column with two declared levels of which the second is the event. Rows with
-        another value are left out.
+        A boolean, or a column with two declared levels, of which the second is the event. Rows with
+        other values are left out.
     by : str, optional
-        A column with declared levels, at most 20, or a boolean.
+        A column with at most 20 declared levels, or a boolean.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -190,9 +190,9 @@ def survival(  # noqa: PLR0913 -- what may be asked
 
     Notes
     -----
-    Where each unit counts once, its rows share it: curves describe units, intervals and p-values
-    are upper bounds. Where several rows of a unit count in full there is no p-value, and intervals
-    cover the noise only.
+    If each unit counts once, curves describe units, and the widths of intervals and the p-values
+    are upper bounds. If several rows of a unit count in full there is no p-value, and intervals
+    cover only the noise.
 
     Examples
     --------

@@ -98,27 +98,27 @@ class _Table(Result):
 
 @frozen(repr=False)
 class Tabulation(_Table):
-    """Counts and measures of groups, all margins of which agree.
+    """Counts and measures of groups whose margins all agree.
 
     The counts n of all groups solve, before those below 0 become 0,
 
         ``min over n of sum_t |M_t n - y_t|**2 / v_t``,
 
-    with y_t the noisy counts of table t, v_t the variance of their noise, and M_t n the margin of n
-    that this table shows. Returned by :func:`nolook.tabulate`.
+    where y_t are the noisy counts of table t, v_t is the variance of their noise, and M_t n is the
+    margin of n in this table. Returned by :func:`nolook.tabulate`.
 
     Parameters
     ----------
     by : tuple of tuple of str
         The columns of each table.
     levels : dict
-        Of each column: its declared levels, then "..." for any other value unless it is a boolean,
-        then "missing".
+        For each column: the declared levels, then "..." for all other values unless it is a
+        boolean, then "missing".
     measured : tuple of Measured
         For every group.
     n_rows, n_rows_error : float
-        The number of rows (of units, where their rows have weights; with survey weights their sum)
-        and the standard deviation of its noise.
+        Private number of rows (of units, if each counts once; with survey weights, their sum) and
+        the standard deviation of its noise.
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -200,27 +200,27 @@ class Tabulation(_Table):
 class Description(_Table):
     """Summary of each column of a table: mean, deviation and quartiles, or counts of levels.
 
-    Returned by :func:`nolook.describe`. Estimates are computed from noisy sums over the n values
-    present: the mean ``sum x_i / n``, the deviation ``sqrt(sum (x_i - mean)**2 / n)``.
+    Returned by :func:`nolook.describe`. Estimates come from noisy sums over the n values present:
+    the mean ``sum x_i / n``, the standard deviation ``sqrt(sum (x_i - mean)**2 / n)``.
 
     Parameters
     ----------
     by, levels, n_rows, n_rows_error, privacy, read_options
         As for :class:`Tabulation`.
     measured : tuple of Measured
-        The counts of each level; for each column of numbers "values", "missing", "mean", "sum",
-        "deviation" and 21 of "quantile", from 1 to 99 %.
+        The count of each level; for each column of numbers "values", "missing", "mean", "sum",
+        "deviation" and 21 quantiles from 1 to 99 %.
 
     See Also
     --------
-    describe : Releases one.
+    describe : Releases the summary.
     Tabulation : The same measures by groups of rows.
     ECDF : All quantiles of one column.
 
     Notes
     -----
-    Values are clipped at a private distance from the centre. How far that may move a mean is part
-    of its interval of noise and sampling, as far as the released counts show it.
+    Values are clipped at a private distance from the centre. The interval of a mean for noise and
+    sampling includes the effect of clipping, as far as the released counts show it.
     """
 
     kind: ClassVar[str] = "description"

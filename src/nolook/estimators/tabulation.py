@@ -244,43 +244,43 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     For each group g, the count ``n_g = #{i in g}``, the mean ``sum_{i in g} y_i / n_g``, shares and
     quantiles.
 
-    All groups of a table together cost what one costs. Groups are those of declared levels: an
-    empty one has a noisy count like any other. No range is needed, and all margins agree. Where
-    nothing is asked for, rows are counted.
+    All groups of a table together cost as much as one. Groups come from declared levels, so an
+    empty group also has a noisy count. No range is needed, and all margins agree. Without `mean`,
+    `median`, `quantiles` or `share`, rows are counted.
 
     Guarantee
     ---------
     The result is (`epsilon`, `delta`)-differentially private when one row is added or removed (or
-    replaced), or one unit with all its rows if the table names a unit, however many groups these
-    are in.
+    replaced), or one unit with all its rows, in any number of groups, if the table names a unit.
 
     Parameters
     ----------
     X : Table, array or frame of shape (n_samples, columns)
-        The columns, those of groups with declared levels (:func:`nolook.read_table`) or booleans.
-        Missing values and values that are not declared are groups of their own.
+        The columns of groups are booleans or have declared levels (:func:`nolook.read_table`).
+        Missing values are a group of their own, and so are undeclared ones.
     by : str, sequence of str, or sequence of these
         At most three columns, or several tables of at most three columns each.
     mean : str or sequence of str
-        Columns of numbers: the number of values, mean, sum and standard deviation of each.
+        Columns of numbers, for which the number of values, mean, sum and standard deviation are
+        released.
     median : str or sequence of str
         Columns of numbers whose medians are released.
     quantiles : sequence of float
-        Further quantiles of these columns: shares from 0 to 1.
+        Further quantiles of the columns in `median`, as shares from 0 to 1.
     share : str or sequence of str
-        Booleans whose share of true is released, or "column=level".
+        Booleans, whose share of true is released, or "column=level".
     find_levels : bool, default=False
-        Find the levels of columns of groups of which none is declared (``{"city": [None]}`` as
-        `categories`), with half of delta: those that enough rows or units have.
+        For columns of groups without declared levels (``{"city": [None]}`` as `categories`): find
+        the levels that enough rows or units have, with half of delta.
     all_pairs : sequence of str
-        Instead of all this: columns of which every table of two is released. Half of the tables,
-        those that seem to depart most from independence, are counted a second time. Next to the
-        counts stand estimates, shrunk towards independence by as much as noise hides.
+        Instead of all of these: release the table of every pair of these columns. The half of the
+        tables that are furthest from independence are counted a second time. In addition to the
+        counts there are estimates, shrunk towards independence where noise dominates.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=1e-6
-        Probability of a larger loss. The noise is Gaussian or Laplace's, whichever is less; the
-        latter needs no delta, and the guarantee has none then.
+        Probability of a larger loss. The noise is Gaussian or Laplace, whichever is smaller;
+        Laplace noise does not use delta, and the guarantee then has delta = 0.
     relation : {"add-remove", "replace"}, default="add-remove"
     ledger, progress, random_state
         As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
@@ -305,12 +305,11 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 
     Notes
     -----
-    Intervals hold 95 %, and are given twice: of the noise, and in total, of the noise and because
-    the rows are a sample; not in total where several rows of a unit count in full. The total
-    interval of a count or sum is of a sample of as many rows. A quantile's ends at the range that
-    was found where nothing else ends it, and is not shown beyond. A mean's denominator is the
-    number of values present. A mean is one of values clipped at a distance from the centre; what
-    that moves it by is in its intervals, as far as the released counts show it.
+    There are two 95 % intervals: for the noise, and in total, for noise and sampling. There is no
+    total interval if several rows of a unit count in full. The total interval of a count or sum is
+    for a sample of as many rows. The interval of a quantile ends at most at the range that was
+    found. A mean is over the values present, clipped at a distance from the centre; its intervals
+    include the effect of clipping, as far as the released counts show it.
 
     Examples
     --------
@@ -358,18 +357,18 @@ def describe(
 ) -> Description:
     """Describe each column of a table within one budget.
 
-    For numbers: the count, mean, sum, standard deviation and quartiles. For categories and
-    booleans: the number of rows with each level, with another value, and with none.
+    For numbers: the count, the mean ``sum x_i / n``, the sum, the standard deviation and quartiles.
+    For categories and booleans: the number of rows with each level, with other values, and with
+    missing values.
 
     Guarantee
     ---------
-    As of :func:`tabulate`, when one row or unit is added or removed.
+    That of :func:`tabulate`, when one row or unit is added or removed.
 
     Parameters
     ----------
     X : Table, array or frame of shape (n_samples, columns)
-    epsilon, delta, ledger, progress, random_state
-        As of :func:`tabulate`.
+    epsilon, delta, ledger, progress, random_state As for :func:`tabulate`.
 
     Returns
     -------
@@ -378,7 +377,7 @@ def describe(
     Raises
     ------
     ParameterError, TableError, BudgetExceededError
-        As :func:`tabulate` does.
+        As for :func:`tabulate`.
 
     See Also
     --------

@@ -26,46 +26,46 @@ _ADVICE = "use a larger epsilon, fewer features or the default method; the budge
 
 
 class TukeyRegressor(PrivateRegressor):
-    """Linear regression that releases a point deep among many models (Amin et al., ICLR 2023).
+    """Linear regression by a deep point among many models, TukeyEM (Amin et al., ICLR 2023).
 
-    With models b_1, ..., b_m of m disjoint blocks of rows, a point b is drawn with a probability
+    For models b_1, ..., b_m of m disjoint blocks of rows, a point b is drawn with a probability
     that grows exponentially with its depth,
 
         ``D(b) = min_k min(#{j : b_jk <= b_k}, #{j : b_jk >= b_k})``.
 
-    Each row draws its block at random, whatever the others draw; each block gets a least-squares
-    model of its own; a private test asks whether the models lie close together, and if they do, a
-    point in their middle is released. The noise does not grow with the columns' units, and a few
-    wild rows spoil only a few models. The method needs a few hundred models, each with a few more
-    rows than coefficients: see :meth:`rows_needed`. Features in which nothing stood out from the
-    noise get the coefficient 0. Proofs: ``algorithms/tukey.md`` and
+    Each row draws its block at random, independently of the others, and a least-squares model is
+    fitted to each block. A private test checks whether the models are close together; if they are,
+    a point in their middle is released. The noise does not depend on the scale of the columns, and
+    a few outliers affect only a few models. The method needs a few hundred models, each with a few
+    more rows than coefficients: see :meth:`rows_needed`. Features that are not distinguishable from
+    noise have the coefficient 0. Proofs: ``algorithms/tukey.md`` and
     ``privacy/mechanisms/tukey_depth.md``.
 
     Guarantee
     ---------
-    Everything `fit` stores, and whether it fails, is (`epsilon`, `delta`)-differentially private
-    when one row is added or removed, for every table.
+    Everything `fit` stores, and the outcome of its test, is (`epsilon`, `delta`)-differentially
+    private when one row is added or removed, for every table.
 
     Parameters
     ----------
     n_models : int or "auto", default="auto"
         Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows and
-        takes a number of blocks that the test accepts, if there are enough rows. A number must not
+        uses a number of blocks that passes the test if there are enough rows. A number must not
         come from the table. Memory grows with n_models times the squared number of columns.
     basis : {"private-whitening", "private-scaling"}, default="private-whitening"
-        What the block models are fitted to: columns that are standardised and clipped at six scales
-        privately, and decorrelated by a private second-moment matrix; or standardised columns.
+        The columns of the block models: standardised privately, clipped at six scales and
+        decorrelated by a private second-moment matrix, or only standardised.
     on_failure : {"raise", "constant"}, default="raise"
-        What to do if the test fails or there are too few rows: raise an error, or predict the
-        target's private median everywhere. The budget is spent either way.
+        If the test fails or there are too few rows: raise an error, or predict the private median
+        of the target everywhere. The budget is spent in either case.
 
     Attributes
     ----------
     n_models_ : int or None
         Number of blocks; None if there were too few rows for any.
     r2_, rmse_ : float or None, and None
-        Estimated fit to the training rows, clipped at five scales; only for "private-whitening",
-        whose second moments give the estimate.
+        Fit to the training rows, clipped at five scales, estimated from the second moments of
+        "private-whitening"; otherwise None.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None, and None
 
     See Also

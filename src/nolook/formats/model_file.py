@@ -47,14 +47,14 @@ _RECORDS = {
 def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- any release
     """Write a release to a JSON file.
 
-    The file appears whole or not at all; an older one of the same name is replaced.
+    The file is written completely or not at all; an existing file is replaced.
 
     Parameters
     ----------
     model : fitted estimator, Quantiles, Evaluation or CrossValidation
         A model such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline`, a
         selector, an :class:`nolook.ECDF`, a :class:`nolook.ROCCurve` or any other release but a
-        scaler. A cross-validation's models are not in its file; each can be saved by itself.
+        scaler. The file of a cross-validation does not contain its models; save each separately.
     path : path-like
         Where to write.
 
@@ -92,14 +92,14 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
     Returns
     -------
     fitted estimator, Quantiles, Evaluation or CrossValidation
-        Of the class that was saved, with its parameters; `random_state` is not kept. An evaluation
-        knows of its model only what the file says.
+        An object of the saved class, with its parameters except `random_state`. An evaluation has
+        only the description of its model, not the model.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, or it is damaged, was edited into something impossible, or is of
-        a format this version does not know.
+        If the file does not exist, is damaged, contains impossible values, or has an unknown format
+        version.
 
     Examples
     --------

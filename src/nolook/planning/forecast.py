@@ -65,23 +65,23 @@ class Expected:
     ----------
     epsilon : float
     interval, median : Range or None
-        Half the width of a column's 95 % interval, of the narrowest one and that which half of the
-        columns do not exceed: for the effect of one standard deviation of the column, in standard
-        deviations of the target, in log-odds (``logistic``) or in logarithms of the mean
-        (``poisson``). 2 stands for no interval, or one that says nothing.
+        Half the width of a column's 95 % interval, the narrowest one and the median: for the effect
+        of one standard deviation of the column, in standard deviations of the target, in log-odds
+        (``logistic``) or in logarithms of the mean (``poisson``). 2 stands for no interval, or one
+        that says nothing.
     loss : Range or None
-        What R2, the area under the ROC curve (models of two classes) or the share of deviance
-        explained (models of counts) lacks against the same model without privacy; for additive
-        models, against the better of lines and boosted steps, on other rows.
+        Difference in R2, in the area under the ROC curve (models of two classes) or in the share of
+        deviance explained (models of counts) to the same model without privacy; for additive
+        models, to the better of lines and boosted steps, on other rows.
     error : Range or None
-        Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), the
-        share of positive rows in a group (``calibration``), the probability of a higher value
-        (``compare-groups``, two groups), the curve (``survival``, one group), or a mean in standard
-        deviations of the column (``describe``, ``tabulate``): root mean square.
+        Root mean square error of a share of the rows (``ecdf``, ``quantiles``), the area under the
+        curve (``roc``), the share of positive rows in a group (``calibration``), the probability of
+        a higher value (``compare-groups``, two groups), the curve (``survival``, one group), or a
+        mean in standard deviations of the column (``describe``, ``tabulate``).
     quantile : Range or None
         The error of quartiles, in standard deviations of the column.
     rows_needed : int or None
-        How many rows ``tukey`` needs.
+        Number of rows that ``tukey`` needs.
     """
 
     epsilon: float
@@ -95,7 +95,7 @@ class Expected:
 
 @frozen
 class Wanted:
-    """The goal on an ordinary table, and the smallest epsilon for it; None if unknown."""
+    """A goal for an ordinary table, and the smallest epsilon for it; None if not known."""
 
     measure: str
     most: float
@@ -111,7 +111,7 @@ class Forecast:
     method : str
     rows, columns : int
     delta : float
-        0 for distributions, which need none.
+        0 for distributions, which need no delta.
     rows_per_unit : "weights" or int
     lines : tuple of Expected
         One for each epsilon, rising.
@@ -143,19 +143,19 @@ def plan(
 ) -> Forecast:
     """Estimate a release's accuracy before spending any budget.
 
-    The real mechanisms were run on simulated tables from easy to hard; their results are
-    interpolated. No table is read: the accuracy on a real one depends on the correlations of its
-    columns, which are confidential. Take the range as likely, not as a promise.
+    The real mechanisms were run on simulated tables from easy to hard, and their results are
+    interpolated. No table is read: the accuracy on a real one depends on correlations and extreme
+    values, which are confidential. The range is likely, not guaranteed.
 
     Parameters
     ----------
     rows : int
-        How many rows there are; of units, where the rows of each have weights and it counts once;
-        of rows that are kept, where at most C of each unit count; for ``tabulate``, of one group.
-        With survey weights, their sum over the largest.
+        Number of rows. If units count once, the number of units; with at most C rows of each unit,
+        the number of rows kept; for ``tabulate``, the number of rows of one group. With survey
+        weights, their sum divided by the largest.
     columns : int, default=1
-        How many features or, for quantiles, descriptions and tabulations, how many columns of
-        numbers share the budget (times the number of tables).
+        Number of features or, for quantiles, descriptions and tabulations, of columns of numbers
+        that share the budget (times the number of tables).
     method : str, default="linear"
         ``linear``, ``logistic``, ``poisson``, ``additive``, ``additive-logistic``,
         ``additive-poisson``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``, ``quantiles``,
@@ -165,14 +165,15 @@ def plan(
     delta : float, default=1e-6
         Not used for distributions.
     rows_per_unit : "weights" or int, default="weights"
-        An int C plans for units of which C rows count in full: the noise is C times as large.
+        An int C plans for at most C rows of each unit, counted in full: the noise is C times as
+        large.
     want : str, optional
-        What an ordinary table should tell: ``"interval 0.1"``, ``"loss 0.05"``, ``"error 0.01"`` or
-        another measure of the method, and the most it may be. The smallest epsilon for it is
+        A goal for an ordinary table: a measure of the method and its largest value, such as
+        ``"interval 0.1"``, ``"loss 0.05"`` or ``"error 0.01"``. The smallest epsilon for it is
         rounded up to two digits.
     weighted : bool, default=False
-        Whether rows have survey weights. Their bound takes a part of the budget, and they count as
-        rows of the largest weight: more and lighter ones are a little more accurate.
+        Whether rows have survey weights. Their bound takes a part of the budget, and all count as
+        rows of the largest weight; with varying weights the real accuracy is a little better.
 
     Returns
     -------

@@ -168,20 +168,20 @@ class PrivacyGuarantee:
     Parameters
     ----------
     epsilon, delta : float
-        The promise for the whole result.
+        The guarantee for the whole result.
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
     mechanisms : tuple of Event
         Everything that was released, with its cost.
     private : bool
-        False when nothing is promised, for example when the noise came from a known seed.
+        False if there is no guarantee, for example if the noise came from a known seed.
     unit : Unit
         What is protected: by default one row.
     table, where : str, optional
-        Which table the result is of, by its name without folders, and which of its rows.
+        The table, by its name without folders, and the conditions on its rows.
     basis : tuple of str
-        Sentences on who computed the result and what the promise assumes, where that is more than
-        one trusted data owner.
+        Who computed the result, and assumptions of the guarantee, if these are more than one
+        trusted data owner.
 
     Raises
     ------

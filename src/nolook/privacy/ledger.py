@@ -91,7 +91,7 @@ class Ledger:
     Parameters
     ----------
     path : path-like
-        A file made by :meth:`create`.
+        A file written by :meth:`create`.
     output : str, optional
         Name of the file that releases charged here are written to; kept with each of them.
 
@@ -99,9 +99,9 @@ class Ledger:
     ----------
     path : Path
     name : str
-        Of the data set.
+        Name of the data set.
     budget : Budget
-        The total.
+        The total budget.
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
 
@@ -154,9 +154,9 @@ class Ledger:
         Parameters
         ----------
         path : path-like
-            Its folder must exist.
+            The new file; its folder must exist.
         budget, name
-            The total for all releases together, and what the data set is called.
+            The total for all releases together, and the name of the data set.
         relation : {"add-remove", "replace"}
             Which tables are neighbours.
 
@@ -222,7 +222,7 @@ class Ledger:
     def require(self, cost: Budget, *, relation: Relation, unit: str | None = None) -> None:
         """Refuse a release that could not be reserved now; nothing is charged.
 
-        `unit` is what it protects, in the words of `ReleaseDetails`, if that is known already.
+        `unit` is the protected unit, as in `ReleaseDetails`, if it is known already.
 
         Raises
         ------
@@ -245,16 +245,16 @@ class Ledger:
         relation: Relation | None = None,
         unit: str | None = None,
     ) -> None:
-        """Enter a release that was made elsewhere; refused like one of :meth:`reserve`.
+        """Enter a release that was made elsewhere; refused as by :meth:`reserve`.
 
         Parameters
         ----------
         cost, description
             As there.
         relation : {"add-remove", "replace"}, optional
-            For which that cost was proved; by default the ledger's.
+            The relation that the cost was proved for; by default the ledger's.
         unit : str, optional
-            The column that names what it protects, with all its rows; by default a row.
+            The column that names the protected unit; by default a row is protected.
         """
         check_line(description, "description")
         relation = self.relation if relation is None else relation
@@ -304,17 +304,17 @@ class Ledger:
     def charge_once(
         self, cost: Budget, *, relation: Relation, description: str, unit: str | None = None
     ) -> None:
-        """Charge, as :meth:`reserve`, a release that comes out the same if a crash repeats it.
+        """Charge a release that gives the same result if a crash repeats it.
 
         Parameters
         ----------
         cost, relation
-            As there.
+            As for :meth:`reserve`.
         description : str
-            Names this release alone: an entry of this name and cost that was not refunded is its
-            charge.
+            A name of its own for this release: an entry with this name and cost that was not
+            refunded is its charge.
         unit : str, optional
-            What it protects, as for :meth:`require`; by default a row.
+            The protected unit, as for :meth:`require`; by default a row.
         """
         details = ReleaseDetails(unit=unit)
         check_line(description, "description")

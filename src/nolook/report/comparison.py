@@ -57,15 +57,15 @@ class Comparison:
     Parameters
     ----------
     columns : tuple of str
-        The columns of either model, those of the first one first, and "intercept".
+        The columns of both models, those of the first one first, and "intercept".
     first, second : ndarray of shape (columns, 3)
         Each model's coefficient, and both ends of its 95 % interval; NaN where there is none.
     difference : ndarray of shape (columns, 3)
-        The second less the first, and both ends of its interval: the half-widths of both intervals
-        added up, as both models may be of the same rows.
+        The second minus the first, and both ends of its interval. Its half width is the sum of both
+        half widths, since both models may be from the same rows.
     models : tuple of fitted models
     names : tuple of str
-        What the two are called.
+        Names of the two models.
     """
 
     columns: tuple[str, ...]
@@ -109,16 +109,16 @@ class Comparison:
 
 
 def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Comparison:  # noqa: ANN401
-    """Put two models of the same target side by side.
+    """Compare the coefficients of two models of the same target.
 
     This reads no data and costs nothing.
 
     Parameters
     ----------
     first, second : fitted models
-        Both linear or both logistic, of one target, protecting the same unit.
+        Of the same kind and target, and protecting the same unit.
     names : sequence of two str, default=("A", "B")
-        What they are called.
+        Names of the models.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     Raises
     ------
     ParameterError
-        If they are not fitted models, or their coefficients cannot be compared: other targets,
-        other kinds of model, or other units.
+        If they are not fitted models, or cannot be compared: their target, kind of model or unit
+        differs.
 
     Examples
     --------

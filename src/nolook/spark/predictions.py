@@ -23,7 +23,7 @@ __all__ = ["predict_on_spark"]
 
 
 def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "prediction") -> Any:  # noqa: ANN401 -- an optional package
-    """Return a table of Spark with a column of predictions added to its own.
+    """Add a column of predictions to a Spark table.
 
     Spark's workers predict each row when the result is used; no row goes through this process.
     Predictions are as confidential as the table: they are not a private release.
@@ -31,12 +31,12 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
     Parameters
     ----------
     model : fitted regressor, classifier or pipeline
-        As released: fitted here, or read by :func:`nolook.load`.
+        Fitted here, or read by :func:`nolook.load`.
     frame : pyspark.sql.DataFrame
-        With the columns of the fit, by their names; others are copied.
+        With the columns of the fit, by name; other columns are kept.
     column : str, default="prediction"
-        What the predictions are called: of a model of two classes, the probability that the target
-        is the positive one. Null where a row lacks a value the model needs.
+        Name of the new column. For a model of two classes it has the probability of the positive
+        class. It is null if a row lacks a value that the model needs.
 
     Returns
     -------
@@ -45,9 +45,9 @@ def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "pred
     Raises
     ------
     ParameterError
-        If `frame` is not a table of Spark, or has a column of that name.
+        If `frame` is not a Spark table, or already has a column of that name.
     TableError
-        If a column of the fit is not there, or of another type.
+        If a column of the fit is missing or has another type.
     """
     check_is_fitted(model)
     (column,) = check_names((column,), "column")

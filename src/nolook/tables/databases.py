@@ -43,24 +43,22 @@ _ROWS = 32_768
 class Database:
     """A table or view of a database, for :func:`nolook.read_table`.
 
-    The guarantee is for the rows of the table or view that is named: make a view if what is a row
-    must be decided first, by a join or a sum, and mind that its maker then answers for how many of
-    its rows one person can change.
+    The guarantee is for the rows of this table or view. A view can define the rows, by a join or a
+    sum; its author is then responsible for the number of rows that one person can change.
 
     Parameters
     ----------
     uri : str
-        ``duckdb:FILE`` or ``sqlite:FILE``, perhaps with the table as in ``duckdb:FILE#table``, or
-        ``postgresql://USER@HOST:PORT/NAME``, which PostgreSQL's own variables and files
-        (``PGPASSWORD``, ``~/.pgpass``) complete. It is never shown or written.
+        ``duckdb:FILE`` or ``sqlite:FILE``, optionally with the table as in ``duckdb:FILE#table``,
+        or ``postgresql://USER@HOST:PORT/NAME``; PostgreSQL's own variables and files
+        (``PGPASSWORD``, ``~/.pgpass``) supply the rest. It is never shown or written.
     table : str
-        The name of a table or view as it is stored, or ``schema.name``. May be left out where the
-        address names it.
+        The exact name of a table or view, or ``schema.name``. Optional if the address names it.
 
     Raises
     ------
     ParameterError
-        If the address is of no known kind, or no table is named.
+        If the kind of address is not known, or no table is named.
 
     Examples
     --------

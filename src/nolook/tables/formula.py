@@ -48,7 +48,7 @@ def from_formula(
     categories: Categories | None = None,
     **options: Any,  # noqa: ANN401 -- those of `read_table`
 ) -> Table:
-    """Open a table for private use; a formula names its target and features.
+    """Open a table for private use by a formula for its target and features.
 
     Parameters
     ----------
@@ -56,18 +56,18 @@ def from_formula(
         Such as ``"log(cost) ~ age + I(age**2) + sex*ward"``. Terms are columns (names that are not
         words in backticks), ``C(column)`` for a category, ``log``, ``log1p`` and ``asinh`` of a
         column, ``I(x**2)`` and higher powers, ``I((x - 40)**2)``, ``I(x*z)``, and interactions:
-        ``a:b`` is the product of both, ``a*b`` stands for ``a + b + a:b``. A model always has a
-        constant. Without ``~`` there is no target.
+        ``a:b`` is the product of both, ``a*b`` stands for ``a + b + a:b``. A model always has an
+        intercept. Without ``~`` there is no target.
     source : path, frame, query or stream
-        As for :func:`read_table`, as all other parameters.
+        As for :func:`read_table`, like all other parameters.
     schema, categories : optional
-        What declares the levels of categories; they are never looked up.
+        Declarations of the levels of categories, which are not read from the table.
 
     Returns
     -------
     Table
-        Each term gives a column, or one for each level but the first of its categories; they are
-        derived as a :class:`Schema` derives columns.
+        Each term is a column, or one for each level except the first of its categories; they are
+        derived as in a :class:`Schema`.
 
     Raises
     ------

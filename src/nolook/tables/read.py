@@ -85,88 +85,88 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     Parameters
     ----------
     source : path, paths, frame, query, stream or array
-        Read in bounded memory however long it is: a Parquet, CSV or Arrow file (``.parquet``,
-        ``.csv``, ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as
-        ``"visits/*.csv"``, a list of files, or an address such as ``"s3://bucket/folder"``; a
-        database (see :class:`Database`); a pyarrow Dataset, a Polars LazyFrame, a DuckDB relation
-        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
-        temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
-        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
-        columns are named x0, x1, ...
+        Read in bounded memory, at any length: a Parquet, CSV or Arrow file (``.parquet``, ``.csv``,
+        ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as ``"visits/*.csv"``,
+        a list of files, or an address such as ``"s3://bucket/folder"``; a database (see
+        :class:`Database`); a pyarrow Dataset, a Polars LazyFrame, a DuckDB relation or an Arrow
+        stream (any object with ``__arrow_c_stream__``), read once and kept in a temporary file; a
+        Spark table, which Spark's workers read. Already in memory: a pandas or Polars frame, an
+        Arrow table or record batch, or a two-dimensional NumPy array, whose columns are named x0,
+        x1, ...
     target : str or False, optional
         The column to predict: numbers or booleans. Default: the schema's column of use "target".
-        False: none, whatever the schema says.
+        False: no target, even if the schema has one.
     features : sequence of str, optional
-        The columns to use, in this order. Default: every number or boolean column but the target,
-        and every column of `categories`. A pandas column of type object is refused then, since one
-        text among numbers makes it one and it would be left out silently. A CSV file declares
-        no types, so there the default is the columns of `categories` alone.
+        The columns to use, in this order. Default: all number and boolean columns except the
+        target, and all columns of `categories`. A pandas column of type object is then refused,
+        since a single string among numbers would make nolook leave it out silently. A CSV file
+        declares no types, so its default is only the columns of `categories`.
     categories : mapping, optional
-        From a column of text, integers or booleans to its levels, such as
-        ``{"city": ["A", "B", "C"]}``. The first level is the one the others are compared with:
-        each of the others becomes a feature that is 1 or 0, here "city=B" and "city=C". Levels are
-        declared and never looked up, since those found in the data would leak. Cells with another
-        value have a feature of their own, "city=...", unless a schema declares them missing; so
-        have cells without one if `missing` is "zero" or "centre". None among the levels stands for
-        them: ``[None, "A", "B"]`` compares with them. A single level is compared with all other
-        values. Put a common level first: a difference from a rare one is known no better than the
-        rare one itself.
+        Columns of strings, integers or booleans, and their levels: ``{"city": ["A", "B", "C"]}``.
+        The first level is the reference; each other level becomes a feature that is 1 or 0, here
+        "city=B" and "city=C". Levels are declared and not read from the table, since the levels
+        found would leak. Cells with other values have a feature of their own, "city=...", unless a
+        schema declares them missing; missing cells belong to it if `missing` is "zero" or "centre".
+        None among the levels stands for this feature: in ``[None, "A", "B"]`` it is the reference.
+        A single level is compared with all other values. Put a frequent level first: differences
+        from a rare one are imprecise.
     missing : {"drop-row", "zero", "centre"}, default="drop-row"
-        What to do about null, NaN and infinite values, and cells that are not as declared: leave
-        the row out, or put 0 or the column's private centre in place of a feature (a row without a
+        For null, NaN and infinite values, and cells that do not fit their declaration: leave the
+        row out, or replace the feature by 0 or by the private centre of the column (a row without a
         target or a unit is left out). Methods that find no centres refuse "centre". Releases that
         count the rows also count those left out.
     schema : Schema, mapping or path, optional
         The data owner's declaration of the columns and of the file's format: the default target,
-        columns that are not features, levels of categories. A file without types, CSV, has the
-        features it declares; where there are types, other columns are taken by these. A path is
-        read as :meth:`Schema.read` does.
+        columns that are not features, levels of categories. A CSV file, which has no types, has the
+        declared features; in other files, undeclared columns have their own types. A path is read
+        by :meth:`Schema.read`.
     where : list of tuple, optional
-        Which rows are used: conditions such as ``("age", ">=", 18)`` or ``("region", "in",
-        ["North", "South"])``, all of which must hold. Signs are =, !=, <, <=, >, >=, in and not in;
-        dates are written as 2024-12-31. Cells are compared as the schema converts them, in any
-        column of the table, and a missing value meets no condition. Conditions must not be chosen
-        by looking at the rows. A release says which rows it is about.
+        Use only the rows that meet all conditions, such as ``("age", ">=", 18)`` or ``("region",
+        "in", ["North", "South"])``. Operators are =, !=, <, <=, >, >=, in and not in; dates are
+        written as 2024-12-31. Any column of the table can be used, as converted by the schema; a
+        missing value meets no condition. Conditions must not be chosen by looking at the rows.
+        Releases list them.
     positive, negative : str, optional
         The target's values that count as 1 and as 0; all others are missing. "..." stands for all
-        values but the positive one. Where types or a schema tell the negative one, it need not be
-        given: 0 for 1, false for true. Without a target both are ignored.
+        values except the positive one. `negative` is optional where types or a schema determine it:
+        0 for 1, false for true. Without a target both are ignored.
     unit : str, optional
-        The column that says whose row it is: a patient, a household, a firm. Whatever is released
-        of the table then protects each of them with all their rows. Text, integers or dates,
-        compared as written; a row without one is an error, or left out under "drop-row". Default:
-        the schema's column of use "unit"; without one, or if this is False, every row is protected
-        by itself.
+        The column that identifies the patient, household or firm of a row. Every release of the
+        table then protects each of these with all their rows. Strings, integers or dates, compared
+        as written; a row without a value is left out. Default: the schema's column of use "unit";
+        without one, or if this is False, each row is protected separately.
     rows_per_unit : "weights" or int, default="weights"
-        How the rows of a unit count. "weights": each by one over their number, however many there
-        are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
-        for each release, count fully, so that results describe rows, at C times the noise.
+        Weight of the rows of a unit. "weights": each row counts one divided by the number of rows
+        of its unit, so each unit counts once and results describe units. A number C, from 1 to
+        1,024: at most C rows of each unit, drawn at random for each release, count in full, so
+        results describe rows, at C times the noise.
     weights : str, optional
         The column of survey weights, numbers of at least 0: results describe the weighted
         population. Weights are clipped at a bound that is found privately; a row without one is
         left out. It is not a feature, unless `features` names it. Linear, logistic, Poisson and
         additive regressions take weights, and distributions, quantiles, `describe` and `tabulate`.
     threads : "auto" or int, default="auto"
-        How many threads read and count; no result depends on it. "auto": all that the process may
-        use, or what the environment variable ``NOLOOK_THREADS`` says.
+        Number of threads that read and count; results do not depend on it. "auto": all that the
+        process may use, or the value of the environment variable ``NOLOOK_THREADS``.
     engine : SparkSession, optional
-        Whose workers read the files, by the same paths as here; no result depends on it. Default:
-        this process. A table of Spark needs none.
+        Spark's workers read the files, under the same paths as here; results do not depend on it.
+        Default: this process. A Spark table needs no engine.
 
     Raises
     ------
     ParameterError
-        If a parameter is not as described.
+        If a parameter is not valid.
     TableError
-        If the file cannot be read as its format, or a column is unknown, occurs twice or is of
-        another type. Errors depend on parameters, format and declared columns only.
+        If the file cannot be read, or a column is unknown, occurs twice or has another type. Errors
+        depend only on parameters, format and declared columns.
 
     Notes
     -----
     Integers, decimals and half floats become float64, rounded one by one; booleans become 1 and 0.
     In a CSV file, a cell that is not a number is a missing value, a line with too few or too many
     cells or with a quote that is not closed is a row of missing values, and blank lines are not
-    rows. A cell its type cannot hold, such as a text that is not UTF-8, is a missing value too.
+    rows. A cell that its type cannot hold, such as a string that is not UTF-8, is a missing value
+    too.
 
     Examples
     --------

@@ -282,50 +282,50 @@ def _check_signs(decimal: str | None, thousands: str | None) -> None:
 
 @frozen(init=False)
 class Schema:
-    """The declaration of a table: the format of its file, and each column.
+    """Declaration of a table: the format of its file, and its columns.
 
-    Cells are read by what is declared and never by looking at other cells; one that is not as
-    declared is a missing value. A model keeps the declarations of its features.
+    Each cell is read by its declaration, independently of other cells; a cell that does not fit is
+    a missing value. A model keeps the declarations of its features.
 
     Parameters
     ----------
     columns : mapping
-        From a column's name to its type or to a mapping of its settings:
+        Names of columns, and the type of each or a mapping of its settings:
 
         * "type": "number", "integer", "boolean", "category", "date" or "datetime" (days since
-          `origin`), "identifier" or "text" (both of no further use).
-        * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
-          :func:`nolook.read_table`) or "nothing", which needs no type; by default "feature", and
-          "nothing" for identifiers, text and categories without levels.
-        * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
-          signs), "percent" (true: 12 % is 0.12).
-        * Booleans: "true" and "false", lists of words, or ["..."] for all that are not true; other
-          words are missing.
-        * Categories: "levels", the first the one others are compared with, "..." for all others;
-          none where the column is not a feature; "undeclared": what other values are, "other" (a
-          level of their own, "NAME=...") or "missing".
+          `origin`), "identifier" or "text" (neither can be a feature).
+        * "use": "feature", "target", "unit" (an identifier or text that identifies the unit of a
+          row: see :func:`nolook.read_table`) or "nothing", which needs no type; by default
+          "feature", and "nothing" for identifiers, text and categories without levels.
+        * Numbers: "decimal" ("." or ","), "thousands" (the separator), "currency" (a list of
+          symbols), "percent" (true: 12 % is 0.12).
+        * Booleans: "true" and "false", lists of strings, or ["..."] for all that are not true;
+          other strings are missing.
+        * Categories: "levels", the first of which is the reference, "..." for all others; optional
+          if the column is not a feature; "undeclared" for other values: "other" (a level of their
+          own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
-          "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") to make
-          categories of them, with "years", the list of them.
+          "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") that become
+          categories, with "years", the list of years.
         * Derived columns have one of these settings instead of a type: "log_of", "log1p_of",
           "asinh_of" or "square_of" a column (with "around", a public number, the square of the
           distance from it), "product_of" a list of columns or levels such as "sex=F", "bins_of" a
-          column with "borders", the list of them. A logarithm of what has none is missing.
-        * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
-          "indicator" (true: a feature "NAME=missing" tells where a value is missing).
+          column with "borders", the list of them. A logarithm that is not defined is missing.
+        * All: "missing", a list of strings for a missing value. Numbers, booleans and dates:
+          "indicator" (true: a feature "NAME=missing" marks missing values).
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
           there).
     **file
-        How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above
-        the header that are not part of the table), `comment`, `multiline` (a line break in quotes
-        is part of its cell; by default every line is a row, so that a quote that is never closed
-        spoils no other row), and `decimal`, `thousands` and
-        `missing` for columns that declare no others.
+        Format of a text file: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above the
+        header that are not part of the table), `comment`, `multiline` (a line break in quotes is
+        part of its cell; by default every line is a row, so a quote that is not closed does not
+        affect other rows), and `decimal`, `thousands` and `missing` for columns that do not declare
+        their own.
 
     Raises
     ------
     ParameterError
-        If anything is not as described.
+        If a declaration is not valid.
 
     Examples
     --------

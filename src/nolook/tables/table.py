@@ -64,20 +64,20 @@ class _Places:
 class Table:
     """A table of finite numbers, read in passes, in bounded memory.
 
-    Returned by :func:`nolook.read_table`. How a row is read depends only on that row, and neither
+    Returned by :func:`nolook.read_table`. A row is read independently of all others, and neither
     the number of rows nor any other statistic is shown. Reading raises TableError if the file is
     damaged or was changed since it was opened.
 
     Attributes
     ----------
     feature_names : tuple of str
-        The features; a category gives one for each declared level but the first, such as "city=B",
-        and "city=..." for all values that are not declared, if asked for.
+        The features. A category has one for each declared level except the first, such as "city=B",
+        and "city=..." for undeclared values, unless these are missing.
     target_name : str or None
     binary : ndarray of bool, shape (n_columns,)
-        Which columns, the target last, hold 0 and 1 only, by declared type or levels.
+        Whether a column, the target last, has only 0 and 1, by declared type or levels.
     unit : Unit
-        What neighbouring tables differ by.
+        The unit by which neighbouring tables differ.
     """
 
     def __init__(self, source: DeclaredSource, design: Design, threads: Threads = "auto") -> None:
