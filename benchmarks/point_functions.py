@@ -55,7 +55,6 @@ def tasks(levels):
     return {
         "made": lambda: functions.generate(cells, SystemEntropy()),
         "checked and expanded": lambda: functions.check(0, keys, names),
-        "expanded only": lambda: functions.expand(0, keys),
     }
 
 
@@ -67,7 +66,6 @@ def blocks(levels, what):
     return {
         "made": 4 * levels + 8 * len(stops),
         "checked and expanded": nodes + 4 * ends,
-        "expanded only": nodes + ends,
     }[what]
 
 

@@ -81,7 +81,7 @@ def left_of(texts, folder):
 def secrets_of(batch, role, listed):
     """Return the keys of some reports, without what is public, and the messages about them."""
     messages = check_reports(batch, role, rows_of(listed)).messages
-    return [one[44:-64] for one in listed] + [one.tobytes() for one in messages]
+    return [one[:-64] for one in listed] + [one.tobytes() for one in messages]
 
 
 def changed(report):
@@ -89,12 +89,17 @@ def changed(report):
     return report[:60] + bytes([report[60] ^ 1]) + report[61:]
 
 
-def resealed(report):
+def commitment(batch, role, key):
+    """Return the commitment to the half of a role, by definition."""
+    return hashlib.sha256(b"nolook report: half" + bytes([role]) + batch.digest + key).digest()
+
+
+def resealed(batch, role, report):
     """Return a report whose end fits what comes before: what a forger can make."""
-    body, other = report[:-64], report[-64:-32]
-    own = hashlib.sha256(b"nolook report: half" + body).digest()
-    both = own + other if body[5] == 0 else other + own
-    return body + other + hashlib.sha256(b"nolook report: id" + both).digest()
+    key, other = report[:-64], report[-64:-32]
+    own = commitment(batch, role, key)
+    both = other + own if role else own + other
+    return key + other + hashlib.sha256(b"nolook report: id" + both).digest()
 
 
 class Forger:

@@ -22,7 +22,7 @@ def count(functions, pairs):
     accepted = (found[0].messages == found[1].messages).all(axis=1)
     totals = np.zeros(1 << functions.levels, np.uint64)
     for b in (0, 1):
-        rejected = functions.expand(b, pairs[b][~accepted])
+        rejected = functions.check(b, pairs[b][~accepted], names[~accepted]).counts
         totals += found[b].counts - rejected
     return totals, accepted
 

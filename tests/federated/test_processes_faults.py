@@ -14,7 +14,7 @@ import pytest
 
 import nolook
 from nolook.federated.server.store import Arrival
-from nolook.federated.shares import cell_shares
+from nolook.federated.shares import check_reports
 from nolook.kernels.forests import block_counts
 from tests.federated import service_steps
 from tests.federated.forking import COUNT, FAIL_ON, FAIL_ONCE, KILL, TEAR
@@ -99,7 +99,8 @@ def check_deleted(folder):
 def wanted_share():
     """Return this server's share of what is answered, from scratch; its noise is 0."""
     _, first, *_ = reports(BATCH, 40)
-    cells = cell_shares(BATCH, 0, rows_of([first[i] for i in AGREED]))[0].view(np.int64)
+    checked = check_reports(BATCH, 0, rows_of([first[i] for i in AGREED]))
+    cells = checked.counts[0].view(np.int64)
     return block_counts(cells, BATCH.forest.lengths).view(np.uint64)
 
 

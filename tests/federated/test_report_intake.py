@@ -53,7 +53,7 @@ def test_a_change_of_any_byte_is_refused():
 
 def test_what_is_inside_has_to_be_a_report_of_this_batch_and_role():
     foreign = reports(ROC, 1)
-    assert "other server" in refused(taken, seal(SMALL, 0, SENT[1][0]))
+    assert "another batch or server" in refused(taken, seal(SMALL, 0, SENT[1][0]))
     for inside in (b"", b"x", SENT[0][0][:-1], SENT[0][0] + b"x", bytes(len(SENT[0][0]))):
         refused(taken, seal(SMALL, 0, inside))
     refused(taken, seal(ROC, 0, foreign[1][0]))

@@ -15,7 +15,7 @@ from nolook.errors import ParameterError
 from nolook.federated.failures import ReportError
 from nolook.federated.reports import check, make_reports, report_bytes, unpack
 from nolook.privacy.noise import SystemEntropy
-from tests.federated.made import NONCE, SCORES, batch_of, both_halves, changed, resealed
+from tests.federated.made import NONCE, SCORES, batch_of, both_halves, changed, commitment, resealed
 
 BATCH = batch_of()
 IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
@@ -37,9 +37,7 @@ def test_both_servers_find_one_id_and_the_key():
 
 def test_the_id_is_made_of_both_commitments():
     """By definition, from the bytes of both halves."""
-    commitments = [
-        hashlib.sha256(b"nolook report: half" + half(role)[:-64]).digest() for role in (0, 1)
-    ]
+    commitments = [commitment(BATCH, role, half(role)[:-64]) for role in (0, 1)]
     assert half(0)[-64:-32] == commitments[1]
     assert half(1)[-64:-32] == commitments[0]
     text = b"nolook report: id" + b"".join(commitments)
@@ -51,45 +49,28 @@ def test_no_byte_can_be_changed(role):
     for place in range(report_bytes(BATCH)):
         damaged = bytearray(half(role))
         damaged[place] ^= 1
-        with pytest.raises(ReportError, match=r"damaged|another version|not a report of nolook"):
+        with pytest.raises(ReportError, match="was damaged"):
             check(BATCH, role, bytes(damaged))
 
 
 def test_whoever_changes_a_half_gets_another_id():
     """Nobody can be first under the id of somebody else's report."""
-    for place in (44, 60, 280):
+    for place in (0, 60, 240):
         forged = bytearray(half(0))
         forged[place] ^= 1
-        again = resealed(bytes(forged))
+        again = resealed(BATCH, 0, bytes(forged))
         assert check(BATCH, 0, again) != IDS[0].tobytes()
-    borrowed = resealed(half(0, 1)[:-64] + half(0)[-64:])
+    borrowed = resealed(BATCH, 0, half(0, 1)[:-64] + half(0)[-64:])
     assert check(BATCH, 0, borrowed) not in {each.tobytes() for each in IDS}
 
 
 def test_reports_for_others_are_refused():
-    with pytest.raises(ReportError, match="for the other server; expected role 1"):
-        check(BATCH, 1, half(0))
     other = evolve(BATCH, nonce=NONCE[::-1])
-    with pytest.raises(ReportError, match="for another batch; expected ages"):
-        check(other, 0, half(0))
-    relabelled = bytearray(half(0))
-    relabelled[5] = 1  # as if it were the other server's
-    assert check(BATCH, 1, resealed(bytes(relabelled))) != IDS[0].tobytes()
-
-
-@pytest.mark.parametrize(
-    ("report", "message", "status"),
-    [
-        (b"", "not a report of nolook", 400),
-        (b"NLKR\x02" + bytes(400), "another version; expected 1", 400),
-        (half(0)[:-1], "has 348 bytes; expected 349", 400),
-        (half(0) + b"x", "has 350 bytes; expected 349", 413),
-    ],
-)
-def test_what_is_no_report_is_refused_in_a_line(report, message, status):
-    with pytest.raises(ReportError, match=message) as caught:
-        check(BATCH, 0, report)
-    assert caught.value.status == status
+    for batch, role in ((BATCH, 1), (other, 0), (other, 1)):
+        with pytest.raises(ReportError, match="for another batch or server"):
+            check(batch, role, half(0))
+        # Sent on as if it were for that one: it gets another id.
+        assert check(batch, role, resealed(batch, role, half(0))) != IDS[0].tobytes()
 
 
 def test_a_report_is_laid_out_as_written():
@@ -97,10 +78,8 @@ def test_a_report_is_laid_out_as_written():
     batch = batch_of("roc", grid=SCORES)
     ids, halves = both_halves(batch, [0.3], [True])
     for role in (0, 1):
-        text = b"NLKR" + bytes([1, role, batch.functions.levels]) + bytes(5) + batch.digest
-        text += unpack(batch, halves[role])[1].tobytes()
-        other = halves[1 - role][0].tobytes()[:-64]
-        text += hashlib.sha256(b"nolook report: half" + other).digest() + ids[0].tobytes()
+        key, other = (unpack(batch, halves[one])[1].tobytes() for one in (role, 1 - role))
+        text = key + commitment(batch, 1 - role, other) + ids[0].tobytes()
         assert halves[role][0].tobytes() == text
 
 
@@ -121,22 +100,21 @@ def test_reports_for_a_batch_with_another_parameter_are_refused(parameter):
 
 
 def test_every_other_length_is_refused():
-    for length in range(report_bytes(BATCH)):
-        with pytest.raises(ReportError) as caught:
-            check(BATCH, 0, half(0)[:length])
-        assert caught.value.status == 400
-    with pytest.raises(ReportError) as caught:
-        check(BATCH, 0, half(0) + bytes(10**6))
-    assert caught.value.status == 413
+    whole = half(0) + bytes(100)
+    for length in [*range(report_bytes(BATCH)), len(whole) - 99, len(whole)]:
+        for report in (whole[:length], resealed(BATCH, 0, whole[:length])):
+            with pytest.raises(ReportError) as caught:
+                check(BATCH, 0, report)
+            assert caught.value.status == 400
 
 
 def test_an_error_quotes_nothing_of_a_report():
-    secrets = (IDS[0].tobytes().hex(), half(0)[44:60].hex())
+    secrets = (IDS[0].tobytes().hex(), half(0)[:16].hex())
     for wrong in (half(0)[:-1], half(0) + b"\0", changed(half(0)), b"", half(0)[:50]):
         with pytest.raises(ReportError) as caught:
             check(BATCH, 0, wrong)
         message = str(caught.value)
-        assert len(message) < 100
+        assert len(message) < 120
         assert "\n" not in message
         assert not any(secret in message for secret in secrets)
 
@@ -148,7 +126,7 @@ def test_no_owner_at_all_is_fine():
 
 @given(st.binary(max_size=400), st.integers(0, 1))
 def test_no_bytes_raise_anything_else(report, role):
-    for text in (report, half(role)[:44] + report):
+    for text in (report, half(role)[:16] + report):
         with pytest.raises(ReportError):
             check(BATCH, role, text)
 

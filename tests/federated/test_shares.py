@@ -11,9 +11,8 @@ from scipy import stats
 
 from nolook.federated import shares
 from nolook.federated.batch import Batch
-from nolook.federated.reports import unpack
+from nolook.federated.reports import report_bytes, unpack
 from nolook.federated.shares import (
-    cell_shares,
     check_reports,
     noisy_blocks,
     release_key,
@@ -30,7 +29,7 @@ ODD_VALUES = [-np.inf, -1e300, -0.0, 0.0, 5e-324, 0.5, 1.0, 63.5, 98.0, 98.5, 1e
 
 
 def summed(batch, halves):
-    return sum(cell_shares(batch, role, halves[role]) for role in (0, 1))
+    return sum(check_reports(batch, role, halves[role]).counts for role in (0, 1))
 
 
 def test_counts_are_those_of_the_cells():
@@ -69,7 +68,7 @@ def test_cells_beyond_the_last_threshold_count_in_the_last_cell():
         _, halves = both_halves(batch, np.zeros(4))
         reports = halves[role].copy()
         unpack(batch, reports)[1][...] = pair[role]
-        total = total + cell_shares(batch, role, reports)
+        total = total + check_reports(batch, role, reports).counts
     assert total[0, 99] == 3
     assert total.sum() == 4
 
@@ -89,7 +88,8 @@ def test_rejected_reports_are_taken_off_exactly():
     accepted = (checked[0].messages == checked[1].messages).all(axis=1)
     assert (accepted == ~bad).all()
     counts = sum(
-        checked[role].counts - cell_shares(batch, role, halves[role][~accepted]) for role in (0, 1)
+        checked[role].counts - check_reports(batch, role, halves[role][~accepted]).counts
+        for role in (0, 1)
     )
     assert (counts[0] == np.bincount(values[~bad].astype(int), minlength=100)).all()
 
@@ -187,7 +187,7 @@ def test_a_single_answer_is_uniform_without_the_other_share(kind, role):
     found = []
     for seed in range(300):
         _, halves = both_halves(batch, values, None if kind == "ecdf" else values > 0, seed)
-        numbers = noisy_blocks(batch, cell_shares(batch, role, halves[role]), KEY)
+        numbers = noisy_blocks(batch, check_reports(batch, role, halves[role]).counts, KEY)
         found.append(np.concatenate([each[-16:] for each in numbers.values()]))
     octets = np.ascontiguousarray(np.stack(found)[:, ::7]).view(np.uint8).reshape(-1, 8)
     for each in octets.T:
@@ -196,7 +196,8 @@ def test_a_single_answer_is_uniform_without_the_other_share(kind, role):
 
 def test_nothing_in_a_report_raises():
     batch = batch_of()
-    reports = SeededSource(3).words(5 * 349 // 8 + 1).view(np.uint8)[: 5 * 349].reshape(5, 349)
+    size = report_bytes(batch)
+    reports = SeededSource(3).words(5 * size).view(np.uint8)[: 5 * size].reshape(5, size)
     for role in (0, 1):
         assert check_reports(batch, role, reports).messages.shape == (5, 32)
-        assert cell_shares(batch, role, reports).shape == (1, 100)
+        assert check_reports(batch, role, reports).counts.shape == (1, 100)

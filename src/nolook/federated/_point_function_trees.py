@@ -18,9 +18,7 @@ from nolook.kernels.point_functions import add_proofs, add_values, grow_both, le
 class _Stop:
     """State of a worker for a block of keys on its way to one stop."""
 
-    def __init__(
-        self, shape: Shape, i: int, parts: NDArray[np.void], parents: int, *, proofs: bool
-    ) -> None:
+    def __init__(self, shape: Shape, i: int, parts: NDArray[np.void], parents: int) -> None:
         size, keys, last = 1 << shape.gaps[i], len(parts), i == len(shape.stops) - 1
         self.level, self.last = shape.stops[i], last
         own = parts["stops"][:, i]
@@ -28,8 +26,7 @@ class _Stop:
         self.proof = np.array(own["proof"].transpose(1, 0, 2), np.uint64, order="C")
         self.sums = np.zeros(keys, np.uint64)
         self.totals = np.zeros((parents, size), np.uint64)
-        kinds = PROOF_KINDS if proofs else 0
-        self.proofs = np.zeros((size, kinds, keys, 2), np.uint64)
+        self.proofs = np.zeros((size, PROOF_KINDS, keys, 2), np.uint64)
         # Nodes, for the next stop.
         self.inputs = np.empty((0 if last else parents, size, keys, 2), np.uint64)
 
@@ -51,11 +48,11 @@ class Grower:
         #: Most parents that a key has at a stop.
         self.widest = 1 << shape.levels - shape.gaps[-1]
 
-    def add(self, keys: Bytes, *, proofs: bool) -> list[tuple[Words, Words]]:
+    def add(self, keys: Bytes) -> list[tuple[Words, Words]]:
         """Add the shares of a block of keys to `totals`.
 
         Returns for each stop what the servers compare: the sum of parents less that of their nodes
-        (keys,), and, if asked for, the proofs (keys, offsets, kinds, 2).
+        (keys,), and the proofs (keys, offsets, kinds, 2).
         """
         parts = self._shape.parts(np.ascontiguousarray(keys))
         steps = level_steps(parts["corrections"], parts["bits"])
@@ -63,7 +60,7 @@ class Grower:
         above = np.full(len(keys), 1 - self._role, np.uint64)  # the role 0 takes off the 1
         found, level = [], 0
         for i, stop in enumerate(self._shape.stops):
-            here = _Stop(self._shape, i, parts, len(nodes), proofs=proofs)
+            here = _Stop(self._shape, i, parts, len(nodes))
             self._grow(level, nodes, np.zeros(1, np.int64), steps, here)
             found.append(here.compared(above))
             nodes, above = here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
@@ -104,6 +101,5 @@ class Grower:
         if not here.last:
             here.inputs[:, offsets] = nodes.transpose(1, 0, 2, 3)
         for offset, some in zip(offsets.tolist(), nodes, strict=True):
-            if here.proofs.size:
-                blocks = self._ciphers.proofs(offset, some)
-                add_proofs(some, blocks, here.proof, here.proofs[offset])
+            blocks = self._ciphers.proofs(offset, some)
+            add_proofs(some, blocks, here.proof, here.proofs[offset])

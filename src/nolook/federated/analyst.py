@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
-from attrs import frozen
 
 from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
@@ -17,7 +16,7 @@ from nolook.federated.client import ServerClient, printable
 from nolook.federated.failures import RefusedError
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["Frozen", "Status", "agreement", "ask", "end", "freeze", "status"]
+__all__ = ["Status", "agreement", "ask", "end", "freeze", "status"]
 
 _ROUNDS = 3  # of freezing both servers; two suffice
 
@@ -36,25 +35,8 @@ class Status(Content, frozen=True):
     rejected: int | None
 
 
-@frozen
-class Frozen:
-    """The agreement of both servers."""
-
-    counted: int
-    rejected: int  # at both servers, which do not agree on them
-    stored: tuple[int, int]  # at each server, counted or not
-
-    def in_words(self) -> str:
-        """Return the numbers of reports counted and not counted, in a sentence."""
-        only = [stored - self.counted - self.rejected for stored in self.stored]
-        return (
-            f"{self.counted:,} reports count. Not counted: {self.rejected:,} that the servers do "
-            f"not agree on, {only[0]:,} only at server 0, {only[1]:,} only at server 1."
-        )
-
-
-def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
-    """Close a batch and have both servers agree on its reports.
+def freeze(batch: Batch, servers: Sequence[ServerClient]) -> str:
+    """Close a batch and have both servers agree on its reports; return their agreement.
 
     If either server lacks something, the batch stays open at both.
     """
@@ -71,17 +53,21 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
 
 
-def agreement(servers: Sequence[ServerClient], found: Sequence[Status]) -> Frozen:
-    """Return the counts that both servers state of a frozen batch."""
-    first, second = found
-    counts = first.agreed, first.rejected
-    if None in counts or counts != (second.agreed, second.rejected):
+def agreement(servers: Sequence[ServerClient], found: Sequence[Status]) -> str:
+    """Return the numbers of reports counted and not counted in a frozen batch, in a sentence."""
+    counts = {(one.agreed, one.rejected) for one in found}
+    counted, rejected = counts.pop()
+    if counts or counted is None or rejected is None:
         raise RefusedError(
             f"{servers[0].url} and {servers[1].url} state different counts of reports; ask their "
             "operators",
             502,
         )
-    return Frozen(first.agreed or 0, first.rejected or 0, (first.count, second.count))
+    only = [one.count - counted - rejected for one in found]
+    return (
+        f"{counted:,} reports count. Not counted: {rejected:,} that the servers do "
+        f"not agree on, {only[0]:,} only at server 0, {only[1]:,} only at server 1."
+    )
 
 
 def status(batch: Batch, servers: Sequence[ServerClient]) -> list[Status]:

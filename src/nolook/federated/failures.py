@@ -31,5 +31,5 @@ class DiskFullError(StoreError):
 class ReportError(RefusedError, ValueError):
     """A report is not one of this batch for this server, or was damaged on its way."""
 
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message, status)
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 400)

@@ -9,8 +9,7 @@ Polychroniadou, "Lightweight, maliciously secure verifiable function secret shar
 2022), and of the incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P
 2021). `point_functions.md` has the construction, the layout of keys, the proof and the limits.
 
-Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
-of another type, shape or range; what a key holds raises nothing.
+Keys are rows of uint8, shape (n, key_bytes); what a key holds raises nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Bytes, Words
-from nolook._validation import check_count
-from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
 from nolook.federated._point_function_pairs import deal
 from nolook.federated._point_function_trees import Grower
@@ -31,19 +28,15 @@ from nolook.privacy.noise import ByteSource
 
 __all__ = [
     "LARGEST_GAP",
-    "LARGEST_LEVELS",
     "MESSAGE_BYTES",
     "Checked",
     "PointFunctions",
 ]
 
-#: All cells are expanded.
-LARGEST_LEVELS = 24
 #: Of levels between two stops: each offset below a stop has permutations of its own.
 LARGEST_GAP = 8
 MESSAGE_BYTES = 32
 
-_CONTEXT_BYTES = 32
 _MESSAGE_LABEL = b"nolook verifiable point function 2: message"
 
 # How much a call encrypts: enough to outweigh the cost of the call, few enough that the arrays stay
@@ -80,11 +73,6 @@ class PointFunctions:
     levels: int
     context: bytes
 
-    def __attrs_post_init__(self) -> None:
-        check_count(self.levels, "levels", LARGEST_LEVELS)
-        if len(self.context) != _CONTEXT_BYTES:
-            raise ParameterError(f"context is not {_CONTEXT_BYTES} bytes (give a batch's digest)")
-
     @cached_property
     def stops(self) -> tuple[int, ...]:
         """The levels at which nodes have values: the middle and the end, or more.
@@ -111,23 +99,16 @@ class PointFunctions:
     def generate(self, cells: Words, source: ByteSource) -> tuple[Bytes, Bytes]:
         """Make pairs of keys, one each for server 0 and server 1; four words of the source a pair.
 
+        Cells are below 2^levels.
+
         >>> import numpy as np
         >>> from nolook.privacy.noise import byte_source
         >>> functions = PointFunctions(2, bytes(32))
         >>> pair = functions.generate(np.array([2, 2, 0], np.uint64), byte_source(None))
-        >>> functions.expand(0, pair[0]) + functions.expand(1, pair[1])
+        >>> checked = [functions.check(role, keys, keys[:, :0]) for role, keys in enumerate(pair)]
+        >>> checked[0].counts + checked[1].counts
         array([1, 0, 2, 0], dtype=uint64)
         """
-        if cells.dtype != np.uint64 or cells.ndim != 1:
-            raise ParameterError(
-                f"cells are {cells.dtype} of shape {cells.shape}; expected uint64 of shape (n,)"
-                " (give one row of unsigned 64-bit integers)"
-            )
-        if cells.size and int(cells.max()) >> self.levels:  # without showing one: they are secrets
-            raise ParameterError(
-                f"cells go beyond the domain; expected values below 2**{self.levels} (give more "
-                "levels)"
-            )
         keys = np.empty((2, len(cells), self.key_bytes), np.uint8)
         ciphers = Ciphers.of(self.context)
         for start in range(0, len(cells), _DEALT_KEYS):
@@ -149,42 +130,13 @@ class PointFunctions:
         ids : ndarray of uint8, shape (n, bytes)
             What names each report at both servers; equal messages need equal names.
         """
-        if ids.dtype != np.uint8 or ids.ndim != 2 or len(ids) != len(keys):
-            raise ParameterError(
-                f"ids are {ids.dtype} of shape {ids.shape}; expected uint8 of shape "
-                f"({len(keys)}, bytes) (give one for each key)"
-            )
-        grower = self._grower(role, keys)
+        grower = Grower(self._shape, role, Ciphers.of(self.context), _GROWN_NODES)
         messages = np.empty((len(keys), MESSAGE_BYTES), np.uint8)
-        for start, some in self._blocks(keys, grower):
-            found = grower.add(some, proofs=True)
-            names = ids[start : start + len(some)]
-            messages[start : start + len(some)] = _messages(names, some, found)
-        return Checked(messages, grower.signed())
-
-    def expand(self, role: int, keys: Bytes) -> Words:
-        """Return a server's sums over keys without any check, as `counts` of :class:`Checked`.
-
-        For keys that were accepted, or for what those that were not must be taken off again.
-        """
-        grower = self._grower(role, keys)
-        for _, some in self._blocks(keys, grower):
-            grower.add(some, proofs=False)
-        return grower.signed()
-
-    def _blocks(self, keys: Bytes, grower: Grower) -> list[tuple[int, Bytes]]:
         size = min(max(_GROWN_PARENTS // grower.widest, 1), _GROWN_KEYS)
-        return [(start, keys[start : start + size]) for start in range(0, len(keys), size)]
-
-    def _grower(self, role: int, keys: Bytes) -> Grower:
-        if role not in (0, 1):
-            raise ParameterError(f"role is {role!r}; expected 0 or 1 (say whose keys these are)")
-        if keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != self.key_bytes:
-            raise ParameterError(
-                f"keys are {keys.dtype} of shape {keys.shape}; expected uint8 of shape"
-                f" (n, {self.key_bytes}) (give keys of {self.levels} levels)"
-            )
-        return Grower(self._shape, role, Ciphers.of(self.context), _GROWN_NODES)
+        for start in range(0, len(keys), size):
+            some = slice(start, start + size)
+            messages[some] = _messages(ids[some], keys[some], grower.add(keys[some]))
+        return Checked(messages, grower.signed())
 
 
 def _messages(names: Bytes, keys: Bytes, found: list[tuple[Words, Words]]) -> Bytes:

@@ -3,19 +3,14 @@
 =========  ======  =======================================================================
 offset     bytes   what
 =========  ======  =======================================================================
-0          4       ``NLKR``
-4          1       version, 1
-5          1       role of the server, 0 or 1
-6          1       levels of the tree of cells
-7          5       0
-12         32      digest of the batch
-44         s       the key of a verifiable point function (``point_functions.md``)
-44 + s     32      commitment to the other server's half
-76 + s     32      id: SHA-256 of both commitments
+0          s       the key of a verifiable point function (``point_functions.md``)
+s          32      commitment to the other server's half
+s + 32     32      id: SHA-256 of both commitments
 =========  ======  =======================================================================
 
-A commitment is the SHA-256 of a label and of all before it in that half. So an id belongs to one
-pair of halves: a party that has neither cannot send anything under it.
+A commitment is the SHA-256 of a label, the role of that half's server, the digest of the batch and
+the key. So an id belongs to one pair of halves, one batch, and one role each: a party that has
+neither half cannot send anything under it.
 """
 
 from __future__ import annotations
@@ -39,9 +34,6 @@ ID_BYTES: Final = 32
 #: Reports of one request, and of one flush of a server's disk.
 MOST_TOGETHER: Final = 256
 
-_MAGIC = b"NLKR"
-_VERSION = 1
-_HEAD = 44
 _HALF_LABEL = b"nolook report: half"
 _ID_LABEL = b"nolook report: id"
 
@@ -80,45 +72,28 @@ def make_reports(
     """
     cells = _cells(batch, values, targets)
     halves = np.empty((2, len(cells)), dtype=_layout(batch))
-    pairs = batch.functions.generate(cells, source)
-    for role in (0, 1):
-        halves[role]["head"] = np.frombuffer(_head(batch, role), dtype=np.uint8)
-        halves[role]["key"] = pairs[role]
-    for k in range(len(cells)):  # a hash function takes one text at a time
-        both = [_commitment(half[k].tobytes()) for half in halves]
-        name = np.frombuffer(_id(*both), dtype=np.uint8)
-        for role in (0, 1):
-            halves[role][k]["other"] = np.frombuffer(both[1 - role], dtype=np.uint8)
-            halves[role][k]["id"] = name
-    first, second = halves.view(np.uint8).reshape(2, len(cells), report_bytes(batch))
-    return halves[0]["id"].copy(), first, second
+    halves["key"] = pairs = batch.functions.generate(cells, source)
+    for k, pair in enumerate(zip(*pairs, strict=True)):  # a hash function takes one text at a time
+        first, second = (_commitment(batch, role, pair[role].tobytes()) for role in (0, 1))
+        halves["other"][:, k] = np.frombuffer(second + first, np.uint8).reshape(2, ID_BYTES)
+        halves["id"][:, k] = np.frombuffer(_id(first, second), np.uint8)
+    both = halves.view(np.uint8).reshape(2, len(cells), report_bytes(batch))
+    return halves[0]["id"].copy(), both[0], both[1]
 
 
 def check(batch: Batch, role: int, report: bytes) -> bytes:
     """Return the id of a report, if it is one of this batch for this server.
 
-    Raises a ReportError, which quotes nothing of the report, if anything but the key is not as
-    expected. Whether the key counts one cell takes both servers (`shares.py`).
+    Raises a ReportError, which quotes nothing of the report, for any other. Whether the key counts
+    one cell takes both servers (`shares.py`).
     """
-    head, wanted = _head(batch, role), report_bytes(batch)
-    if report[:4] != _MAGIC:
+    pair = [_commitment(batch, role, report[: -2 * ID_BYTES]), report[-2 * ID_BYTES : -ID_BYTES]]
+    named = _id(*(pair[::-1] if role else pair))
+    if len(report) != report_bytes(batch) or report[-ID_BYTES:] != named:
         raise ReportError(
-            "this is not a report of nolook; send reports with `nolook federated submit`"
+            "the report is for another batch or server, or was damaged; send it again with "
+            "`nolook federated submit`"
         )
-    if report[4:5] != head[4:5]:
-        raise ReportError(f"the report has another version; expected {_VERSION}")
-    if len(report) != wanted:
-        status = 413 if len(report) > wanted else 400
-        raise ReportError(f"the report has {len(report)} bytes; expected {wanted}", status)
-    own, other, named = _commitment(report), report[-2 * ID_BYTES : -ID_BYTES], report[-ID_BYTES:]
-    # Which of the two commitments is whose says the report itself: a damaged role is damage.
-    both = (own, other) if report[5:6] == b"\0" else (other, own)
-    if named != _id(*both):
-        raise ReportError("the report was damaged on its way; send it again")
-    if report[5:6] != head[5:6]:
-        raise ReportError(f"the report is for the other server; expected role {role}")
-    if report[:_HEAD] != head:
-        raise ReportError(f"the report is for another batch; expected {batch.name}")
     return named
 
 
@@ -128,12 +103,10 @@ def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Bytes]:
     return parts["id"], parts["key"]
 
 
-# Every report asks for both.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # every report asks for it
 def _layout(batch: Batch) -> np.dtype[np.void]:
     return np.dtype(
         [
-            ("head", np.uint8, _HEAD),
             ("key", np.uint8, batch.functions.key_bytes),
             ("other", np.uint8, ID_BYTES),
             ("id", np.uint8, ID_BYTES),
@@ -141,15 +114,8 @@ def _layout(batch: Batch) -> np.dtype[np.void]:
     )
 
 
-@lru_cache(maxsize=64)
-def _head(batch: Batch, role: int) -> bytes:
-    fields = bytes((_VERSION, role, batch.functions.levels, 0, 0, 0, 0, 0))
-    return _MAGIC + fields + batch.digest
-
-
-def _commitment(half: bytes) -> bytes:
-    """Commit to one half of a report, of which all but the end is given its final bytes."""
-    return hashlib.sha256(_HALF_LABEL + half[: -2 * ID_BYTES]).digest()
+def _commitment(batch: Batch, role: int, key: bytes) -> bytes:
+    return hashlib.sha256(_HALF_LABEL + bytes((role,)) + batch.digest + key).digest()
 
 
 def _id(first: bytes, second: bytes) -> bytes:

@@ -3,7 +3,7 @@
 The order, for the code that keeps the files and talks to the other server:
 
 1. `check_reports` as reports arrive: a message of 32 bytes for each, and shares of the sum of all.
-2. Both servers exchange messages. A report is accepted if the two are equal; `cell_shares` of the
+2. Both servers exchange messages. A report is accepted if the two are equal; the shares of the
    others are taken off the sum.
 3. Both freeze the same set of accepted reports, and compare the digest of its ids.
 4. Only then `release_key`, bound to that digest, and `noisy_blocks`, once and for all.
@@ -29,7 +29,6 @@ from nolook.privacy.noise import SAMPLER_VERSION, derived_key
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 
 __all__ = [
-    "cell_shares",
     "check_reports",
     "noise_digest",
     "noisy_blocks",
@@ -50,12 +49,6 @@ def check_reports(batch: Batch, role: int, reports: Bytes) -> Checked:
     ids, keys = unpack(batch, reports)
     found = batch.functions.check(role, keys, ids)
     return Checked(found.messages, _by_class(batch, found.counts))
-
-
-def cell_shares(batch: Batch, role: int, reports: Bytes) -> Words:
-    """Return shares of what some reports count, as `counts` of :func:`check_reports`."""
-    _, keys = unpack(batch, reports)
-    return _by_class(batch, batch.functions.expand(role, keys))
 
 
 def release_key(secret: bytes, batch: Batch, accepted: bytes) -> bytes:

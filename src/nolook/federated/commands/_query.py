@@ -80,7 +80,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         if freeze:
             close(batch, both)
         answers = ask(batch, both)
-        reported = agreement(both, status(batch, both)).in_words()
+        reported = agreement(both, status(batch, both))
         findings = _released(batch, answers, chosen, groups, reported, file)
     show(findings, file, report, None, quiet=quiet)
 

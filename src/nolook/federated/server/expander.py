@@ -8,7 +8,7 @@ from collections.abc import Callable
 from nolook.errors import NolookError
 from nolook.federated.failures import DiskFullError
 from nolook.federated.server.store import Store
-from nolook.federated.shares import cell_shares, check_reports
+from nolook.federated.shares import check_reports
 
 __all__ = ["Expander"]
 
@@ -73,6 +73,6 @@ class Expander:
         if frozen:
             sums = store.sums
             for reports in store.halves(0, stored, self._block, outside=True):
-                sums -= cell_shares(batch, role, reports)
+                sums -= check_reports(batch, role, reports).counts
             store.finish(sums)
         return frozen
