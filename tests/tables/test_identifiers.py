@@ -52,6 +52,13 @@ def test_bytes_that_are_no_text_stay_different_in_a_text_file(tmp_path_factory, 
         assert units(path, schema=schema) == len({each for each in ids if each})
 
 
+@pytest.mark.parametrize("other", ["b,3", '"b",3', 'b,"3"'])
+def test_blanks_before_an_identifier_are_left_out_whatever_others_put_in_quotes(tmp_path, other):
+    path = tmp_path / "t.csv"
+    path.write_text(f"who,x\na,1\n  a,2\na ,3\n{other}\n")
+    assert units(path) == 3
+
+
 @pytest.mark.parametrize("kind", ["pandas", "object"])
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6))
 def test_texts_of_frames_stay_different_whatever_surrogates_they_hold(kind, texts):

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
-from nolook.tables.filter import Condition, tests
 from nolook.tables.levels import OTHERS, Levels
-from nolook.tables.schema import PARTS, ColumnSchema, FileFormat, Schema
+from nolook.tables.schema import PARTS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, in_words, movable
 from nolook.tables.words import (
     by_word,
@@ -42,6 +41,7 @@ from nolook.tables.words import (
 __all__ = [
     "DeclaredSource",
     "conversion",
+    "days_of",
 ]
 
 #: Turns an Arrow array into another of equal length.
@@ -124,13 +124,13 @@ class DeclaredSource:
         self.where: str | None = None
         self._tests: Sequence[tuple[str, Conversion]] = ()
 
-    def filtered(self, conditions: Sequence[Condition], schema: Schema) -> DeclaredSource:
-        """Return the rows that meet all conditions, columns compared as declared."""
-        if not conditions:
-            return self
+    def filtered(
+        self, conditions: Sequence[object], tests: Sequence[tuple[str, Conversion]]
+    ) -> DeclaredSource:
+        """Return the rows that meet all conditions, whose tests mark the cells of columns."""
         chosen = copy(self)
-        chosen.where = " and ".join(map(str, conditions))
-        chosen._tests = tests(conditions, Columns(self), schema)
+        chosen.where = " and ".join(map(str, conditions)) or None
+        chosen._tests = tests
         return chosen
 
     def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
@@ -373,6 +373,11 @@ def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     days = seconds / SECONDS_A_DAY - (date.fromisoformat(declared.origin) - date(1970, 1, 1)).days
     days = np.floor(days) if declared.type == "date" else days
     return pa.array(days, pa.float64(), mask=~present)
+
+
+def days_of(times: Any) -> Any:  # noqa: ANN401
+    """Return dates and times of Arrow as days since 1970."""
+    return _to_days(times, declared=ColumnSchema("datetime"))
 
 
 def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: ANN401

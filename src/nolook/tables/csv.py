@@ -11,18 +11,21 @@ a quote that is not closed takes in the lines below.
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 
 from nolook._language import usage_hint
@@ -41,6 +44,7 @@ _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
+_LIMIT = Lock()  # of the standard library's cells, which is one for the whole process
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What to do about bytes that are no text in their encoding: two cells that differ, such as the
 # identifiers of two persons, stay different.
@@ -147,10 +151,11 @@ class Rows:
     """The rows of a file, a block at a time.
 
     A block without quotes is cut at delimiters and line ends all at once, one with quotes a row at
-    a time. Both find the same cells in lines that have no quotes, so what a row gives does not
-    depend on its neighbours. A cell may begin with a text in quotes, where two quotes mean one; any
-    other quote is an ordinary byte. Without a quote there are no such texts. Cells are arrays of
-    type string whose bytes need not be UTF-8: only byte-wise functions may touch them.
+    a time, by the standard library. Both find the same cells in lines that have no quotes, so what
+    a row gives does not depend on its neighbours. A cell may begin with a text in quotes, where two
+    quotes mean one; any other quote is an ordinary byte. Without a quote there are no such texts.
+    Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise functions may
+    touch them.
 
     Parameters
     ----------
@@ -166,27 +171,20 @@ class Rows:
     ) -> None:
         self._delimiter, self._quote = (form.delimiter or ",").encode(), (form.quote or "").encode()
         self._comment, self._multiline = (form.comment or "").encode(), form.multiline
-        end, mark = re.escape(self._delimiter), re.escape(self._quote)
-        self._cell, self._text = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
-        if self._quote:
-            inside = b"(?:[^%b]++|%b%b)*+" % (mark, mark, mark)
-            text = mark + inside + mark
-            self._cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
-            self._text = re.compile(b"%b(%b)%b" % (mark, inside, mark))
-        self._cells = re.compile(self._cell + end)
-        self._closed = re.compile(b"(?:%b%b)*+" % (end, self._cell))
         self._blocks = _blocks(chunks)
         self._lines: deque[bytes] = deque()
-        self._next_lines = self._drawn_lines()
+        self._line, self._drawn = b"", 0  # the last line of the row being read, and all its bytes
+        self._reader = csv.reader(
+            self._lines_of_rows(self._drawn_lines()),
+            delimiter=form.delimiter or ",",
+            quotechar=form.quote,
+            quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
+            skipinitialspace=True,
+        )
         for _ in range(form.skip):
             self._filled()
-        if header is not None:
-            self.header = header
-            return
-        row = self._filled()
-        closed = not self._left_open(self._delimiter + row)
-        cells = self._cells.findall(row + self._delimiter) if closed else []
-        self.header = [self._unquoted(cell) for cell in cells]  # empty if a quote is not closed
+        # Empty if a quote is not closed.
+        self.header = header or [cell.encode("latin-1") for cell in self._filled() or ()]
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
         """Yield for each block the cells of the wanted columns; null in a malformed row."""
@@ -209,52 +207,51 @@ class Rows:
                 self._lines.extend(block.splitlines(keepends=True))
             yield self._lines.popleft()
 
+    def _lines_of_rows(self, lines: Iterator[bytes]) -> Iterator[str]:
+        """Yield lines to the reader, which asks for more within a row while a quote is open."""
+        while True:
+            goes_on = self._multiline and self._drawn < _LONGEST
+            self._line = next(lines, b"") if goes_on or not self._drawn else b""
+            if not (self._line or self._drawn):
+                return
+            if self._comment and not self._drawn and self._line.startswith(self._comment):
+                self._line = b"\n"
+            self._drawn += len(self._line) or 2 * _LONGEST  # a quote that is never closed
+            yield (self._line or self._quote + b"\n").decode("latin-1")
+
+    def _row(self) -> list[str] | None:
+        """Return the next row's cells: none of a blank line or comment, None of a malformed row."""
+        self._drawn = 0
+        with _LIMIT:
+            usual = csv.field_size_limit(_LONGEST_CELL)
+            try:
+                cells = next(self._reader)
+            except csv.Error:  # a cell is too long
+                return None
+            finally:
+                csv.field_size_limit(usual)
+        return cells if self._drawn <= _LONGEST else None
+
+    def _filled(self) -> list[str] | None:
+        """Return the next row that is neither blank nor a comment."""
+        cells: list[str] | None = []
+        while cells == []:
+            cells = self._row()
+        return cells
+
     def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         self._lines.extend(block.splitlines(keepends=True))
-        # The wanted cells are the groups; the first parenthesis is that of the cell's text.
-        kept, other = {*wanted}, self._cell.replace(b"(", b"(?:", 1)
-        cells = (self._cell if i in kept else other for i in range(len(self.header)))
-        end = re.escape(self._delimiter)
-        form = re.compile(end.join(cells) + b"(?:%b)?" % end)  # as in _plain
-        malformed = (None,) * len(wanted)
-        rows: list[Sequence[bytes | None]] = []
+        rows, width = [], len(self.header)
         while self._lines:
-            if row := self._row():
-                found = form.fullmatch(row) if self._is_short(row) else None
-                rows.append(found.groups() if found else malformed)
-        columns = list(zip(*rows, strict=True)) or [()] * len(wanted)
-        places = sorted(wanted)
-        return [
-            _as_text([c and self._unquoted(c) for c in columns[places.index(i)]]) for i in wanted
-        ]
-
-    def _filled(self) -> bytes:
-        """Return the next row that is neither blank nor a comment."""
-        row = b""
-        while not row:
-            row = self._row()
-        return row
-
-    def _row(self) -> bytes:
-        """Return the next row without its line end; a blank line and a comment are empty."""
-        line = next(self._next_lines)
-        if self._comment and line.startswith(self._comment):
-            return b""
-        return (self._continued(line) if self._multiline else line)[:-1]
-
-    def _continued(self, line: bytes) -> bytes:
-        """Add the lines a quoted cell goes on with, until it is closed or far too long."""
-        before, opened = self._delimiter, self._delimiter + self._quote
-        lines, drawn, length = [line], len(line), self._length(self._left_open(before + line))
-        while 0 < length <= _LONGEST_CELL and drawn < _LONGEST:
-            line = next(self._next_lines, b"")
-            if not line:
-                break
-            lines.append(line)
-            drawn += len(line)
-            cell = self._left_open(opened + line)
-            length = self._length(cell) + (length if len(cell) > len(line) else 0)
-        return b"".join(lines)
+            cells = self._row()
+            if cells is None or cells:
+                count = len(cells or ())
+                # A delimiter at a line's end begins no cell.
+                spare = count == width + 1 and self._line.endswith(self._delimiter + b"\n")
+                known = cells if count == width or spare else None
+                rows.append([known and known[i].encode("latin-1") for i in wanted])
+        columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(wanted)
+        return list(map(_as_text, columns))
 
     def _plain(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         raw = np.frombuffer(block, dtype=np.uint8)
@@ -279,31 +276,8 @@ class Rows:
         if self._comment:
             rows &= raw[edges[2 * first]] != ord(self._comment)
         first, wrong = first[rows], ~right[rows]
-        return [cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted]
-
-    def _is_short(self, row: bytes) -> bool:
-        """Whether neither the row nor a cell is too long."""
-        if len(row) <= _LONGEST_CELL:
-            return len(row) < _LONGEST
-        cells = self._cells.findall(row + self._delimiter)
-        lengths = (len(self._unquoted(cell)) for cell in cells)
-        return len(row) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
-
-    def _unquoted(self, cell: bytes) -> bytes:
-        """Return a cell's text; what follows a closing quote belongs to it."""
-        quote, quoted = self._quote, self._text.match(cell)
-        return quoted[1].replace(2 * quote, quote) + cell[quoted.end() :] if quoted else cell
-
-    def _left_open(self, cells: bytes) -> bytes:
-        """Return a cell that is not closed, from its quote on; nothing if all are.
-
-        A delimiter stands before every cell, the first one included.
-        """
-        return self._closed.sub(b"", cells, count=1).lstrip(self._delimiter + b" ")
-
-    def _length(self, cell: bytes) -> int:
-        """Return the length of what follows a quote, where two more count as one."""
-        return len(cell) - 1 - (cell.count(self._quote) - 1) // 2 if cell else 0
+        found = (cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted)
+        return [pc.ascii_ltrim(each, characters=" ") for each in found]
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -334,7 +308,7 @@ def _lines_of(block: bytes) -> bytes:
     return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
 
 
-def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
+def _as_text(cells: Sequence[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
     """Return bytes as an array of type string without asking whether they are UTF-8."""
     array = pa.array(cells, pa.binary())
     return pa.Array.from_buffers(pa.string(), len(array), array.buffers())

@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
-from attrs import evolve, frozen
+from attrs import frozen
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
+from nolook.tables.conversion import days_of
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import in_words
@@ -168,108 +169,84 @@ def tests(
 
 def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
     """Return the mask of the cells of a column that meet a condition; no cell makes it fail."""
-    kind, own = column.type, schema.columns.get(column.name)
-    if kind is not None and pt.is_dictionary(kind):
-        return partial(by_word, _test(condition, evolve(column, type=kind.value_type), schema))
-    values, compared = _values(condition, column, own)
-    if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
-        raise _refused(
-            f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds texts or "
-            f"booleans (for example {column.name} = {condition.values[0]})"
-        )
-    if compared == pa.large_string():
-        missing = ("", *schema.file.missing, *(() if own is None else own.missing))
-        levels = () if own is None else [level for level in own.levels if level is not None]
-        values = [next((level for level in levels if same(v, level)), v) for v in values]
-        others = [level for level in levels if level not in values]
-        return partial(_mark_words, condition.sign, values, (*others, *missing), len(others))
-    return partial(_mark, condition.sign, values, compared)
-
-
-def _values(
-    condition: Condition, column: Column, own: ColumnSchema | None
-) -> tuple[list[Any], Any]:
-    """Return the values that cells are compared with, and the type of the comparison."""
-    kind = column.type
-    if in_words(kind) == "text":
-        return [_word(v) for v in condition.values], pa.large_string()
-    if kind is not None and pt.is_boolean(kind):
-        return [_truth(condition, v, own) for v in condition.values], kind
-    if own is not None and own.type in {"date", "datetime"}:
-        origin = dt.datetime.fromisoformat(own.origin)
-        days = [(_moment(condition, v) - origin) / dt.timedelta(days=1) for v in condition.values]
-        return days, pa.float64()
-    if kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)):
-        return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
-    if not is_number(kind):
+    kind, own = in_words(column.type), schema.columns.get(column.name) or ColumnSchema("text")
+    read = _WORDS.get(_DATES.get(own.type, kind))
+    if read is None:
         raise _refused(
             f"compares {column.name!r}, which has type {column.declared}; expected a column of "
             "numbers, texts, dates or booleans"
         )
-    numbers = [n for v in condition.values if (n := number_of(v)) is not None]
-    if len(numbers) < len(condition.values):
-        raise _unlike(condition, "a number", "18")
-    # As integers, where doubles may be too few: an identifier may have 18 digits.
-    whole = pt.is_integer(kind) and kind != pa.uint64()
-    if whole and all(isinstance(n, int) for n in numbers):
-        return numbers, pa.int64()
-    return [*map(float, numbers)], pa.float64()
+    words = [read(condition, value, own) for value in condition.values]
+    if condition.sign in _ORDERS and read in {_text, _truth}:
+        raise _refused(
+            f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds texts or "
+            f"booleans (for example {column.name} = {condition.values[0]})"
+        )
+    levels = [level for level in own.levels if level is not None]
+    missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
+    if levels:
+        words = [next((level for level in levels if same(word, level)), word) for word in words]
+    words = list(dict.fromkeys(words))
+    others = [level for level in levels if level not in words]
+    return partial(by_word, partial(_meets, condition.sign, words, others, missing))
 
 
-def _mark(sign: str, values: list[Any], kind: Any, cells: Any) -> Any:  # noqa: ANN401
-    """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
-    cells = cells.cast(kind, safe=False)  # a cell must not be an error
+def _meets(
+    sign: str,
+    words: Sequence[str],
+    others: Sequence[str],
+    missing: Sequence[str],
+    cells: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Mark the cells that are one of the words, or are ordered to the one.
+
+    Neither a missing or infinite cell nor a word for a missing one meets anything; `others` are
+    further words that a cell may be.
+    """
+    if pt.is_date(cells.type) or pt.is_timestamp(cells.type):
+        cells = days_of(cells)
     known = cells.is_valid()
-    if pt.is_floating(kind):
-        known, cells = pc.is_finite(cells), pc.add(cells, 0.0)  # 0 for -0, which is_in tells apart
+    # As integers, where doubles may be too few: an identifier may have 18 digits.
+    if is_number(cells.type) and (not pt.is_integer(cells.type) or cells.type == pa.uint64()):
+        cells = cells.cast(pa.float64(), safe=False)
+        known = pc.is_finite(cells)
     if sign in _ORDERS:
-        met = _ORDERS[sign](cells, pa.scalar(values[0], kind))
+        met = _ORDERS[sign](cells, pa.scalar(number_of(words[0])))
     else:
-        met = pc.is_in(cells, value_set=pa.array(values, kind))
-        met = pc.invert(met) if sign in {"!=", "not in"} else met
+        place = places(cells, (*words, *others, *missing))
+        met = pc.fill_null(pc.less(place, len(words)), False)
+        if sign in {"!=", "not in"}:
+            said = pc.fill_null(pc.less(place, len(words) + len(others)), True)
+            met = pc.and_(pc.invert(met), said)
     return pc.fill_null(pc.and_(met, known), False)
 
 
-def _mark_words(
-    sign: str,
-    values: Sequence[str],
-    others: Sequence[str],
-    levels: int,
-    cells: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
-    """Mark the texts that are one of the values; `others` are other levels, then missing words."""
-    found = places(cells, (*values, *others))
-    met = pc.fill_null(pc.less(found, len(values)), False)
-    met = pc.invert(met) if sign in {"!=", "not in"} else met
-    said = pc.fill_null(pc.less(found, len(values) + levels), True)
-    return pc.and_(pc.and_(met, said), cells.is_valid())
-
-
-def _word(value: Value) -> str:
+def _text(condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ARG001
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool:
-    usual, word = ColumnSchema("boolean"), _word(value)
-    for each in (usual if own is None or own.type != "boolean" else own, usual):
-        for truth, words in ((True, each.true), (False, each.false or (word,))):
+def _number(condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ARG001
+    if (number := number_of(value)) is None:
+        raise _unlike(condition, "a number", "18")
+    return str(number)
+
+
+def _truth(condition: Condition, value: Value, own: ColumnSchema) -> str:
+    usual, word = ColumnSchema("boolean"), _text(condition, value, own)
+    for each in (own if own.type == "boolean" else usual, usual):
+        for truth, words in (("true", each.true), ("false", each.false or (word,))):
             if same(word, *words):
                 return truth
     raise _unlike(condition, "true or false", "true")
 
 
-def _moment(condition: Condition, value: Value) -> dt.datetime:
+def _day(condition: Condition, value: Value, own: ColumnSchema) -> str:
+    """Return the days since the column's origin."""
     with suppress(ValueError):
         found = dt.datetime.fromisoformat(str(value))
         if found.tzinfo is None:
-            return found
+            return repr((found - dt.datetime.fromisoformat(own.origin)) / dt.timedelta(days=1))
     raise _unlike(condition, "a date", "2024-12-31")
-
-
-def _cell(condition: Condition, moment: dt.datetime, kind: Any) -> Any:  # noqa: ANN401
-    with suppress(pa.ArrowInvalid, OverflowError):
-        return pa.scalar(moment.date() if pt.is_date(kind) else moment, kind)
-    raise _unlike(condition, "a date that its column can hold", "2024-12-31")
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
@@ -277,3 +254,16 @@ def _unlike(condition: Condition, expected: str, example: str) -> ParameterError
         f"is {str(condition)!r}; expected {expected} (for example "
         f"{condition.column} {condition.sign} {example})"
     )
+
+
+#: What reads a condition's value as a word that cells of a type are compared with.
+_WORDS: dict[str, Callable[[Condition, Value, ColumnSchema], str]] = {
+    "text": _text,
+    "boolean": _truth,
+    "integer": _number,
+    "number": _number,
+    "date": _day,
+    "date and time": _day,
+}
+#: Declared types whose cells are days, and numbers therefore.
+_DATES = {"date": "date", "datetime": "date"}

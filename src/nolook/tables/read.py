@@ -29,7 +29,7 @@ from nolook.tables.design import (
     plan,
     unknown_column,
 )
-from nolook.tables.filter import Where, are_numbers, check_where
+from nolook.tables.filter import Where, are_numbers, check_where, tests
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.outcome import two_classes
@@ -187,7 +187,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     texts = {c.column for c in conditions if not are_numbers(conditions, c.column)}
     outcome = (aim, positive, negative)
     opened = open_declared(source, declared, texts, outcome, levels, protected, engine)
-    opened = opened.filtered(conditions, declared)
+    opened = opened.filtered(conditions, tests(conditions, Columns(opened), declared))
     # A category without levels is no feature, until it is given some.
     unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
     unused |= {weights}

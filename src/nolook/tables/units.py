@@ -310,21 +310,12 @@ def _room(rows: int) -> NDArray[Any]:
 def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
     """Return an array's cells as bytes one after the other, and where each starts and ends."""
     cells = written_out(cells)
-    if pt.is_integer(cells.type) or pt.is_boolean(cells.type) or pt.is_date(cells.type):
-        return _whole_bytes(cells)
-    if pt.is_decimal(cells.type):
+    if pt.is_date(cells.type):  # as numbers, since not all of 64 bits are whole days
+        cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
+    if not (pt.is_large_binary(cells.type) or pt.is_fixed_size_binary(cells.type)):
         cells = cells.cast(pa.large_string())
     cells = cells.cast(pa.large_binary())
     _, starts, data = cells.buffers()
     ends = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
     text = np.empty(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
     return text, ends
-
-
-def _whole_bytes(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
-    """Return integers of any width, booleans or dates as eight bytes each."""
-    if pt.is_date(cells.type):
-        cells = cells.cast(pa.int32() if pt.is_date32(cells.type) else pa.int64())
-    whole = cells.to_numpy(zero_copy_only=False)
-    wide = whole.astype(np.uint64 if whole.dtype == np.uint64 else np.int64)
-    return wide.view(np.uint8), np.arange(0, 8 * wide.size + 1, 8)
