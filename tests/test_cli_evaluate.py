@@ -11,7 +11,7 @@ import pytest
 import nolook
 import nolook.cli
 from tests.report.command import write_table
-from tests.report.hand_made import Probable, fitted, guarantee, unlimited
+from tests.report.hand_made import Probable, fitted, guarantee, unclipped
 from tests.report.pages import Page
 from tests.test_cli_errors import refused
 
@@ -35,7 +35,7 @@ def columns(rows=ROWS):
 def made(*, target="died", read_options=None, kind=None, **privacy):
     """A model whose prediction is the risk."""
     own = read_options or {"features": ["risk", "age"], "categories": {}, "missing": "drop-row"}
-    model = unlimited(fitted(("risk", "age", target), made_by=kind, read_options=own))
+    model = unclipped(fitted(("risk", "age", target), made_by=kind, read_options=own))
     model.coef_, model.intercept_ = np.array([1.0, 0.0]), 0.0
     model.coef_interval_ = model.intercept_interval_ = None
     model.privacy_ = guarantee(model.privacy_.mechanisms, **privacy)

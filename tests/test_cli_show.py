@@ -13,7 +13,7 @@ import yaml
 import nolook
 import nolook.cli
 from tests.report.command import BUDGET, write_table
-from tests.report.hand_made import counted, current, fitted, unlimited
+from tests.report.hand_made import counted, current, fitted, unclipped
 
 EPSILON = ("--epsilon", "2")
 RELEASES = {
@@ -79,7 +79,7 @@ def _here(tmp_path, monkeypatch):
     write_table(tmp_path / "people.parquet", columns())
     model = counted(current(fitted(("risk", "age", "died"))))
     nolook.save(model, "m.json")
-    nolook.save(unlimited(model), "c.json")  # whose target may be 0 and 1
+    nolook.save(unclipped(model), "c.json")  # whose target may be 0 and 1
 
 
 @pytest.mark.parametrize("kind", RELEASES)

@@ -111,7 +111,6 @@ def test_a_row_without_a_target_is_left_out():
     "estimator",
     [
         nolook.TukeyRegressor(),
-        nolook.AdaSSPRegressor(bound_X=1.0, bound_y=1.0),
         nolook.KendallSelector(k=1),
         nolook.LassoSelector(k=1),
         nolook.SISSelector(k=1),

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import math
+from typing import ClassVar
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.adassp import AdaSSP
-from nolook.algorithms.bounded_design import BoundedModel
+from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import check_budget, whole_mu
+from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Event
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan
+from nolook.privacy.release import OnStep, Plan, Release
 from nolook.tables import Table
 from papers import not_private
+from papers.public_design import PublicDesign
 
-__all__ = ["OracleAdaSSP", "OracleAdaSSPRegressor"]
+__all__ = ["BoundedAdaSSP", "OracleAdaSSP", "OracleAdaSSPRegressor"]
+
+
+@frozen
+class BoundedAdaSSP(AdaSSP):
+    """AdaSSP given bounds, as published.
+
+    Guarantee: ``mu``-GDP if the bounds are public, by the product's proof for a public design.
+
+    Parameters
+    ----------
+    mu : float
+    bounds : pair of float
+        On the norm of a row of features, which is shrunk to it, and on the size of a target.
+    """
+
+    bounds: tuple[float, float]
+
+    largest: ClassVar[int] = 1
+    share: ClassVar[float] = 1.0
+
+    def design(self) -> Release[BoundedDesign]:
+        """Say that rows (1, x / bound) have at most norm sqrt(2)."""
+        return PublicDesign(*self.bounds, math.sqrt(2.0), UNIT)
 
 
 @frozen
@@ -37,12 +65,12 @@ class OracleAdaSSP:
 
     def events(self) -> tuple[Event, ...]:
         """State what AdaSSP releases with public bounds; it is the same for all of them."""
-        return AdaSSP(self.mu, (1.0, 1.0)).events()
+        return BoundedAdaSSP(self.mu, (1.0, 1.0)).events()
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
         progress("norms")
-        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, progress)
+        return BoundedAdaSSP(self.mu, _largest_norms(table)).run(table, source, progress)
 
 
 def _largest_norms(table: Table) -> tuple[float, float]:
@@ -98,3 +126,10 @@ class OracleAdaSSPRegressor(AdaSSPRegressor):
         budget = check_budget(self.epsilon, self.delta)
         release = OracleAdaSSP(whole_mu(budget))
         return not_private(Plan.of(release, budget, self.random_state))
+
+    def _store(self, released: BoundedModel) -> None:
+        super()._store(released)
+        scaling = released.design.scaling  # of the target, the scale is the bound
+        bound = float(scaling.scale[-1])
+        least, most = (0.0, 1.0) if scaling.binary[-1] else (-bound, bound)
+        self.target_range_ = (least, min(most, bound))

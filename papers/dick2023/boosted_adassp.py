@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
-from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel, PublicDesign
+from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
 from nolook.estimators.base import check_budget
 from nolook.estimators.boosted import BoostedAdaSSPRegressor
 from nolook.privacy.release import Plan, Release
+from papers.public_design import PublicDesign
 
 __all__ = ["UnscaledBoostedAdaSSP", "UnscaledBoostedAdaSSPRegressor"]
 

@@ -231,7 +231,6 @@ RELEASES = {
     "poisson-exposure": (partial(nolook.PoissonRegression, exposure="x0"), counted_steps, exposed),
     "linear-k": (partial(nolook.LinearRegression, k=2), descent, data),
     "scaler": (nolook.QuantileScaler, each, data),
-    "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
     "boosted-adassp": (partial(nolook.BoostedAdaSSPRegressor, n_rounds=ROUNDS), gradients, data),
     "tukey": (partial(nolook.TukeyRegressor, 8.0, on_failure=CONSTANT), each, data),
     "tukey-scaling": (

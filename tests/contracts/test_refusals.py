@@ -38,8 +38,6 @@ def counts(**settings):
 
 # An estimator, a parameter, and values it refuses, beyond those every estimator refuses.
 PARAMETERS = [
-    (partial(nolook.AdaSSPRegressor, bound_X=1.0), "bound_y", None, math.inf),
-    (partial(nolook.AdaSSPRegressor, bound_y=1.0), "bound_X", None, 0.0),
     (nolook.PoissonRegression, "exposure", 3, True, ("x0",), "", "days", "y"),
     (counts, "exposure", "x0", 2.5),
     (nolook.BoostedAdaSSPRegressor, "n_rounds", 0, 2.0, 10**6, True),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator
 
 import nolook
-from tests.report.hand_made import counted, current, fitted, probable, unlimited, withheld
+from tests.report.hand_made import counted, current, fitted, probable, unclipped, withheld
 
 ROWS = 400
 GRID = nolook.LinearGrid(0.125, 1, 0.125)
@@ -68,11 +68,11 @@ def bent():
 
 
 def extreme():
-    """A linear model with infinite ends, intervals of NaN, and zeros of either sign."""
-    model = counted(current(unlimited(fitted(("a", "b", "c", "y")))))
+    """A linear model with ends far away, intervals of NaN, and zeros of either sign."""
+    model = counted(current(unclipped(fitted(("a", "b", "c", "y")))))
     model.coef_ = np.array([-0.0, 5e-324, -1.7976931348623157e308])
     model.intercept_ = -0.0
-    model.target_range_ = (-np.inf, 0.1 + 0.2)
+    model.target_range_ = (-1.7976931348623157e308, 0.1 + 0.2)
     model.weight_norm_ = np.inf
     return withheld(model, 0, -1)
 
@@ -93,7 +93,7 @@ _MAKERS = {
         lambda: nolook.LinearRegression(8.0, 1e-6, k=2, **SEED).fit(read("y")),
         lambda: nolook.LinearRegression(0.01, 1e-6, **SEED).fit(X, SCORES),
         lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", **SEED).fit(X, SCORES),
-        lambda: nolook.AdaSSPRegressor(bound_X=1.0, bound_y=2, **SEED).fit(X, SCORES),
+        lambda: nolook.AdaSSPRegressor(**SEED).fit(X, SCORES),
     ],
     "additive model": [
         lambda: nolook.AdditiveRegression(8.0, 1e-6, **SEED).fit(*bent()),

@@ -22,7 +22,7 @@ from tests.report.hand_made import (
     fitted,
     make_constant,
     not_detected,
-    unlimited,
+    unclipped,
     without,
 )
 
@@ -50,7 +50,7 @@ def assert_same(loaded, model):
 
 
 @pytest.mark.parametrize("row_norm", [np.inf, 2.5, 0.1])
-@pytest.mark.parametrize("change", [lambda model: model, unlimited, without, make_constant])
+@pytest.mark.parametrize("change", [lambda model: model, unclipped, without, make_constant])
 def test_a_loaded_model_predicts_the_same(tmp_path, change, row_norm):
     model = change(fitted(("x0", "x1", "y")))
     model.row_norm_ = row_norm

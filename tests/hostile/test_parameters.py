@@ -111,7 +111,7 @@ WORDS = st.one_of(
 )  # fmt: skip
 OPTIONS = st.sampled_from([
     "--target", "--epsilon", "--delta", "--features", "--categories", "--missing", "--method",
-    "--bound-x", "--bound-y", "--on-failure", "--select", "--selector", "--split", "--output",
+    "--on-failure", "--select", "--selector", "--split", "--output",
     "--report", "--random-state", "--quiet", "-k", "--column", "--columns", "--at", "--grid",
     "--log-grid", "--relation", "--smoothing", "--score", "--label", "--positive", "--probability",
     "--groups", "--model", "--keep", "--what", "--force", "--name", "--version", "--help",

@@ -7,7 +7,7 @@ import pytest
 
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.row_products import row_products
-from tests.report.hand_made import fitted, unlimited
+from tests.report.hand_made import fitted, unclipped
 
 RNG = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ def test_what_overflows_is_infinite_without_a_warning():
 @pytest.mark.parametrize("row_norm", [np.inf, 2.5])
 @pytest.mark.parametrize("features", [4, 33])
 def test_a_prediction_is_a_function_of_its_row_alone(features, row_norm):
-    model = unlimited(fitted([f"x{place}" for place in range(features + 1)]))
+    model = unclipped(fitted([f"x{place}" for place in range(features + 1)]))
     model.scaling_ = Scaling.public(model.scaling_.names, 2.0, 3.0)
     model.row_norm_ = row_norm
     del model.feature_names_in_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,10 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 import nolook
 from nolook.audit.exact_laws import exact_delta
 from nolook.privacy.guarantee import ApproximateEvent
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
 from papers.amin2023 import OracleAdaSSPRegressor, PublishedTukeyRegressor, RawTukeyRegressor
+from papers.amin2023.adassp import BoundedAdaSSP, OracleAdaSSP
 from papers.amin2023.block_models import least_squares_models
 from papers.amin2023.deep_point import VERSIONS, deep_point
 from papers.amin2023.depth import approximate_depth
@@ -198,12 +202,38 @@ def test_norms_read_off_the_table_are_not_private(rows):
 
 
 def test_the_oracle_is_the_public_run_with_the_tables_norms():
-    X, y = data(500)
-    oracle = OracleAdaSSPRegressor(random_state=0).fit(X, y)
-    bounds = {"bound_X": oracle.scaling_.scale[0], "bound_y": oracle.scaling_.scale[-1]}
-    assert bounds["bound_X"] == pytest.approx(np.linalg.norm(X, axis=1).max())
-    public = nolook.AdaSSPRegressor(random_state=0, **bounds).fit(X, y)
-    np.testing.assert_array_equal(oracle.coef_, public.coef_)
+    table = table_from_arrays(*data(500))
+    oracle = OracleAdaSSP(1.0).run(table, SeededSource(0), lambda _: None)
+    bound_x, *_, bound_y = oracle.design.scaling.scale
+    assert bound_x == pytest.approx(np.linalg.norm(data(500)[0], axis=1).max())
+    public = BoundedAdaSSP(1.0, (bound_x, bound_y)).run(table, SeededSource(0), lambda _: None)
+    np.testing.assert_array_equal(oracle.theta, public.theta)
+
+
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
+def test_predictions_shrink_rows_as_the_fit_does():
+    X, y = data()
+    X, y = (X - 5) / 200, (y - y.mean()) / 50
+    model = OracleAdaSSPRegressor(5.0, 1e-5, random_state=0).fit(X, y)
+    assert model.row_norm_ == pytest.approx(math.sqrt(2), abs=1e-4)
+    assert model.score(X, y) > 0.3
+    assert model.privacy_.mechanisms[0].name == "smallest eigenvalue of the second moments"
+    # The row (1, x / bound) to norm sqrt(2).
+    bound = model.scaling_.scale[0]
+    (far,) = model.predict([[0.0, 0.0, 10 * bound]])
+    shrink = math.sqrt(2) / math.hypot(1.0, 10.0)
+    expected = shrink * (model.intercept_ + 10 * bound * model.coef_[2])
+    assert abs(expected) < model.target_range_[1] < abs(expected / shrink)
+    assert far == pytest.approx(expected, rel=1e-3)
+
+
+def test_bounds_are_the_unit_of_the_noise():
+    X, y = data(1000)
+    small, large = (
+        OracleAdaSSPRegressor(random_state=0).fit(factor * X, factor * y) for factor in (1, 10)
+    )
+    np.testing.assert_allclose(small.coef_, large.coef_)
+    np.testing.assert_allclose(10 * small.intercept_, large.intercept_)
 
 
 @pytest.mark.parametrize("cell", [1e300, -1.7e308, 5e-324, 0.0])
@@ -217,8 +247,6 @@ def test_extreme_cells_get_an_ordinary_answer(cell):
 
 
 def test_the_published_version_deals_rows_evenly():
-    from nolook.privacy.noise import SeededSource
-
     release = PublishedTukeyRegressor(3.0, 1e-5, n_models=7).plan().release
     blocks = release.deal(100, 7, SeededSource(0))
     counts = np.bincount(blocks, minlength=7)

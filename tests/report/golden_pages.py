@@ -59,7 +59,7 @@ from tests.report.hand_made import (
     make_constant,
     not_detected,
     probable,
-    unlimited,
+    unclipped,
     withheld,
     without,
 )
@@ -466,8 +466,8 @@ PAGES = {
     "not-detected-current": lambda: model_findings(not_detected(dropping(clipped(), 1))),
     "units": lambda: model_findings(some_units("weights")),
     "units-limited": lambda: model_findings(some_units(5)),
-    "unlimited": lambda: model_findings(
-        without(unlimited(fitted()), "r2_interval_", "coef_interval_")
+    "unclipped": lambda: model_findings(
+        without(unclipped(fitted()), "r2_interval_", "coef_interval_")
     ),
     "logistic": classified(),
     "logistic-withheld": classified(1),

@@ -112,10 +112,10 @@ def without(model, *attributes):
     return model
 
 
-def unlimited(model):
-    """A model whose columns, rows and predictions have no limits, with public scales."""
-    model.scaling_ = Scaling.public(model.scaling_.names, 2.0, np.inf)
-    model.target_range_ = (-np.inf, np.inf)
+def unclipped(model):
+    """A model whose columns are hardly clipped, and whose target may be 0 and 1."""
+    model.scaling_ = Scaling.public(model.scaling_.names, 2.0, 1e300)
+    model.target_range_ = (-4.0, 4.0)
     model.privacy_ = guarantee(EVENTS[1:])
     return model
 
@@ -194,7 +194,7 @@ class Probable(LinearRegression):
 def probable(*slopes, intercept=0.0, **privacy):
     """A model of probabilities: `intercept` plus these slopes times x0, x1, ... for no clipping."""
     names = [*(f"x{place}" for place in range(len(slopes))), "y"]
-    model = unlimited(fitted(names, made_by=Probable(), **privacy))
+    model = unclipped(fitted(names, made_by=Probable(), **privacy))
     del model.feature_names_in_
     model.coef_, model.intercept_ = np.array(slopes, dtype=np.float64), intercept
     model.privacy_ = guarantee(EVENTS[1:], **privacy)

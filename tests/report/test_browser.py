@@ -21,7 +21,7 @@ from tests.report.hand_made import (
     current,
     fitted,
     make_constant,
-    unlimited,
+    unclipped,
     withheld,
     without,
 )
@@ -40,7 +40,7 @@ MODELS = {
     "chosen columns": lambda: fitted_to_chosen(names=[*LONG[:3], *NASTY[:2]]),
     "one column": lambda: fitted(("x", "y")),
     "nothing optional": lambda: without(fitted((*LONG, "label"), made_by=Choosy())),
-    "no limits, no R2": lambda: without(unlimited(fitted(("x", "z" * 60, "y"))), "r2_"),
+    "hardly clipped, no R2": lambda: without(unclipped(fitted(("x", "z" * 60, "y"))), "r2_"),
     "only intervals missing": lambda: without(fitted((*NASTY, "y")), "r2_interval_", *INTERVALS),
     "some intervals withheld": lambda: withheld(current(fitted((*NASTY, "y"))), 0, 3, -1),
     "a constant": lambda: make_constant(

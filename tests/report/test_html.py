@@ -24,7 +24,7 @@ from nolook.report.page import render_page
 from nolook.report.picture import Line, Picture, axis
 from nolook.report.terminal import print_findings
 from nolook.report.wording import estimated
-from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
+from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, without
 from tests.report.pages import Page, render
 
 NASTY = (
@@ -111,16 +111,6 @@ def test_any_one_estimate_may_be_missing(attribute, gone):
     assert ("not estimated by this method" in text) == (attribute not in {"p90_error_", "rmse_"})
     assert Page(text).unbalanced == []
     assert "None" not in Page(text).text
-
-
-def test_what_has_no_limits_is_not_said_to_have_some():
-    text = page(unlimited(fitted())).text
-    assert "Predictions of income have no limits" in text
-    assert "columns are not clipped" in text
-    assert "found privately" not in text
-    assert "noisy histograms" not in text
-    assert not {"inf", "-inf"} & set(text.split())
-    assert "row is shrunk" not in text
 
 
 def test_the_page_tells_of_rows_that_are_shrunk():

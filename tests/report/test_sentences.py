@@ -16,12 +16,6 @@ FOLDER = Path(sentences.__file__).parent / "templates/sentences"
 #: What no stored page says.
 ELSEWHERE = {
     ("model.chosen_columns", "No column was chosen."): {"names": []},
-    ("model.predictions", "Predictions of y stay at or below 3."): {
-        "family": "linear", "target": Name("y"), "low": None, "high": 3.0,
-    },
-    ("model.predictions", "Predictions of y stay at or above -1.5."): {
-        "family": "linear", "target": Name("y"), "low": -1.5, "high": None,
-    },
     ("model.exposure", "days did not stand out from the noise: every exposure counts as 1."): {
         "column": Name("days"), "low": 1.0, "high": 1.0,
     },

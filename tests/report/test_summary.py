@@ -32,7 +32,6 @@ from tests.report.hand_made import (
     fitted,
     make_constant,
     not_detected,
-    unlimited,
     without,
 )
 
@@ -105,30 +104,10 @@ def test_numbers_have_no_negative_zero():
     assert number(-1e-300) == "-1e-300"
 
 
-@pytest.mark.parametrize(
-    ("ends", "expected"),
-    [
-        ((-1.0, 2.5), "stay between -1 and 2.5"),
-        ((-math.inf, 2.5), "stay at or below 2.5"),
-        ((-1.0, math.inf), "stay at or above -1"),
-        ((-math.inf, math.inf), "have no limits"),
-    ],
-)
-def test_the_range_of_predictions_is_said_in_words(ends, expected):
+def test_the_range_of_predictions_is_said_in_words():
     model = fitted()
-    model.target_range_ = ends
-    assert f"Predictions of income {expected}." in said(model, "fit")
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [(lambda model: model, "found privately"), (unlimited, "set beforehand")],
-)
-def test_the_origin_of_the_scales_is_that_of_the_release(change, expected):
-    sentence = said(change(fitted(made_by=Choosy())), "scales")
-    assert sentence.startswith(f"Scales {expected}")
-    assert ("noisy histograms" in sentence) == (expected == "found privately")
-    assert ("without looking" in sentence) == (expected == "set beforehand")
+    model.target_range_ = (-1.0, 2.5)
+    assert "Predictions of income stay between -1 and 2.5." in said(model, "fit")
 
 
 @pytest.mark.parametrize(
@@ -222,9 +201,11 @@ def test_a_number_of_rows_is_rounded_to_what_its_error_supports(rows, error):
 
 
 def test_options_of_one_method_are_refused_for_the_others():
-    options = {"--bound-x": 2.0, "--bound-y": None, "--on-failure": None}
-    assert method_parameters("adassp", options) == {"bound_X": 2.0}
-    with pytest.raises(ParameterError, match=r"--bound-x is 2\.0, but the method is linear"):
+    options = {"--on-failure": "constant", "--exposure": None}
+    assert method_parameters("tukey", options) == {"on_failure": "constant"}
+    with pytest.raises(
+        ParameterError, match=r"--on-failure is 'constant', but the method is linear"
+    ):
         method_parameters("linear", options)
     assert method_parameters("linear", dict.fromkeys(options)) == {}
 

@@ -9,7 +9,7 @@ name here       meaning
 ``mu``          mu-GDP parameter of the whole
 ``sigma``       sqrt(3) / mu, noise of each release in units of its sensitivity
 ``norm``        B_x, bound on the norm of a row (1, x)
-``Y_BOUND``     B_y, bound on a target in scales
+``largest``     B_y, bound on a target in scales
 ``size``        d, the number of features plus one
 ==============  =========================================================================
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -28,7 +29,6 @@ from nolook.algorithms.bounded_design import (
     BoundedDesign,
     BoundedModel,
     DesignSearch,
-    PublicDesign,
     gram_events,
     release_gram,
 )
@@ -45,16 +45,11 @@ from nolook.tables.table import Weights
 
 __all__ = ["AdaSSP"]
 
-#: Targets are clipped to this many scales where the scaling is private, to one otherwise.
-Y_BOUND = 3
-
 _RELEASES = 3
 # Allowed probability that the ridge's bound on the noise fails.
 _FAILURE = 0.05
 # The ridge costs more than the noise alone, so a smaller norm is worth more shrunken rows here.
 _NORM_WEIGHT = 3.0
-# A row (1, x / B) of public bound B has at most this norm.
-_PUBLIC_NORM = math.sqrt(2.0)
 
 
 @frozen
@@ -66,42 +61,39 @@ class AdaSSP(GaussianRelease):
     Parameters
     ----------
     mu : float
-    bounds : pair of float or None
-        Public bounds on the norm of a row of features and on the size of a target; None finds
-        scales and a norm privately.
     """
 
-    bounds: tuple[float, float] | None = None
+    #: B_y: targets are clipped to this many scales.
+    largest: ClassVar[int] = 3
+    #: Share of mu^2 for all but the design.
+    share: ClassVar[float] = SHARES["mechanism"]
 
     @property
     def progress_steps(self) -> int:
         """Number of passes over the table."""
-        return self._design().progress_steps + 1
+        return self.design().progress_steps + 1
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
         products = GaussianEvent("products of features and target", self._each)
-        return (*self._design().events(), *gram_events(self._each), products)
+        return (*self.design().events(), *gram_events(self._each), products)
 
     @property
     def _each(self) -> float:
-        share = SHARES["mechanism"] if self.bounds is None else 1.0
-        return self.mu * math.sqrt(share / _RELEASES)
+        return self.mu * math.sqrt(self.share / _RELEASES)
 
-    def _design(self) -> Release[BoundedDesign]:
-        if self.bounds is not None:
-            return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
+    def design(self) -> Release[BoundedDesign]:
+        """Return the search for the scales and bounds of the rows."""
         return DesignSearch(self.mu, self._each / _NORM_WEIGHT, UNIT)
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
-        design = self._design().run(table, source, progress)
-        bound = Y_BOUND if self.bounds is None else 1
+        design = self.design().run(table, source, progress)
         progress("moments")
-        largest = bound * UNIT
+        largest = self.largest * UNIT
         size, whole = design.size, table.unit.weight_scale
         moments = DesignMoments(size, design.squared_radius, largest, whole)
-        design.fold(table, Mapped(moments, partial(_whole_targets, bound)))
+        design.fold(table, Mapped(moments, partial(_whole_targets, self.largest)))
         factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))
         noisy = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, size, whole)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._arrays import Matrix, Vector
@@ -39,7 +39,6 @@ __all__ = [
     "BoundedModel",
     "DesignSearch",
     "NoisyGram",
-    "PublicDesign",
     "gram_events",
     "release_gram",
 ]
@@ -55,7 +54,7 @@ _FLOOR = 0.5
 
 @frozen
 class BoundedDesign:
-    """The scaling that gives a table rows of bounded norm: public, or released before."""
+    """The scaling that gives a table rows of bounded norm; released before, or public."""
 
     scaling: Scaling  # of all columns, the target last; features not detected are left out
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
@@ -93,30 +92,6 @@ class BoundedDesign:
             )
             targets = bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
             yield rows, targets, own
-
-
-@frozen
-class PublicDesign:
-    """A design of public scales and a public norm. Releases nothing."""
-
-    scale_x: float  # of every feature
-    scale_y: float  # of the target
-    norm: float  # B_x, at least 1
-    unit: int  # grid of the rows, a power of two up to UNIT
-
-    #: 0: it announces none.
-    progress_steps: ClassVar[int] = 0
-
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """Releases nothing."""
-        return ()
-
-    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:  # noqa: ARG002
-        """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
-        scale = np.full(table.n_columns, self.scale_x)
-        scale[-1] = self.scale_y
-        scaling = evolve(Scaling.public(table.column_names, scale, math.inf), binary=table.binary)
-        return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
 
 
 @frozen

@@ -34,7 +34,7 @@ _OTHER_SEED = 2**32
 def _own(option: Option) -> Parameter:
     """Return the options of the command that only one method has."""
     form = typer.Option(option.flag, metavar=option.metavar, help=option.help)
-    kind = Annotated[option.kind | None, form]  # type: ignore[name-defined]
+    kind = Annotated[str | None, form]
     return Parameter(option.word, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
 
@@ -45,7 +45,7 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
     "model.json",
     "The model file",
     more=[_own(option) for option in _OWN.values()],
-    names={"selector__k": "--select", "regressor__k": "-k", "bound_X": "--bound-x"},
+    names={"selector__k": "--select", "regressor__k": "-k"},
 )
 def fit(
     release: Release,

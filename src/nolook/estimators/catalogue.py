@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from nolook._validation import check_choice, check_positive, count_or_auto
+from nolook._validation import check_choice, count_or_auto
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ class Option:
     metavar: str
     help: str
     check: Callable[[Any, str], object]
-    kind: type[str] | type[float] = str
 
     @property
     def word(self) -> str:
@@ -175,24 +174,6 @@ METHODS = {
         "AdaSSP, a private ridge regression: the sums of products that least squares needs get "
         "Gaussian noise, and the ridge penalty adapts to the noise and to how well the columns "
         "determine the coefficients.",
-        (
-            Option(
-                "--bound-x",
-                "bound_X",
-                "B",
-                "For adassp: a public bound on the norm of a row.",
-                check_positive,
-                float,
-            ),
-            Option(
-                "--bound-y",
-                "bound_y",
-                "B",
-                "For adassp: a public bound on the target's absolute value.",
-                check_positive,
-                float,
-            ),
-        ),
     ),
 }
 #: What ``auto`` means.
@@ -378,7 +359,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
 
     Examples
     --------
-    >>> method_parameters("tukey", {"--on-failure": "constant", "--bound-x": None})
+    >>> method_parameters("tukey", {"--on-failure": "constant", "--exposure": None})
     {'on_failure': 'constant'}
     """
     homes: dict[str, list[str]] = {}

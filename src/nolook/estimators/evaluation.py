@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, ClassVar
 
@@ -316,7 +315,7 @@ def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
     low, high = getattr(model, "target_range_", (0.0, 1.0))
     names = getattr(getattr(model, "scaling_", None), "names", ("",))
     own = isinstance(X, Table) and X.target_name == names[-1]
-    if own and any(_FAR < abs(end) < math.inf for end in (low, high)):
+    if own and max(-low, high) > _FAR:
         raise ParameterError(
             f"the model's target {names[-1]!r} goes from {low:.3g} to {high:.3g}, but "
             "evaluate judges models of two classes; expected a yes/no target (cross-validation "

@@ -39,18 +39,17 @@ _HIDDEN = {*_ESTIMATES[2:], *(f"{name}_interval" for name in _ESTIMATES)}
 
 
 class Scales(Content, frozen=True):
-    """Standardisation of the columns, the target last; null stands for no limit."""
+    """Standardisation of the columns, the target last."""
 
     center: Vector
     scale: Vector
     detected: NDArray[np.bool_]
-    limit: Annotated[float, Meta(gt=0)] | None
+    limit: Annotated[float, Meta(gt=0)]
     binary: NDArray[np.bool_]
 
     def scaling(self, names: tuple[str, ...], rows: NoisyCount | None) -> Scaling:
         """Return the scaling of these columns."""
-        given = self.fields() | {"limit": math.inf if self.limit is None else self.limit}
-        return Scaling(names, **given, rows=rows or NoisyCount(1.0, math.inf))
+        return Scaling(names, **self.fields(), rows=rows or NoisyCount(1.0, math.inf))
 
 
 class _Model(Fitted, frozen=True):
@@ -133,7 +132,7 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
 
     entries: ClassVar = METHODS
 
-    target_range: tuple[float | None, float | None]
+    target_range: tuple[float, float]
     row_norm: _Bound | None
     r2: float | None
     r2_interval: Interval | None
@@ -151,7 +150,7 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        low, high = self._range()
+        low, high = self.target_range
         expect(low <= high, "the lower end of target_range before the upper end")
         expect(not (self.failed and self.coef.any()), "coef to hold zeros where failed is true")
         if not self.scaling.detected[-1]:
@@ -169,14 +168,10 @@ class LinearModel(_Model, frozen=True, tag="linear model"):
             used = set(np.flatnonzero(self.coef).tolist())
             expect(used <= places, "coef to hold zeros for features that are not chosen")
 
-    def _range(self) -> tuple[float, float]:
-        low, high = self.target_range
-        return -math.inf if low is None else low, math.inf if high is None else high
-
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted regression."""
         model = super().estimator()
-        model.target_range_, model.detected_ = self._range(), bool(self.scaling.detected[-1])
+        model.detected_ = bool(self.scaling.detected[-1])
         return model
 
 

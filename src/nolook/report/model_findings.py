@@ -8,7 +8,6 @@ from itertools import compress
 import numpy as np
 
 from nolook.algorithms.glm.designs import TARGET_LIMIT
-from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
@@ -31,7 +30,6 @@ __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 _FEW_ROWS = 20  # hardly any, however exactly they were counted ...
 _SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
 _STILL_FEW = 200  # rows that may be there even so
-_SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
 
 def model_findings(model: PrivateModel) -> Findings:
@@ -136,18 +134,17 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
         hidden.append(
             phrase("model.guessed_scales", guesses=guesses, columns=columns, one=words.one)
         )
-    found = not _SEARCH.isdisjoint(event.name for event in model.privacy_.mechanisms)
     section = Section(
         "scales",
-        phrase("model.scales_heading", found=found),
-        tables=(_scale_table(model, used, found=found),),
+        "Scales found privately",
+        tables=(_scale_table(model, used),),
         notes=(*notes, *(f"* {words}" for words in hidden)),
         printed=tuple(hidden),
     )
     return (section,)
 
 
-def _scale_table(model: PrivateModel, used: list[bool], *, found: bool) -> Table:
+def _scale_table(model: PrivateModel, used: list[bool]) -> Table:
     scaling, shares = model.scaling_, words_of(model).clipped_shares()
     low, high = scaling.low, scaling.high
     if shares:
@@ -156,17 +153,12 @@ def _scale_table(model: PrivateModel, used: list[bool], *, found: bool) -> Table
         # One column for both ends: six would not fit a telephone.
         ends = zip(map(span, zip(low, high, strict=True)), shares, strict=True)
     else:
-        ends = zip(map(_limit, low), map(_limit, high), strict=True)
+        ends = zip(map(number, low), map(number, high), strict=True)
     columns = zip(scaling.names, scaling.detected, scaling.center, scaling.scale, ends, strict=True)
     rows = tuple(
         (name if detected else f"{name} *", number(float(center)), number(float(scale)), *rest)
         for name, detected, center, scale, rest in compress(columns, used)
     )
     heads = ("Range", "Clipped, at most") if shares else ("Lower end", "Upper end")
-    clipped = math.isfinite(scaling.limit)
-    caption = phrase("model.scales_caption", found=found, clipped=clipped, target_last=used[-1])
+    caption = phrase("model.scales_caption", target_last=used[-1])
     return Table(caption, ("Column", "Centre", "Scale", *heads), rows)
-
-
-def _limit(value: float) -> str:
-    return number(float(value)) if math.isfinite(value) else "none"

@@ -224,11 +224,10 @@ class LinearWords:
     def predictions(self) -> Text:
         """Say between which ends predictions are, if there are any."""
         limits = getattr(self.model, "target_range_", (math.nan, math.nan))  # chances have none
-        low, high = (end if math.isfinite(end) else None for end in limits)
         inverse = getattr(self.model, "inverse", None)
         undone = {} if inverse is None else {
             "inverse": inverse[0].__name__, "factor": self.model.smearing_}  # fmt: skip
-        return self.sentence("predictions", target=self.target, low=low, high=high, **undone)
+        return self.sentence("predictions", target=self.target, ends=limits, **undone)
 
     def constant(self, why: str) -> str:
         """Say that nothing stood out, and what is predicted then."""
