@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid
+from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid, steps_below
 
 LARGEST = np.finfo(np.float64).max
 
@@ -81,6 +81,19 @@ def test_the_grid_of_doubles_covers_them_all_finely_where_numbers_usually_are():
     beyond = points[(points > 0) & ((points < 2.0**-17) | (points > 2.0**46))]
     ratios = beyond[1:] / beyond[:-1]
     assert np.sort(ratios)[-2] <= 4.0
+
+
+def test_the_grid_of_whole_numbers_has_all_of_them_up_to_2048():
+    points, doubles = DoublesGrid(whole=True).points(), DoublesGrid().points()
+    assert (points == np.rint(points)).all()
+    np.testing.assert_array_equal(points[abs(points) <= 2048], np.arange(-2048.0, 2049.0))
+    np.testing.assert_array_equal(points[points > 2048], doubles[doubles > 2048])
+
+
+def test_a_step_leads_to_the_next_whole_number_where_values_are_such():
+    points, values = np.array([0.0, 1.0, 4.0, 4.5, 5.5]), np.array([0.0, 1.0, 4.0, 4.5, 5.5])
+    assert steps_below(points, values).tolist() == [math.inf, 1.0, 3.0, 0.5, 1.0]
+    assert steps_below(points, values, whole=True).tolist() == [math.inf, 0.0, 2.0, 0.0, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,34 @@ def test_quantiles_of_several_columns_have_one_budget(delta, open_ledger):
     assert total_delta(found.privacy.mechanisms, 2.0) <= delta
 
 
+def test_a_column_of_integers_is_counted_at_whole_numbers(tmp_path):
+    ecdf = nolook.ECDF(1.0, random_state=0).fit(AGES)
+    shares = np.linspace(0.05, 0.95, 19)
+    assert (ecdf.quantile(shares) % 1.0 == 0.0).all()
+    # Between two of them there is no value, which therefore adds no error.
+    for numbers in (ecdf.cdf([39.0, 39.5]), ecdf.cdf([39.0, 39.5], return_std=True)[1]):
+        assert numbers[0] == numbers[1]
+    assert ecdf.distribution_.mean_step(0.05) == 0.0
+    page = ecdf.content()
+    assert dict(page.settings)["Thresholds"].startswith("whole numbers: steps of at most a 1024th")
+    assert page.cards[1][1] in {"39", "40"}
+    nolook.save(ecdf, tmp_path / "ages.json")
+    assert nolook.load(tmp_path / "ages.json").cdf(39.5) == ecdf.cdf(39)
+    # As any number where nothing declares them to be whole.
+    assert (nolook.ECDF(1.0, random_state=0).fit(AGES * 1.0).quantile(shares) % 1.0 != 0.0).any()
+
+
+def test_quantiles_of_integers_are_such(tmp_path):
+    frame = table().assign(large=np.arange(20_000) * 10_001)
+    found = nolook.quantiles(frame, np.linspace(0.1, 0.9, 9), epsilon=2.0, random_state=0)
+    assert found.whole == (True, False, False, True)
+    assert (found.values[[0, 3]] % 1.0 == 0.0).all()
+    assert (found.steps[0] == 0.0).all()
+    assert (found.steps[3] > 0.0).all()
+    nolook.save(found, tmp_path / "found.json")
+    np.testing.assert_array_equal(nolook.load(tmp_path / "found.json").steps, found.steps)
+
+
 def test_quantiles_of_no_rows_are_ordinary_answers():
     found = nolook.quantiles(table(0), epsilon=1.0)
     assert np.isfinite(found.values).all()

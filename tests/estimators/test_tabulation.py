@@ -54,6 +54,29 @@ def test_groups_are_counted_and_measured_where_values_are_missing_too():
     np.testing.assert_allclose(frame.loc["A", "all"]["count"], frame.loc["A"][1:]["count"].sum())
 
 
+def test_quantiles_and_intervals_of_integers_are_such():
+    generator = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "ward": generator.choice(["A", "B"], 6000),
+        "stays": generator.poisson(0.4, 6000),
+        "pay": generator.lognormal(8.0, 2.0, 6000).astype(int),
+        "kilos": generator.normal(70.0, 10.0, 6000),
+    })  # fmt: skip
+    asked = {"median": ["stays", "pay", "kilos"], "quantiles": [0.1, 0.25, 0.75, 0.9]}
+    table = nolook.read_table(frame, categories={"ward": ["A", "B"]})
+    found = nolook.tabulate(table, "ward", **asked, random_state=0).to_frame()
+    for name, own in frame.groupby("ward"):
+        for at in (0.1, 0.25, 0.5, 0.75, 0.9):
+            for column in ("stays", "pay"):
+                label = f"{column}_q{at}".replace(".", "_")
+                value, low, high = found.loc[name, [label, f"{label}_low", f"{label}_high"]]
+                assert [value % 1.0, low % 1.0, high % 1.0] == [0.0, 0.0, 0.0]
+                assert low <= value <= high
+        ends = [found.loc[name, f"stays_q0_5{end}"] for end in ("_low", "", "_high")]
+        assert ends == [own.stays.median()] * 3 == [0.0] * 3
+    assert (found.loc[["A", "B"], "kilos_q0_5_low"] % 1.0 != 0.0).all()
+
+
 def test_several_tables_agree_on_their_margins():
     found = nolook.tabulate(opened(), [["ward"], ["sex", "dead"]], mean="cost", random_state=0)
     frame = found.to_frame()

@@ -42,6 +42,7 @@ class PrivateDistribution:
     rows: float  # the private number of rows, at least 1: the last count
     noise: ForestNoise  # of the counts
     sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
+    whole: bool = field(default=False, kw_only=True)  # whether all values are whole numbers
     #: Rows that are not in use, and the standard deviation of the noise, if they were counted.
     left_out: tuple[float, float] | None = field(default=None, kw_only=True)
     #: The same counts of rows with the squares of their survey weights, if they have any.
@@ -70,7 +71,7 @@ class PrivateDistribution:
 
     def cdf(self, t: ArrayLike) -> Vector:
         """Return the share of values up to each t: that of the last threshold not above it."""
-        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
+        place = np.searchsorted(self.points, self._reached(t), side="right")
         return np.append(0.0, self._shares)[place]
 
     def cdf_error(self, t: ArrayLike) -> Vector:
@@ -78,12 +79,17 @@ class PrivateDistribution:
 
         Within a cell it includes the whole share of the cell, which may be that of one value.
         """
-        t = np.asarray(t, dtype=np.float64)
+        t = self._reached(t)
         place = np.searchsorted(self.points, t, side="right")
         error = self._between(np.zeros_like(place), place)[1]
         inside = t > np.append(-np.inf, self.points)[place]
         cell = np.diff(self._shares, prepend=0.0, append=1.0)[place]
         return np.where(inside, np.hypot(error, cell), error)
+
+    def _reached(self, t: ArrayLike) -> Vector:
+        """Return the largest number up to each t that a value may be."""
+        t = np.asarray(t, dtype=np.float64)
+        return np.floor(t) if self.whole else t
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
@@ -260,7 +266,8 @@ class PrivateDistribution:
         used = inside != 0.0
         with np.errstate(over="ignore"):
             # Shares that were not smoothed may be below 0 here and there.
-            return float(np.abs(inside[used]) @ steps_below(self.points, self.points[used]))
+            steps = steps_below(self.points, self.points[used], whole=self.whole)
+            return float(np.abs(inside[used]) @ steps)
 
     def _inside(self, proportion: float) -> Vector:
         """Return the share of each cell among the values without a share at either end."""

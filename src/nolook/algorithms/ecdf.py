@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from nolook._arrays import Integers
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import CountEvent, best_forest, count_event
-from nolook.algorithms.grids import Grid
+from nolook.algorithms.grids import DoublesGrid, Grid
 from nolook.algorithms.node_counts import (
     IN_FULL,
     SQUARES_PARTS,
@@ -47,7 +47,7 @@ class EcdfRelease:
     event : PureEvent or GaussianEvent
         All counts of all columns.
     grids : tuple of Grid
-        Of each column.
+        Of each column. That of all doubles has whole numbers only where a column is declared to.
     smoothing : {"isotonic"} or None
     squares : PureEvent or GaussianEvent, optional
         The same counts of rows with the squares of their survey weights, which errors need.
@@ -84,13 +84,23 @@ class EcdfRelease:
         """Release the distributions of a table's columns."""
         progress("counts")
         weighing = Weighing.of(table, self.relation)
-        cells = table.fold(ColumnCells([grid.points() for grid in self.grids])).value
-        found = release_counts(cells, self, source, weighing)
+        release = evolve(self, grids=tuple(map(_grid_for, self.grids, table.whole)))
+        cells = table.fold(ColumnCells([grid.points() for grid in release.grids])).value
+        found = release_counts(cells, release, source, weighing)
+        found = tuple(map(_as_declared, found, table.whole))
         if self.squares is None:
             return found
         others = evolve(self, event=self.squares, squares=None)
         squares = others.run(table.weighted(table.unit.weighting, power=2), source, progress)
         return tuple(evolve(a, squares=b) for a, b in zip(found, squares, strict=True))
+
+
+def _grid_for(grid: Grid, whole: bool) -> Grid:
+    return DoublesGrid(whole) if isinstance(grid, DoublesGrid) else grid
+
+
+def _as_declared(found: PrivateDistribution, whole: bool) -> PrivateDistribution:
+    return evolve(found, whole=whole and bool((found.points % 1.0 == 0.0).all()))
 
 
 def ecdf_release(

@@ -168,9 +168,16 @@ class DoublesGrid:
     From 2^-17 to 2^46 (7.6e-6 to 7e13), of either sign, steps are at most a 1024th of a value, so
     whole numbers up to 2048 have a threshold each. Zero has one, and beyond there is one every two
     powers of two, up to the largest double.
+
+    Parameters
+    ----------
+    whole : bool
+        Only those of them that are whole numbers, for a column of such.
     """
 
-    @cache  # noqa: B019 -- all are alike
+    whole: bool = False
+
+    @cache  # noqa: B019 -- there are two
     def points(self) -> Vector:
         """Return the thresholds, increasing, shape (points,)."""
         fine = [np.ldexp(1.0 + np.arange(_STEPS) / _STEPS, e) for e in range(_FINE_FROM, _FINE_TO)]
@@ -178,16 +185,21 @@ class DoublesGrid:
         large = np.ldexp(1.0, np.arange(_FINE_TO, _MOST, 2))
         positive = np.concatenate([small, *fine, large, [np.finfo(np.float64).max]])
         points = np.concatenate([-positive[::-1], [0.0], positive])
+        points = points[points == np.rint(points)] if self.whole else points
         points.flags.writeable = False
         return points
 
 
-def steps_below(points: Vector, values: Vector) -> Vector:
-    """Return the distance of each threshold from the one before; infinite for the first."""
+def steps_below(points: Vector, values: Vector, *, whole: bool = False) -> Vector:
+    """Return the width of the cell that counts as each threshold; infinite for the first.
+
+    That is the distance from the one before, or from the next of the `whole` numbers.
+    """
     place = np.searchsorted(points, values, side="left")
+    least = np.append(-np.inf, points)[place]
     with np.errstate(over="ignore"):
-        steps: Vector = points[place] - np.append(-np.inf, points)[place]
-    return steps
+        steps: Vector = points[place] - (np.floor(least) + 1.0 if whole else least)
+    return steps.clip(0.0)
 
 
 def _check(grid: LinearGrid | LogGrid, steps: float) -> None:

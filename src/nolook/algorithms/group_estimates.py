@@ -337,8 +337,8 @@ def quantiles_of(
         low, high = np.where(
             np.isnan(value), np.nan, np.reshape(ends, (2, -1, 2)).transpose(2, 0, 1)
         )
-        # Values count as the threshold at or above them.
-        low = np.append(own.points[0], own.points)[np.searchsorted(own.points, low)]
+        # Values count as the threshold at or above them; whole ones are above that before by 1.
+        low = np.append(own.points[0], own.points + own.whole)[np.searchsorted(own.points, low)]
         total, noise = np.stack([np.where(np.isnan(value), np.nan, low), high], axis=1)
         numbers.append(np.array([value, *total, *noise]))
     columns = np.array(numbers)

@@ -122,6 +122,7 @@ class ColumnValues:
     """The values of one column, in cells of a grid, by group."""
 
     points: Vector  # the last one stands for infinity
+    whole: bool  # whether all values are whole numbers
     forest: Forest
     blocks: Margins  # the last axis holds the counts of blocks
 
@@ -170,8 +171,6 @@ class TabulationRelease:
     tests : bool
         Whether the one column spread is for tests: its cells are then as many as the rows found are
         enough for; else :data:`CELLS`.
-    whole : bool
-        Whether the ends of cells are whole numbers.
     search : LevelSearch or None
         Of columns of groups without declared levels.
     again : int
@@ -188,7 +187,6 @@ class TabulationRelease:
     summed: tuple[int, ...]
     spread: tuple[int, ...]
     tests: bool = False
-    whole: bool = False
     search: LevelSearch | None = None
     again: int = 0
     squares: tuple[CountEvent, ...] = ()
@@ -356,12 +354,16 @@ class _Run:
         }
         places = (numbers.index(column) for column in self._release.spread)
         self.ends = [
-            self._even(noisy[each] - noise.deviation, firsts[each], self.ranges[numbers[each]])
+            self._even(noisy[each] - noise.deviation, firsts[each], numbers[each])
             for each in places
         ]
 
-    def _even(self, counts: Vector, first: FirstLook, found: FoundRange) -> Vector:
-        """Return round ends of cells that hold about equally many rows, by those in equal bins."""
+    def _even(self, counts: Vector, first: FirstLook, column: int) -> Vector:
+        """Return round ends of cells that hold about equally many rows, by those in equal bins.
+
+        They are whole numbers where the column is declared to be, and then some of them are equal.
+        """
+        found = self.ranges[column]
         event, cells = self._cost[BLOCKS], CELLS
         if self._release.tests:
             strength = event.mu if isinstance(event, GaussianEvent) else event.epsilon
@@ -375,11 +377,14 @@ class _Run:
         below = np.append(0.0, np.cumsum(parts))
         points = np.interp(np.linspace(0.0, below[-1], cells - 1), below, edges)
         points[0], points[-1] = found.low, found.high
-        if self._release.whole:
-            points = np.unique(np.floor(points))
-        middles = (points + np.append(points[1:], edges[-1])) / 2.0
+        end, times = edges[-1], np.ones(points.size, dtype=np.int64)
+        if self._table.whole[column]:
+            points, times = np.unique(np.floor(points), return_counts=True)
+            end = np.ceil(max(end, points[-1] + 1.0))
+        middles = (points + np.append(points[1:], end)) / 2.0
         lows = np.append(2.0 * points[0] - middles[0], middles[:-1])
-        return np.append(_roundest(lows, points, middles), edges[-1])
+        times = np.minimum(times, 1) if self._release.tests else times
+        return np.append(np.repeat(_roundest(lows, points, middles), times), end)
 
     def cells(self) -> dict[int, ColumnValues]:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
@@ -411,7 +416,7 @@ class _Run:
         tables = _tables(self._grouped, noisy, variance, len(release.spread), forest.blocks)
         found = margins(tables)
         return {
-            column: ColumnValues(own, forest, _of_column(found, place))
+            column: ColumnValues(own, self._table.whole[column], forest, _of_column(found, place))
             for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
         }
 
@@ -538,7 +543,6 @@ def tabulation(  # noqa: PLR0913 -- what is released
     spread: Sequence[int],
     *,
     tests: bool = False,
-    whole: bool = False,
     searched: Sequence[int] = (),
     again: int = 0,
 ) -> TabulationRelease:
@@ -580,5 +584,5 @@ def tabulation(  # noqa: PLR0913 -- what is released
         search = LevelSearch(tuple(searched), own, DeltaEvent(f"{LEVELS} once", failure))
     tables = tuple(counted), tuple(grouped)
     return TabulationRelease(
-        relation, tuple(events), *tables, tuple(summed), tuple(spread), tests, whole, search, again
+        relation, tuple(events), *tables, tuple(summed), tuple(spread), tests, search, again
     )

@@ -46,8 +46,8 @@ class ECDF(PrivateFinding):
     ----------
     grid : LinearGrid, LogGrid or None, default=None
         Public thresholds. Values outside count in the end cells. None needs no range: steps are
-        1/1024 of a value between 7.6e-6 and 7e13, positive or negative, and coarser beyond. A known
-        range makes the noise smaller.
+        1/1024 of a value between 7.6e-6 and 7e13, positive or negative, and coarser beyond; whole
+        numbers for a column declared to hold integers. A known range makes the noise smaller.
     delta : float, default=0.0
         Probability of a larger loss. At 0 the noise is Laplace; above 0 it is Gaussian, which is
         smaller for fine grids.
@@ -269,10 +269,10 @@ class ECDF(PrivateFinding):
         return self.distribution_
 
 
-def check_grid(grid: object) -> Grid:
-    """Return the grid, that of all doubles for None; refuse anything else."""
+def check_grid(grid: object, *, whole: bool = False) -> Grid:
+    """Return the grid, that of all doubles or whole numbers for None; refuse anything else."""
     if grid is None:
-        return DoublesGrid()
+        return DoublesGrid(whole)
     if not isinstance(grid, LinearGrid | LogGrid):
         raise ParameterError(
             f"grid is a value of type {type(grid).__name__}; expected a LinearGrid, a LogGrid or "

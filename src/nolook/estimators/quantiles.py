@@ -55,6 +55,8 @@ class Quantiles(Result):
         Private number of rows used, and of rows left out.
     grids : dict
         The public grids, by column.
+    whole : tuple of bool
+        Which columns were declared to hold integers.
     """
 
     kind = "quantiles"
@@ -68,17 +70,23 @@ class Quantiles(Result):
     read_options: dict[str, Any]
     counted: NoisyCount
     grids: dict[str, LinearGrid | LogGrid]
+    whole: tuple[bool, ...]
 
     @property
     def steps(self) -> Vector:
         """Distance of each quantile from the grid's next lower threshold, of shape (columns, k).
 
         A value between two thresholds counts as the upper one, so a quantile may be up to a step
-        too high. Infinite for the first threshold of a grid.
+        too high. Infinite for the first threshold of a grid; 0 where no other integer lies between.
         """
-        grids = (check_grid(self.grids.get(name)) for name in self.names)
-        pairs = zip(grids, self.values, strict=True)
-        return np.array([steps_below(grid.points(), values) for grid, values in pairs])
+        pairs = zip(self.points, self.values, self.whole, strict=True)
+        return np.array([steps_below(own, values, whole=whole) for own, values, whole in pairs])
+
+    @property
+    def points(self) -> list[Vector]:
+        """The thresholds of each column."""
+        pairs = zip(self.names, self.whole, strict=True)
+        return [check_grid(self.grids.get(name), whole=own).points() for name, own in pairs]
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -123,7 +131,7 @@ def quantiles(
     delta : float, default=0.0
         Probability of a larger loss. Above 0 the noise is Gaussian, better for many columns.
     grids : mapping, optional
-        Public grids by column; other columns need no range.
+        Public grids by column; other columns need no range. Integers have whole numbers.
     ledger, progress, random_state
         As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
 
@@ -170,7 +178,8 @@ def quantiles(
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
         counted = found[0].counted.totals(guarantee.unit)
-        return Quantiles(names, shares, values, errors, guarantee, read_options, counted, given)
+        about = guarantee, read_options, counted, given, table.whole
+        return Quantiles(names, shares, values, errors, *about)
 
     plan = Plan.of(release, budget, random_state)
     return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)

@@ -218,16 +218,13 @@ def survival(  # noqa: PLR0913 -- what may be asked
             "second is the event)"
         )
     dimensions, place = tuple(range(len(levels))), len(levels)
-    whole = (time, "integer") in {(each.name, each.declared) for each in table._source.columns}
-    release = tabulation(
-        budget, relation, [dimensions], [dimensions], [], [place], tests=True, whole=whole
-    )
+    release = tabulation(budget, relation, [dimensions], [dimensions], [], [place], tests=True)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> SurvivalCurve:
         values = released.values[place]
         codes = [() if by is None else (code,) for code in range(len(groups))]
         forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
-        own = release.whole, Forests(values.points, forests), *released.n_rows, guarantee
+        own = coded.whole[place], Forests(values.points, forests), *released.n_rows, guarantee
         return SurvivalCurve(time, event, events[1], by, groups, *own, table.read_options())
 
     plan = Plan.of(release, budget, random_state, relation=relation)

@@ -99,9 +99,11 @@ class Counts(Content, frozen=True):
         changing = np.diff(self.counts, prepend=0.0).all()
         expect(changing, "counts that change at every one of thresholds")
 
-    def on(self, grid: LinearGrid | LogGrid | None) -> tuple[Vector, Vector, ForestNoise]:
+    def on(
+        self, grid: LinearGrid | LogGrid | None, *, whole: bool = False
+    ) -> tuple[Vector, Vector, ForestNoise]:
         """Return all thresholds of a grid, the counts up to them, and their noise."""
-        points, thresholds = check_grid(grid).points().copy(), self.thresholds
+        points, thresholds = check_grid(grid, whole=whole).points().copy(), self.thresholds
         same = _SAME * isinstance(grid, LogGrid)
         places = np.searchsorted(points, thresholds - same * abs(thresholds))
         places = places.clip(0, len(points) - 1)
@@ -115,21 +117,22 @@ class Counts(Content, frozen=True):
         return points, counts, ForestNoise(forest, self.block_variance, self.rows_variance)
 
     def distribution(
-        self, grid: LinearGrid | LogGrid | None, smoothing: str | None
+        self, grid: LinearGrid | LogGrid | None, smoothing: str | None, *, whole: bool = False
     ) -> PrivateDistribution:
         """Return the distribution."""
         rising = smoothing is None or (np.diff(self.counts, prepend=0.0) >= 0.0).all()
         expect(rising, "counts that never fall, as they were smoothed")
-        points, counts, noise = self.on(grid)
+        points, counts, noise = self.on(grid, whole=whole)
         expect(counts[-1] >= 1.0, "counts that end with at least 1")
-        rows = float(counts[-1])
-        return PrivateDistribution(points, counts, rows, noise, left_out=self.left_out)
+        own = points, counts, float(counts[-1]), noise
+        return PrivateDistribution(*own, left_out=self.left_out, whole=whole)
 
 
 class DistributionFile(Finding, frozen=True, tag="distribution"):
-    """The distribution of a column; the grid of all doubles is null."""
+    """The distribution of a column; the grid of all doubles, or whole numbers, is null."""
 
     grid: Grid | None
+    whole: bool
     smoothing: _Smoothing
     counts: Counts
     squares: Counts | None
@@ -142,6 +145,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
             ecdf,
             "_",
             grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
+            whole=found.whole,
             smoothing=check_smoothing(ecdf.smoothing),
             counts=Counts.of(found, found.counts),
             squares=squares and Counts.of(squares, squares.counts),
@@ -152,11 +156,12 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         expect(len(self.read_options.names) == 1, "read_options to name one column")
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
-        released = self.counts.distribution(grid, self.smoothing)
+        released = self.counts.distribution(grid, self.smoothing, whole=self.whole)
         weighted = (self.squares is not None) == (privacy.unit.weighting is not None)
         expect(weighted, "squares where there are survey weights only")
         if self.squares is not None:
-            released = evolve(released, squares=self.squares.distribution(grid, self.smoothing))
+            squares = self.squares.distribution(grid, self.smoothing, whole=self.whole)
+            released = evolve(released, squares=squares)
         return ecdf.keep_release((released,), **self.about())
 
 
@@ -164,6 +169,7 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
 
     grids: dict[str, Grid]
+    whole: list[bool]
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
     errors: list[list[float | None]]
@@ -185,12 +191,14 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
         shapes = {self.values.shape, np.array(self.errors, np.float64).shape}
         expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
+        expect(len(self.whole) == len(names), "whole for each column")
 
     def release(self) -> Quantiles:
         """Return the quantiles."""
         own: dict[str, Any] = {
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
+            "whole": tuple(self.whole),
             "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }

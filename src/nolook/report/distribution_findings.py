@@ -12,7 +12,6 @@ from attrs import frozen
 from nolook._arrays import Flags, Vector
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.estimators.ecdf import check_grid
 from nolook.report.findings import (
     Figure,
     Findings,
@@ -85,10 +84,9 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
-    points = ecdf.distribution_.points
-    read = _Quantiles(
-        column, np.array(_SHARES), values, errors, steps_below(points, values), points
-    )
+    points, whole = ecdf.distribution_.points, ecdf.distribution_.whole
+    steps = steps_below(points, values, whole=whole)
+    read = _Quantiles(column, np.array(_SHARES), values, errors, steps, points)
     rows, error = _rows_counted(ecdf)
     mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
@@ -119,7 +117,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         lost=Lost.of(ecdf),
         settings=(
             ("Column", column),
-            ("Thresholds", grid_in_words(ecdf.grid)),
+            ("Thresholds", grid_in_words(ecdf.grid, whole=whole)),
             ("Smoothing", ecdf.smoothing or "none"),
         ),
     )
@@ -167,9 +165,13 @@ class _Quantiles:
         if not self.known[place]:
             return NOT_KNOWN, NOT_KNOWN
         if self.inside[place]:
-            return _value_and_error(value, error, step if with_step else None)
+            shown = _value_and_error(value, error, step if with_step or not step else None)
+            # Where thresholds are whole numbers, decimals would be of no quantile.
+            decimals = error >= 10.0 or (self.points % 1.0).any()
+            return shown if decimals else (number(value, _DIGITS), shown[1])
         if value == self.points[-1]:
-            return f"above {number(value - (2 * error or step), _DIGITS)}", _END
+            above = value - 2 * error if error else self.points[-2]
+            return f"above {number(above, _DIGITS)}", _END
         return f"at most {number(value + 2 * error, _DIGITS)}", _END
 
     def beyond(self, counted: str) -> Text | None:
@@ -258,7 +260,8 @@ def quantiles_findings(found: Quantiles) -> Findings:
         conclusion=_middles(read, f"{unit.counted}s"),
         certainty=(noise_and_sampling("Brackets hold standard errors. They", unit),),
         settings=tuple(
-            (f"Thresholds of {name}", grid_in_words(found.grids.get(name))) for name in found.names
+            (f"Thresholds of {name}", grid_in_words(found.grids.get(name), whole=whole))
+            for name, whole in zip(found.names, found.whole, strict=True)
         ),
         cautions=tuple(said for one in read for said in _coarse(one)),
         rows=rows_of(found),
@@ -298,13 +301,8 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
 
 def _columns(found: Quantiles) -> list[_Quantiles]:
     """Return the quantiles of each column."""
-    parts = zip(found.names, found.values, found.errors, found.steps, strict=True)
-    return [
-        _Quantiles(
-            name, found.shares, values, errors, steps, check_grid(found.grids.get(name)).points()
-        )
-        for name, values, errors, steps in parts
-    ]
+    parts = zip(found.names, found.values, found.errors, found.steps, found.points, strict=True)
+    return [_Quantiles(name, found.shares, *others) for name, *others in parts]
 
 
 def _value_and_error(value: float, error: float, step: float | None = None) -> tuple[str, str]:
@@ -317,7 +315,7 @@ def _value_and_error(value: float, error: float, step: float | None = None) -> t
     # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
     if error == 0:
         wide = "" if step is None else f" of {_step(step)}"
-        return number(value, _DIGITS), f"under one step{wide}"
+        return number(value, _DIGITS), "under 1" if step == 0 else f"under one step{wide}"
     return with_error(value, error)
 
 

@@ -204,10 +204,11 @@ def _written(value: float, decimals: int, way: str) -> str:
     return f"{_rounded(value, decimals, way):,.{max(decimals, 0)}f}"
 
 
-def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
+def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:
     """Describe the public thresholds used."""
     if grid is None:
-        return "all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
+        what, least = ("whole", "1") if whole else ("all", "7.6e-06")
+        return f"{what} numbers: steps of at most a 1024th from {least} to 7e+13, coarser beyond"
     kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
     ends = number(grid.low, _FREE_DIGITS), number(grid.high, _FREE_DIGITS)
     return f"from {ends[0]} to {ends[1]} in {kind} of {number(grid.step, _FREE_DIGITS)}"

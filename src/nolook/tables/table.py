@@ -93,8 +93,18 @@ class Table:
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
         self._is_fold, self._power = False, 1
 
+    @property
+    def _types(self) -> dict[str, str]:
+        return {column.name: column.declared for column in self._source.columns}
+
+    @property
+    def whole(self) -> tuple[bool, ...]:
+        """Flags of the columns that hold whole numbers only, by declared type."""
+        types = self._types
+        return tuple(types.get(name) == "integer" for name in self.column_names)
+
     def __repr__(self) -> str:
-        types = {column.name: column.declared for column in self._source.columns}
+        types = self._types
         features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
         target = f"; target {name}: {types[name]}" if (name := self.target_name) else ""
         unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
