@@ -51,7 +51,7 @@ def test_what_comes_back_is_what_a_central_release_gives():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_counts_have_the_noise_of_both_servers_and_add_up(delta):
     labels = [f"level {place}" for place in range(38)]
-    batch = batch_of("counts", 1.0, None, labels=labels, columns=["ward"], delta=delta)
+    batch = batch_of("counts", 1.0, None, labels=tuple(labels), columns=("ward",), delta=delta)
     codes = np.random.default_rng(3).integers(0, 40, 4000) * 1.0
     exact = np.bincount(codes.astype(int), minlength=40)
     runs = []

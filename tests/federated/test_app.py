@@ -239,7 +239,7 @@ def test_bytes_that_are_no_http_and_no_tls(pair, owner):
         (lambda home: home.state.write_text("x"), "cannot be read or written"),
         (lambda _: ["--batch", "missing"], "missing is not a batch"),
         (lambda _: ["--port", "70000"], "--port 70000"),
-        (lambda _: ["--proxy", "proxy.example"], "--proxy is 'proxy.example'"),
+        (lambda _: ["--proxy", "proxy.example"], "for --proxy a network address"),
         (lambda home: ["--batch", home.path.parent / "ages.json"], "two batches of one name"),
     ],
 )
@@ -349,7 +349,7 @@ def test_tokens_for_one_report_and_tokens_with_limits(tmp_path):
 def test_a_rate_is_so_many_reports_a_second(tmp_path):
     now = [0.0]
     rates = Rates(clock=lambda: now[0])
-    slow, free = Token("owner", b"s", None, 3), Token("owner", b"f")
+    slow, free = Token(role="owner", digest=b"s", rate=3), Token(role="owner", digest=b"f")
     assert all(rates.allow(free) for _ in range(100))
     assert [rates.allow(slow) for _ in range(5)] == [True] * 3 + [False] * 2
     now[0] = 1 / 3 + 1e-9

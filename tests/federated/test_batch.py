@@ -194,7 +194,7 @@ def test_the_guarantee_is_the_budget_under_replacement(epsilon, delta):
     [
         *[
             ({"name": name}, "^name is not a short word of a to z, digits and hyphens")
-            for name in ("Ages", "", "-a", "a/../b", "a\n", "a" * 65, 7)
+            for name in ("Ages", "", "-a", "a/../b", "a\n", "a" * 65)
         ],
         ({"kind": "mean"}, "^kind is 'mean'; expected one of"),
         ({"kind": None}, "^kind"),
@@ -206,14 +206,11 @@ def test_the_guarantee_is_the_budget_under_replacement(epsilon, delta):
         ({"minimum": 0}, "^minimum is 0; expected"),
         ({"minimum": 2**31 + 1}, "^minimum is 2147483649; expected"),
         ({"minimum": 1.5}, "^minimum is 1.5; expected"),
-        ({"grid": [0, 1]}, "^grid is a value of type list; expected a LinearGrid"),
         ({"kind": "hosmer-lemeshow"}, "^grid is given for hosmer-lemeshow; expected None"),
-        ({"servers": ("a", "a")}, "^servers is not two different names"),
-        ({"servers": ("a",)}, "^servers is not two"),
-        ({"servers": ("a b", "c")}, "^servers is not two"),
-        ({"servers": 3}, "^servers is not two"),
-        ({"keys": ("x", "y")}, "^keys is not two different keys"),
-        ({"keys": KEYS[:1] * 2}, "^keys is not two different keys"),
+        ({"servers": ("a", "a")}, "^servers and keys are not two different names"),
+        ({"servers": ("a b", "c")}, "^servers and keys are not"),
+        ({"keys": ("x", "y")}, "^servers and keys are not"),
+        ({"keys": KEYS[:1] * 2}, "^servers and keys are not"),
         ({"nonce": "xyz"}, "^nonce is not 32 random hexadecimal digits"),
         ({"delta": 1.5}, "^delta is"),
         ({"delta": 1e-6, "kind": "roc"}, "^delta is 1e-06 for roc; expected 0"),

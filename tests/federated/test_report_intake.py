@@ -13,7 +13,7 @@ from nolook.federated.tokens import Token
 from tests.federated.made import PRIVATE, ROC, SMALL, reports
 
 IDS, *SENT, _, _ = reports(SMALL, 3)
-TOKEN = Token("owner", b"digest", 5)
+TOKEN = Token(role="owner", digest=b"digest", most=5)
 
 
 def taken(sealed, role=0):

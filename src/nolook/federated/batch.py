@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,40 +61,12 @@ def make_nonce() -> str:
     return SystemEntropy().words(2).astype("<u8").tobytes().hex()
 
 
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ParameterError(
-            "name is not a short word of a to z, digits and hyphens (for example ages-2026)"
-        )
-    return name
-
-
 def _minimum(count: int) -> int:
     return check_count(count, "minimum", _MOST_REPORTS)
 
 
 def _delta(delta: object) -> float:
     return check_delta(delta, allow_zero=True)
-
-
-def _texts(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(given)
-
-
-def _pair(given: object, pattern: re.Pattern[str], what: str) -> Servers:
-    listed = tuple(given) if isinstance(given, tuple | list) else ()
-    fits = all(isinstance(one, str) and pattern.fullmatch(one) for one in listed)
-    if len(listed) != 2 or not fits or listed[0] == listed[1]:
-        raise ParameterError(f"{what}; expected those of the server of role 0 and of role 1")
-    return listed[0], listed[1]
-
-
-def _names(servers: object) -> Servers:
-    return _pair(servers, _SERVER, "servers is not two different names without spaces")
-
-
-def _public_keys(keys: object) -> Servers:
-    return _pair(keys, _KEY, "keys is not two different keys of 64 hexadecimal digits")
 
 
 @define(frozen=True, slots=False)
@@ -106,7 +77,7 @@ class Batch:
     """
 
     #: At most 64 letters a to z, digits and hyphens: part of addresses and file names.
-    name: str = field(converter=_name)
+    name: str
     kind: Kind
     #: Privacy loss of all that is ever answered, above 0.
     epsilon: float = field(converter=check_epsilon)
@@ -115,30 +86,35 @@ class Batch:
     #: The least number of reports that is ever answered.
     minimum: int = field(default=100, converter=_minimum)
     #: Names of the servers of role 0 and 1, by which owners and analyst reach them.
-    servers: Servers = field(converter=_names, kw_only=True)
+    servers: Servers = field(kw_only=True)
     #: Their public keys (X25519), to which owners encrypt reports.
-    keys: Servers = field(converter=_public_keys, kw_only=True)
+    keys: Servers = field(kw_only=True)
     #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
     delta: float = field(default=0.0, converter=_delta, kw_only=True)
     #: Names of the value and, with classes, of the target and its positive value; for readers.
-    columns: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+    columns: tuple[str, ...] = field(default=(), kw_only=True)
     #: The column of an owner's table that names whom a report is of, such as a patient; or a row.
     unit: str | None = field(default=None, kw_only=True)
     #: For "counts" the declared levels of the column; two cells more hold other and missing values.
-    labels: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
     #: Who signed the servers' certificates, in PEM; empty for authorities that the system trusts.
-    authorities: tuple[str, ...] = field(default=("", ""), converter=_texts, kw_only=True)
+    authorities: tuple[str, ...] = field(default=("", ""), kw_only=True)
     nonce: str = field(factory=make_nonce, kw_only=True)
     #: Lengths of the blocks that are counted, down to 1; None for the best, which a file names.
     lengths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(KINDS))
-        if self.grid is not None and not isinstance(self.grid, LinearGrid | LogGrid):
+        if not _NAME.fullmatch(self.name):
             raise ParameterError(
-                f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
-                "LogGrid or None (for example nolook.LinearGrid(0, 120, 1))"
+                "name is not a short word of a to z, digits and hyphens (for example ages-2026)"
             )
+        for pattern, (first, second) in ((_SERVER, self.servers), (_KEY, self.keys)):
+            if first == second or not (pattern.fullmatch(first) and pattern.fullmatch(second)):
+                raise ParameterError(
+                    "servers and keys are not two different names without spaces and two different "
+                    "keys of 64 hexadecimal digits, those of role 0 and of role 1"
+                )
         if self.kind in {"hosmer-lemeshow", "counts"} and self.grid is not None:
             raise ParameterError(
                 f"grid is given for {self.kind}; expected None (it has cells of its own)"

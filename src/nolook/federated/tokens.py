@@ -1,7 +1,6 @@
 """Bearer tokens and their roles; a server keeps only their SHA-256.
 
-A file of tokens has one line for each: a role and the digest in hexadecimal; for an owner's perhaps
-the most reports that it may send to a batch (or -), and the most in a second.
+A file of tokens has one JSON object a line, as :class:`Token` has them.
 """
 
 from __future__ import annotations
@@ -10,13 +9,15 @@ import hashlib
 import re
 import sys
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
-from attrs import frozen
+import msgspec
 
 from nolook import _files
 from nolook._validation import check_choice, check_count
 from nolook.errors import ParameterError
 from nolook.federated.disk import os_errors_as_store_errors
+from nolook.formats.strict import Content
 from nolook.privacy.noise import SystemEntropy
 
 __all__ = ["MOST", "ROLES", "Token", "Tokens", "make_tokens", "read_tokens"]
@@ -25,27 +26,20 @@ __all__ = ["MOST", "ROLES", "Token", "Tokens", "make_tokens", "read_tokens"]
 ROLES = ("owner", "analyst", "peer")
 #: Of tokens that are made at once, and of reports of one token.
 MOST = 2**31
+Limit: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 
 _WORDS = 4
 _TOKEN = re.compile(r"[0-9a-f]{64}")
-_LINE = re.compile(r"([a-z]+) ([0-9a-f]{64})(?: ([1-9][0-9]{0,9}|-)(?: ([1-9][0-9]{0,9}))?)?")
 _LARGEST_FILE = 2**30
 
 
-@frozen
-class Token:
+class Token(Content, frozen=True, omit_defaults=True):
     """A token at a server: its role and limits; None sets no limit."""
 
-    role: str
+    role: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(ROLES)})$")]
     digest: bytes
-    most: int | None = None  # reports to one batch
-    rate: int | None = None  # reports in a second
-
-    def line(self) -> str:
-        """Return the line of a file."""
-        limits = [] if self.most is self.rate is None else [str(self.most or "-")]
-        limits += [] if self.rate is None else [str(self.rate)]
-        return " ".join([self.role, self.digest.hex(), *limits])
+    most: Limit | None = None  # reports to one batch
+    rate: Limit | None = None  # reports in a second
 
 
 class Tokens:
@@ -59,14 +53,13 @@ class Tokens:
     def _read(self) -> dict[bytes, Token]:
         path, known = self._path, dict[bytes, Token]()
         for line in _text(path).splitlines():
-            found = _LINE.fullmatch(line)
-            if found is None or found[1] not in ROLES:
+            try:
+                token = msgspec.json.decode(line, type=Token)
+            except msgspec.DecodeError:
                 raise ParameterError(
                     f"the file of tokens {str(path)!r} has a line without a token; expected what "
                     "`nolook federated token` writes"
-                )
-            limits = [None if text in {None, "-"} else int(text) for text in found.group(3, 4)]
-            token = Token(found[1], bytes.fromhex(found[2]), *limits)
+                ) from None
             if known.setdefault(token.digest, token) != token:
                 raise ParameterError(
                     f"the file of tokens {str(path)!r} has one token twice, with different roles "
@@ -103,9 +96,9 @@ def make_tokens(
             check_count(limit, name, MOST)
     words = SystemEntropy().words(_WORDS * count).reshape(count, _WORDS)
     tokens = [row.tobytes().hex() for row in words]
-    lines = [Token(role, _digest(token), most, rate).line() + "\n" for token in tokens]
+    known = (Token(role=role, digest=_digest(token), most=most, rate=rate) for token in tokens)
     with os_errors_as_store_errors(path):
-        _files.append(path, "".join(lines).encode())
+        _files.append(path, msgspec.json.Encoder().encode_lines(known))
     return tokens
 
 

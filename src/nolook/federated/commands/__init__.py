@@ -99,10 +99,10 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
             f"--categories names {len(levels)} columns; expected one for counts, and none for "
             "other kinds (for example --categories ward=A,B)"
         )
-    labels: list[str] = []
+    labels: tuple[str, ...] = ()
     for counted, declared in check_categories(levels).items():
-        column, labels = counted, [each for each in declared if each is not None]
-    parties = read_party(server0), read_party(server1)
+        column, labels = counted, tuple(each for each in declared if each is not None)
+    first, second = read_party(server0), read_party(server1)
     classes = () if target is None else (target, positive or "1")
     made = Batch(
         name,
@@ -110,9 +110,9 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
         epsilon,
         thresholds,
         minimum,
-        servers=tuple(one.url for one in parties),
-        keys=tuple(one.key for one in parties),
-        authorities=tuple(one.authority for one in parties),
+        servers=(first.url, second.url),
+        keys=(first.key, second.key),
+        authorities=(first.authority, second.authority),
         columns=() if column is None else (column, *classes),
         unit=unit,
         labels=labels,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +54,6 @@ def serve(
             "peer.token there)"
         )
     check_ledger(files.ledger, batches)
-    trusted = _address(proxy)
     private = read_private_key(files.private_key)
     unsealers = [Unsealer(one, private) for one in batches]
     connections = Connections(connections_per_address)
@@ -63,22 +61,12 @@ def serve(
     access = Access(peer.url, files.peer_token, peer.authority)
     with (
         opened(unsealers, files, access) as services,
-        listening(host, port, connections, trusted) as listener,
+        listening(host, port, connections, proxy) as listener,
     ):
         app = make_app(services, known, connections)
         names = ", ".join(one.name for one in batches)
         config = configured(app, files.certificate, files.certificate_key)
         answer(config, listener, f"{folder.name} serves {names}")
-
-
-def _address(proxy: str | None) -> str | None:
-    """Return a network address as connections have it."""
-    try:
-        return None if proxy is None else str(ip_address(proxy))
-    except ValueError:
-        raise ParameterError(
-            f"--proxy is {proxy!r}; expected the network address that it connects from"
-        ) from None
 
 
 def _batches(files: list[Path]) -> list[Batch]:

@@ -208,10 +208,10 @@ class BatchService:
 
     def _fail(self, error: NolookError) -> None:
         """Tell the operator of an error; all but a full disk, told once a minute, end the work."""
-        if not isinstance(error, DiskFullError):
-            self._failure = error
-        elif time.monotonic() < self._next_word:
+        ends = not isinstance(error, DiskFullError)
+        if self._failure is not None or (not ends and time.monotonic() < self._next_word):
             return
+        self._failure = error if ends else None
         self._next_word = time.monotonic() + _BETWEEN_WORDS
         sys.stderr.write(f"nolook: error: {error}\n")
         sys.stderr.flush()

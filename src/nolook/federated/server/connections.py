@@ -178,7 +178,7 @@ class Listener(socket.socket):
         # asyncio sends small answers at once only over a socket that says it is TCP's.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, handle)
         self._connections = connections
-        self._proxy = proxy
+        self._proxy = proxy and str(ip_address(proxy))
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Take the next connection."""

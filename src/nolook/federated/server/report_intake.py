@@ -5,14 +5,13 @@ Reports that arrive together share one flush. Each is answered when it is on the
 
 from __future__ import annotations
 
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from itertools import accumulate
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from nolook.errors import NolookError
-from nolook.federated.failures import DiskFullError, RefusedError, ReportError
+from nolook.federated.failures import RefusedError, ReportError
 from nolook.federated.reports import MOST_TOGETHER, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
@@ -43,17 +42,14 @@ def arrivals(unsealer: Unsealer, body: bytes, token: Token) -> list[Arrival]:
 class GroupCommit:
     """A queue before a store, emptied by one thread.
 
-    It calls `failed` with an error that ends its work, or with that of a full disk, which does not.
+    It calls `failed` with an error of the store; what was to be stored is refused.
     """
 
     def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
         self._store = store
         self._failed = failed
-        self._changed = threading.Condition()
-        self._waiting: list[tuple[Sequence[Arrival], Future[int]]] = []
-        self._is_open = True
-        self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
-        self._thread.start()
+        self._waiting: deque[tuple[Sequence[Arrival], Future[int]]] = deque()
+        self._pool = ThreadPoolExecutor(1, "intake")
 
     def put(self, *arrivals: Arrival) -> Future[int]:
         """Store checked reports; the future returns how many are new, once on the disk.
@@ -61,62 +57,38 @@ class GroupCommit:
         If any is refused, the others are stored, and the future raises the first refusal.
         """
         outcome: Future[int] = Future()
-        with self._changed:
-            if self._is_open and len(self._waiting) < _MOST_WAITING:
-                self._waiting.append((arrivals, outcome))
-                self._changed.notify()
-            else:
-                outcome.set_exception(RefusedError(_STOPPED, 503))
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((arrivals, outcome))
+            self._pool.submit(self._store_some)
+        else:
+            outcome.set_exception(RefusedError(_STOPPED, 503))
         return outcome
 
     def close(self) -> None:
         """Store what waits, then stop."""
-        with self._changed:
-            self._is_open = False
-            self._changed.notify()
-        self._thread.join()
+        self._pool.shutdown()
 
-    def _work(self) -> None:
-        while together := self._collect():
-            outcomes: list[bool | RefusedError]
-            reports = [one for arrivals, _ in together for one in arrivals]
-            try:
-                outcomes = self._store.add(reports)
-            except DiskFullError as error:
-                self._failed(error)
-                outcomes = [RefusedError(_STOPPED, 503)] * len(reports)
-            except NolookError as error:
-                # The next start finds out what reached the files.
-                self._failed(error)
-                with self._changed:
-                    self._is_open = False
-                    together += self._waiting
-                    self._waiting = []
-                outcomes = [RefusedError(_STOPPED, 503)] * sum(len(one) for one, _ in together)
-            start = 0
-            for arrivals, waiting in together:
-                _settle(waiting, outcomes[start : start + len(arrivals)])
-                start += len(arrivals)
-
-    def _collect(self) -> list[tuple[Sequence[Arrival], Future[int]]]:
-        """Wait for a report, and a little for others; nothing comes after the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or not self._is_open)
-            gathering = _GATHERING if self._is_open else 0.0
-        time.sleep(gathering)
-        with self._changed:
-            sizes = accumulate(len(arrivals) for arrivals, _ in self._waiting)
-            count = max(1, sum(size <= MOST_TOGETHER for size in sizes))
-            together = self._waiting[:count]
-            del self._waiting[:count]
-        return together
-
-
-def _settle(waiting: Future[int], outcomes: Sequence[bool | RefusedError]) -> None:
-    if not waiting.set_running_or_notify_cancel():  # the caller is gone
-        return
-    refusals = [one for one in outcomes if isinstance(one, RefusedError)]
-    if refusals:
-        waiting.set_exception(refusals[0])
-    else:
-        waiting.set_result(sum(one is True for one in outcomes))
+    def _store_some(self) -> None:
+        """Wait a little for more reports, if there is any, and store them."""
+        if self._waiting:
+            time.sleep(_GATHERING)
+        together: list[tuple[Sequence[Arrival], Future[int]]] = []
+        reports: list[Arrival] = []
+        while self._waiting and len(reports) < MOST_TOGETHER:
+            together.append(self._waiting.popleft())
+            reports += together[-1][0]
+        outcomes: list[bool | RefusedError]
+        try:
+            outcomes = self._store.add(reports)
+        except NolookError as error:  # the next start finds out what reached the files
+            self._failed(error)
+            outcomes = [RefusedError(_STOPPED, 503)] * len(reports)
+        for arrivals, waiting in together:
+            own, outcomes = outcomes[: len(arrivals)], outcomes[len(arrivals) :]
+            refusals = [one for one in own if isinstance(one, RefusedError)]
+            if not waiting.set_running_or_notify_cancel():  # the caller is gone
+                continue
+            if refusals:
+                waiting.set_exception(refusals[0])
+            else:
+                waiting.set_result(sum(one is True for one in own))

@@ -72,10 +72,10 @@ def listening(host: str, port: int, connections: Connections, proxy: str | None)
             listener.listen(BACKLOG)
             stack.pop_all()
             return listener
-    except (OSError, OverflowError, UnicodeError):
+    except (OSError, OverflowError, ValueError):
         raise ParameterError(
-            f"the server cannot listen at --host {host!r}, --port {port}; "
-            "expected an address of this machine and a free port"
+            f"the server cannot listen at --host {host!r}, --port {port}; expected an address of "
+            "this machine and a free port, and for --proxy a network address"
         ) from None
 
 

@@ -92,6 +92,11 @@ class Arrival:
     most: int | None = None
 
 
+def _column(name: str, table: str = "batch") -> Any:  # noqa: ANN401 -- whatever SQLite holds
+    """Return a property: what is stored now."""
+    return property(lambda store: store._one(f"SELECT {name} FROM {table}"))  # noqa: S608
+
+
 class Store:
     """One batch at one server, in a folder of its own; any thread may use it.
 
@@ -126,30 +131,18 @@ class Store:
         with self._locked():
             self._database.close()
 
-    @property
-    def state(self) -> str:
-        """One of open, closed, frozen, answered, ended."""
-        return str(self._one("SELECT state FROM batch"))
-
-    @property
-    def secret(self) -> bytes:
-        """The 32 secret bytes of the noise; a batch that has ended has none."""
-        return bytes(self._one("SELECT secret FROM batch"))
-
-    @property
-    def count(self) -> int:
-        """The number of reports that were ever stored."""
-        return int(self._one("SELECT coalesce(max(position), 0) FROM report"))
-
-    @property
-    def checked(self) -> int:
-        """The number of reports that `sums` counts and messages are there for."""
-        return int(self._one("SELECT coalesce(max(position), 0) FROM message"))
-
-    @property
-    def erased(self) -> bool:
-        """Whether reports and messages were deleted: `sums` is final, or the batch has ended."""
-        return bool(self._one("SELECT erased FROM batch"))
+    #: One of open, closed, frozen, answered, ended.
+    state: str = _column("state")
+    #: The 32 secret bytes of the noise; a batch that has ended has none.
+    secret: bytes = _column("secret")
+    #: The answer that was given.
+    answer: bytes | None = _column("answer")
+    #: Whether reports and messages were deleted: `sums` is final, or the batch has ended.
+    erased: bool = _column("erased")
+    #: The number of reports that were ever stored.
+    count: int = _column("coalesce(max(position), 0)", "report")
+    #: The number of reports that `sums` counts and messages are there for.
+    checked: int = _column("coalesce(max(position), 0)", "message")
 
     @property
     def sums(self) -> Words:
@@ -310,12 +303,6 @@ class Store:
                 "batch; have it answered by those versions",
                 409,
             )
-
-    @property
-    def answer(self) -> bytes | None:
-        """The answer that was given."""
-        answer: bytes | None = self._one("SELECT answer FROM batch")
-        return answer
 
     def keep_answer(self, content: bytes) -> None:
         """Store the answer before anyone sees it."""
