@@ -11,6 +11,7 @@ from nolook.kernels.histogram import (
     linear_counts,
     magnitude_counts,
     magnitude_edges,
+    precisions,
     threshold_counts,
 )
 
@@ -86,3 +87,13 @@ def test_a_range_of_one_column_does_not_touch_another():
 def test_threshold_bins_include_their_upper_end():
     counts = threshold_counts(np.array([0.0, 1.0, 1.5, 2.0, 9.0]), np.array([1.0, 2.0]))
     assert counts.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1.0, 1e30])
+def test_precisions_and_their_sums(ratio):
+    mass = np.random.default_rng(0).dirichlet(np.ones(50), 7).T
+    precise, squares, logs = precisions(mass, ratio)
+    expected = 1.0 / (1.0 + ratio * mass * (1.0 - mass))
+    np.testing.assert_allclose(precise, expected, rtol=1e-12)
+    np.testing.assert_allclose(squares, (mass**2 * expected).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(logs, np.log(expected).sum(axis=0), rtol=1e-12, atol=1e-12)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from nolook.kernels.cells import index_cells
+from nolook.statistics.cell_counts import CellCounts, ColumnCells, cell_counts_sensitivity
 from tests.collected import fed
 
 SPECIAL = [-np.inf, np.inf, np.nan, 0.0, -0.0, 5e-324, -5e-324, 1.7e308, -1.7e308]
@@ -111,3 +112,15 @@ def test_a_value_counts_as_often_as_its_weight_says(edges, values, data):
     # Float64 does not hold such sums.
     heavy = cell_counts([(values, weights * (2**55 + 1))], edges)
     np.testing.assert_array_equal(heavy, copies * (2**55 + 1))
+
+
+def test_columns_with_the_same_edges_share_their_index(monkeypatch):
+    indexed = []
+    monkeypatch.setattr(
+        "nolook.statistics.cell_counts.index_cells",
+        lambda borders: indexed.append(borders) or index_cells(borders),
+    )
+    edges, other = np.linspace(0.0, 1.0, 9), np.linspace(0.0, 1.0, 5)
+    counts = ColumnCells([edges, other, edges]).update(np.full((3, 4), 0.3)).value
+    assert len(indexed) == 2
+    assert [each.argmax() for each in counts] == [3, 2, 3]

@@ -19,6 +19,7 @@ from scipy.special import ndtr
 from nolook._arrays import Flags, Matrix, Places, Vector
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import tail_bins
+from nolook.kernels.histogram import precisions
 
 __all__ = ["LinearReading", "Rest", "joined", "read_linear", "read_rest"]
 
@@ -171,14 +172,14 @@ def _fitted(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, 
     values that hold most rows look like a narrow column around one of them.
     """
     centers, widths, prior, mass = _distributions(counts.shape[1] - 2)
-    weights = []
-    for values in _VALUES:
-        variance = sigma**2 + rows**2 * mass * (1.0 - mass) / values
-        weight = rows * counts @ (mass / variance).T - counts**2 @ (0.5 / variance).T
-        weight -= ((rows * mass) ** 2 / variance + np.log(variance)).sum(axis=1) / 2.0
-        weights.append(weight + prior)
-    weight = np.logaddexp.reduce(weights)
-    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    weights = np.empty((len(_VALUES), len(counts), len(prior)))
+    for values, weight in zip(_VALUES, weights, strict=True):
+        # A variance is that of the noise over its precision.
+        precise, squares, logs = precisions(mass, (rows / sigma) ** 2 / values)
+        gain = rows * counts @ (mass * precise) - counts**2 @ (precise / 2.0)
+        weight[:] = (gain - rows**2 / 2.0 * squares) / sigma**2 + (prior + logs / 2.0)
+    weights -= weights.max(axis=(0, 2), keepdims=True)
+    weight = np.exp(weights, out=weights).sum(axis=0)
     weight /= weight.sum(axis=1, keepdims=True)
     mean = weight @ centers
     square = (weight * (widths**2 + (centers - mean[:, None]) ** 2)).sum(axis=1)
@@ -188,6 +189,8 @@ def _fitted(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, 
 @lru_cache(maxsize=64)
 def _distributions(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
     """Return means, deviations, log-priors and mass of distributions over bins and both ends.
+
+    The mass has shape (bins + 2, distributions).
 
     They are normal, or half of the values are equal and the others exponential on one side of them,
     as with many zeros or values cut off. All of these are as likely beforehand, so are all widths
@@ -207,7 +210,7 @@ def _distributions(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
             mass = np.abs(np.diff(_half_equal(side * below), axis=1))
             found.append((place + side * width / 2.0, deviation, prior, mass))
     center, deviation, prior, mass = (np.concatenate(each) for each in zip(*found, strict=True))
-    return center, deviation, prior, mass
+    return center, deviation, prior, np.ascontiguousarray(mass.T)
 
 
 def _half_equal(x: Matrix) -> Matrix:

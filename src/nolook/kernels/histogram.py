@@ -20,6 +20,7 @@ __all__ = [
     "linear_counts",
     "magnitude_counts",
     "magnitude_edges",
+    "precisions",
     "row_counts",
     "threshold_counts",
 ]
@@ -34,6 +35,7 @@ _BIASED_OUT = 1023 + _LARGEST
 _HALF = _BIASED_OUT - _BIASED_ZERO
 #: One bin a sign and power of two, one for zero, one at either end for what is out of range.
 MAGNITUDE_BINS = 2 * _HALF + 1
+_FACTORS = 6  # whose product neither overflows nor underflows
 
 
 @compiled
@@ -108,3 +110,24 @@ def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) 
 def row_counts(columns: Array, weights: Weights = None) -> Integers:
     """Count all rows in one bin, shape (1, 1)."""
     return np.array([[columns.shape[1] if weights is None else weights.sum()]])
+
+
+@compiled
+def precisions(mass: Array, ratio: float) -> tuple[Array, Array, Array]:
+    """Return ``1 / (1 + ratio p (1 - p))`` of each mass p, and two sums for each distribution.
+
+    The mass has shape ``(bins, distributions)``; the sums are of ``p**2`` times that, and of its
+    logarithm.
+    """
+    precise, squares = np.empty_like(mass), np.zeros(mass.shape[1])
+    logs, product = np.zeros_like(squares), np.ones_like(squares)
+    for j in range(mass.shape[0]):
+        for i in range(squares.size):
+            own = mass[j, i]
+            precise[j, i] = 1.0 / (1.0 + ratio * own * (1.0 - own))
+            squares[i] += own * own * precise[j, i]
+            product[i] *= precise[j, i]
+        if j % _FACTORS == 0:
+            logs += np.log(product)
+            product[:] = 1.0
+    return precise, squares, logs + np.log(product)

@@ -10,7 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.cells import count_into, index_cells
+from nolook.kernels.cells import Cells, count_into, index_cells
 from nolook.statistics import Statistic
 
 __all__ = [
@@ -49,8 +49,8 @@ class CellCounts(Statistic):
     edge.
     """
 
-    def __init__(self, edges: NDArray[np.float64]) -> None:
-        self._cells = index_cells(edges[:-1])
+    def __init__(self, edges: NDArray[np.float64], cells: Cells | None = None) -> None:
+        self._cells = cells or index_cells(edges[:-1])
         self._counts = np.zeros(len(edges), dtype=np.int64)
 
     def update(self, values: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
@@ -73,7 +73,9 @@ class _SeveralCounts:
     """Several counts of the same rows."""
 
     def __init__(self, edges: Sequence[NDArray[np.float64]]) -> None:
-        self._counts = [CellCounts(each) for each in edges]
+        # Equal edges are mostly one array: its index is many times as large as the counts.
+        cells = {key: index_cells(each[:-1]) for key, each in {id(e): e for e in edges}.items()}
+        self._counts = [CellCounts(each, cells[id(each)]) for each in edges]
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one of the same edges has seen."""
