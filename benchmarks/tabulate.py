@@ -128,13 +128,15 @@ def covered(frame, by, name, runs):
         own = rows.groupby(by)[name].agg([*measures.values()])
         own = own[own["size"] >= LEAST]
         table = nolook.read_table(rows[[*by, name]], categories=levels)
-        found = nolook.tabulate(table, by, mean=name, median=name).to_frame().loc[own.index]
+        released = nolook.tabulate(table, by, mean=name, median=name)
+        places = released.to_frame().index.get_indexer(own.index)
+        found = {each.label: each.estimates for each in released.measured}
         cells += len(own)
         expected = whole.loc[own.index]
         expected["size"] *= SAMPLE / len(frame)
         for place, (label, what) in enumerate(measures.items()):
-            for column, (ends, true) in enumerate((("_noise", own[what]), ("", expected[what]))):
-                low, high = (found[f"{label}{ends}_{end}"] for end in ("low", "high"))
+            for column, (ends, true) in enumerate((("noise_", own[what]), ("", expected[what]))):
+                low, high = (getattr(found[label], ends + end)[places] for end in ("low", "high"))
                 held[place, column] += ((low <= true) & (true <= high)).sum()
     for label, shares in zip(measures, held / cells, strict=True):
         yield row(f"{label} by {', '.join(by)}", f"{cells:,}", *(f"{each:.3f}" for each in shares))

@@ -368,8 +368,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--roots", nargs="+", type=Path, default=ROOTS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.who:
-        print(*Proofs(options.roots).that_reach(options.who), sep="\n")
-        return 0
+        found = list(Proofs(options.roots).that_reach(options.who))
+        print(
+            *(found or [f"no proof reaches {options.who!r} (written as 'src/nolook/FILE: NAME')"]),
+            sep="\n",
+        )
+        return 0 if found else 1
     stamp(options.stamp, options.roots)
     found = problems(options.roots)
     for line in found:

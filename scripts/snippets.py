@@ -2,8 +2,9 @@
 
     python -m scripts.snippets PAGE ...
 
-Blocks marked `python` and `bash` run one after the other; one marked `text` is what the one before
-it printed. nolook is that of the Python which runs this: a clone's, or an installed wheel's.
+Blocks marked `python` and `bash` run one after the other; one marked `text` is what the `python`
+one before it printed. nolook is that of the Python which runs this: a clone's, or an installed
+wheel's.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def run_page(page: Path, folder: Path) -> None:
     """Run a page's examples in an empty folder, which gets the tables."""
     write_examples(folder)
     variables: dict[str, Any] = {}
-    said = io.StringIO()
+    said = None
     with contextlib.chdir(folder):
         for language, code in BLOCK.findall(without_blocks(page.read_text(encoding="utf-8"))):
             if language == "bash":
@@ -53,7 +54,7 @@ def run_page(page: Path, folder: Path) -> None:
                 said = io.StringIO()
                 with contextlib.redirect_stdout(said):
                     exec(compile(code, page.name, "exec", dont_inherit=True), variables)
-            elif language == "text" and said.getvalue() != code:
+            elif language == "text" and said and said.getvalue() != code:
                 raise AssertionError(f"{page.name} says\n{code}and this prints\n{said.getvalue()}")
 
 

@@ -229,6 +229,8 @@ def test_the_committed_audit_is_of_every_case_and_found_nothing_broken(project_r
         if line.startswith("| ")
     ]
     found = {row[0]: row for row in rows if len(row) == 8}
+    kept = sum(row[7] == "kept" for row in found.values())
+    assert f"\n{kept} of {kept} cases kept their claim" in page
     assert set(CASES) <= set(found)
     for name, case in CASES.items():
         assert found[name][7] == "kept"

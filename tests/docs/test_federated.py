@@ -68,6 +68,7 @@ def test_the_steps_run_as_they_are_printed(tmp_path, monkeypatch):
     assert found.n_positive_ + found.n_negative_ == pytest.approx(ROWS + 1)
     assert (found.scored_.score, found.scored_.target) == ("score", "deposit")
     said = " ".join(" ".join(printed).split())
-    assert f"{ROWS + 1:,} reports count. Not counted: 0 that the servers do not agree on" in said
+    assert f"{ROWS + 1:,} reports count." in said
+    assert "Not counted" not in said
     assert "deposits-2026 has ended at both servers" in said
     assert Path("deposits.html").exists()

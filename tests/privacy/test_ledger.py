@@ -445,12 +445,14 @@ def test_a_ledger_whose_sum_cannot_be_trusted_is_refused(path, harm):
     assert "\n" not in str(caught.value)
 
 
-def test_a_ledger_is_shown_by_its_file_and_terms_open_or_closed(path):
+def test_a_ledger_is_shown_by_its_file_and_terms_and_what_is_left_while_it_is_open(path):
     with make(path) as ledger:
-        shown = repr(ledger)
-        assert str(path) in shown
-        assert repr(ledger.budget) in shown
-    assert repr(ledger) == shown
+        assert f"budget={ledger.budget}, remaining={ledger.remaining})" in repr(ledger)
+        first = repr(ledger)
+        ledger.charge(Budget(0.25), description="elsewhere")
+        assert f"remaining={ledger.remaining})" in repr(ledger) != first
+    assert str(path) in repr(ledger)
+    assert f"budget={ledger.budget})" in repr(ledger)
 
 
 @pytest.mark.parametrize("cost", [Budget(2.0), Budget(0.1, 0.5)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
@@ -23,7 +23,9 @@ from nolook.tables.levels import OTHERS
 __all__ = ["Description", "Measured", "Tabulation"]
 
 _MOST_TESTED = 2000  # groups
-_ENDS = ("low", "high", "noise_low", "noise_high")
+_ENDS = ("low", "high", "noise")
+# Those with an interval in a frame.
+_BOUNDED = {"count", "mean", "sum", "share", "quantile"}
 _TOTALS = {"count", "estimate", "values", "missing", "sum"}
 
 
@@ -57,6 +59,12 @@ class Measured:
         name = None if self.name == "quantile" else self.name
         return "_".join(part for part in (name, self.column, at) if part is not None)
 
+    @property
+    def row(self) -> tuple[Vector, ...]:
+        """The values, the ends of their intervals, and half the width of those for the noise."""
+        value, low, high, *noise = self.estimates
+        return value, low, high, (noise[1] - noise[0]) / 2
+
     def totals(self, weight: float) -> Self:
         """Return numbers of rows and sums as those of a row of another weight."""
         return (
@@ -84,7 +92,8 @@ class _Table(Result):
     @cached_property
     def codes(self) -> Places:
         """The level of each group, shape (groups, columns); -1 for all rows."""
-        return _codes(self.by, self.levels)
+        tables = [tuple(sorted(self.names.index(name) for name in own)) for own in self.by]
+        return Groups.of(subsets(tables or [()]), list(map(len, self.levels.values()))).codes
 
     def label(self, column: str, code: int) -> str:
         """Return the level of a code of a column; "all" for any level."""
@@ -153,12 +162,8 @@ class Tabulation(_Table):
             return None
         groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
         counts = self._declared(self.measured[0], self.by[0])
-        if (
-            unit.max_rows > 1
-            or unit.weighting is not None
-            or groups > _MOST_TESTED
-            or min(counts.shape) < 2
-        ):
+        weighted = unit.max_rows > 1 or unit.weighting is not None
+        if weighted or groups > _MOST_TESTED or min(counts.shape) < 2:
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
         deviation = self.n_rows_error / math.sqrt(groups)
@@ -190,9 +195,8 @@ class Tabulation(_Table):
             for name, codes in zip(self.names, self.codes.T.tolist(), strict=True)
         }
         for each in self.measured:
-            found[each.label] = each.estimates.value
-            for end in _ENDS if each.name != "estimate" else ():
-                found[f"{each.label}_{end}"] = getattr(each.estimates, end)
+            labels = (each.label, *(f"{each.label}_{end}" for end in _ENDS))
+            found |= zip(labels[: 4 if each.name in _BOUNDED else 1], each.row, strict=False)
         return found
 
 
@@ -229,18 +233,18 @@ class Description(_Table):
     def _columns(self) -> dict[str, Any]:
         listed: list[tuple[Any, ...]] = []
         for each in self.measured:
-            ends = [each.estimates.value, *(getattr(each.estimates, end) for end in _ENDS)]
             if each.column is not None:
                 (place,) = self.groups_of(())
                 what = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
-                listed.append((each.column, what, *(one[place] for one in ends)))
+                listed.append((each.column, what, *(one[place] for one in each.row)))
                 continue
             for (name,) in self.by:
                 for place in self.groups_of((name,)):
-                    code = self.codes[place, self.names.index(name)]
-                    listed.append((name, self.label(name, code), *(one[place] for one in ends)))
-        heads = ("column", "what", "value", *_ENDS)
-        return {head: [row[place] for row in listed] for place, head in enumerate(heads)}
+                    level = self.label(name, self.codes[place, self.names.index(name)])
+                    listed.append((name, level, *(one[place] for one in each.row)))
+        return dict(
+            zip(("column", "what", "value", *_ENDS), zip(*listed, strict=True), strict=True)
+        )
 
 
 def _cramer(table: Vector) -> float:
@@ -249,10 +253,3 @@ def _cramer(table: Vector) -> float:
     held = free > 0.0
     square = float(((table - free)[held] ** 2 / free[held]).sum()) / total
     return math.sqrt(square / max(min(table.shape) - 1, 1))
-
-
-def _codes(by: Sequence[Sequence[str]], levels: Mapping[str, Sequence[str]]) -> Places:
-    """Return the level of each group of all margins of tables, shape (groups, columns)."""
-    names = list(levels)
-    tables = [tuple(sorted(names.index(name) for name in own)) for own in by]
-    return Groups.of(subsets(tables or [()]), [len(each) for each in levels.values()]).codes

@@ -63,11 +63,10 @@ def agreement(servers: Sequence[ServerClient], found: Sequence[Status]) -> str:
             "operators",
             502,
         )
-    only = [one.count - counted - rejected for one in found]
-    return (
-        f"{counted:,} reports count. Not counted: {rejected:,} that the servers do "
-        f"not agree on, {only[0]:,} only at server 0, {only[1]:,} only at server 1."
-    )
+    reasons = "that the servers do not agree on", "only at server 0", "only at server 1"
+    numbers = (rejected, *(one.count - counted - rejected for one in found))
+    out = ", ".join(f"{n:,} {why}" for n, why in zip(numbers, reasons, strict=True) if n)
+    return f"{counted:,} reports count." + f" Not counted: {out}." * bool(out)
 
 
 def status(batch: Batch, servers: Sequence[ServerClient]) -> list[Status]:

@@ -174,7 +174,11 @@ class Ledger:
         return cls(place)
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r}, name={self.name!r}, budget={self.budget})"
+        try:
+            left = f", remaining={self.remaining}"
+        except LedgerError:  # closed, or the file cannot be read
+            left = ""
+        return f"Ledger({str(self.path)!r}, name={self.name!r}, budget={self.budget}{left})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the file's path: another process opens it again."""

@@ -22,24 +22,23 @@ _PAGE = """\
 # Audit of the guarantees
 
 Every release is drawn many times from two neighbouring tables, chosen so that one row, or
-all rows of one unit, reveals the most. What the draws show of the privacy loss is a bound from
-below:
+all rows of one unit, reveals the most. The draws bound the privacy loss from below:
 
 - **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
   one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would
-  be a fault.
+  be a fault of nolook.
 - **exact**: the loss of the two exact output distributions, where they can be computed without the
   mechanism's code. The draws must then also follow these distributions (chi-square, 1e-6).
-- **relation**: how the tables differ; by a row, or where it is said by a unit with all its rows.
-- **power**: the larger of both over the claim. Below 0.6 an audit of a mechanism would count as too
-  weak; where no pair of tables can show more, the case states its own limit. Whole estimators show
-  less, since their budget is split over parts, and have no limit: 0.00 means that so few fits
-  cannot show one row among hundreds, and the parts' own audits must speak.
+- **relation**: how the tables differ: by a row, or by a unit with all its rows where it says so.
+- **power**: the larger of both, divided by the claim. Below 0.6 the audit of a mechanism counts as
+  too weak, unless no pair of tables can show more and the case states its own limit. Estimators
+  show less, since their budget is split over parts, and have no limit: at 0.00 the fits are too few
+  to show one row among hundreds, and the audits of the parts are the evidence.
 
 Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
 privacy. `make audit` repeats all of this, `nolook audit NAME` one release.
 
-On {today}, {broken} of {cases} cases were not kept.
+{kept} of {cases} cases kept their claim, on {today} with
 {libraries}; Python {python}.
 
 {findings}
@@ -58,7 +57,7 @@ def audit_page(findings: Sequence[Finding]) -> str:
     return _PAGE.format(
         today=datetime.now(tz=UTC).date().isoformat(),
         cases=len(cases),
-        broken=sum(finding.verdict != "kept" for finding in shown),
+        kept=sum(finding.verdict == "kept" for finding in shown),
         libraries=", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
         python=platform.python_version(),
         findings=_table(_COLUMNS, map(cells, shown)),
