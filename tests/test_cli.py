@@ -129,7 +129,7 @@ IN_VAIN = {
             ("fit", "{table}", "--target", "income", *BUDGET),
             {"nolook.estimators.pipeline", "narwhals.dtypes"},
         ),
-        (("describe", "{table}", *BUDGET), set()),
+        (("describe", "{table}", *BUDGET), {"sklearn"}),
         (
             ("show", "{model}"),
             {

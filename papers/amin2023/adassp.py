@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
+from nolook.estimators._checks import check_budget
 from nolook.estimators.adassp import AdaSSPRegressor
-from nolook.estimators.base import check_budget, whole_mu
+from nolook.estimators.base import whole_mu
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Event
 from nolook.privacy.noise import ByteSource

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_count
 from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
-from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.estimators._checks import check_budget
+from nolook.estimators.base import PrivateRegressor
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.privacy.accounting import gaussian_delta, gaussian_mu
 from nolook.privacy.budgets import too_small

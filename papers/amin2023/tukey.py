@@ -20,7 +20,7 @@ from nolook.algorithms.tukey import (
     TukeyResult,
     choose_models,
 )
-from nolook.estimators.base import check_budget
+from nolook.estimators._checks import check_budget
 from nolook.estimators.tukey import TukeyRegressor
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import ApproximateEvent, Event, PureEvent

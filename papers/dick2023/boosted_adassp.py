@@ -6,7 +6,7 @@ from typing import cast
 
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
-from nolook.estimators.base import check_budget
+from nolook.estimators._checks import check_budget
 from nolook.estimators.boosted import BoostedAdaSSPRegressor
 from nolook.privacy.release import Plan, Release
 from papers.public_design import PublicDesign

@@ -32,7 +32,7 @@ from nolook.algorithms.forest import Forest, best_forest, count_event
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.node_counts import NoisyForest, Smoothing
 from nolook.errors import ParameterError
-from nolook.estimators.ecdf import check_smoothing
+from nolook.estimators._checks import check_smoothing
 from nolook.federated.plausibility import bound, refuse_impossible, refuse_outside
 from nolook.kernels.forests import block_counts, level_starts
 from nolook.privacy.guarantee import Budget, PureEvent

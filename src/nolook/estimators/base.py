@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Places, Vector
 from nolook._numerics import undisturbed
 from nolook._strength import delta_too_large
-from nolook._validation import check_choice, check_count, check_delta, check_epsilon
+from nolook._validation import check_choice, check_count
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
@@ -47,7 +47,6 @@ __all__ = [
     "PrivateModel",
     "PrivateRegressor",
     "check_adapts",
-    "check_budget",
     "check_count_or_auto",
     "whole_mu",
 ]
@@ -541,11 +540,6 @@ def check_adapts(part: PrivateEstimator, most: int) -> None:
             "method, or leave the unit out)"
         )
     adapted(most)  # refuses what is too small
-
-
-def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:
-    """Check a budget; `pure` allows a delta of 0."""
-    return Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=pure))
 
 
 def check_count_or_auto(value: object, name: str, most: int) -> int | None:

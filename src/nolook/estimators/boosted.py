@@ -5,7 +5,8 @@ from __future__ import annotations
 from nolook._validation import check_count
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
-from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.estimators._checks import check_budget
+from nolook.estimators.base import PrivateRegressor, whole_mu
 from nolook.privacy.release import Plan
 
 __all__ = ["BoostedAdaSSPRegressor"]

@@ -17,7 +17,7 @@ from nolook.algorithms.group_tests import Forests, PValues
 from nolook.algorithms.roc_noise import Measure
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
-from nolook.estimators.ecdf import check_relation
+from nolook.estimators._checks import check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.estimators.tabulation import check_column, check_levels, check_numbers

@@ -17,8 +17,9 @@ from nolook._validation import check_count, check_random_state
 from nolook.algorithms.cross_validation import HeldOutRelease, draw_folds
 from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
 from nolook.errors import ParameterError, PrivateFitFailed
+from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators.base import PrivateEstimator, check_adapts, check_budget, whole_mu
+from nolook.estimators.base import PrivateEstimator, check_adapts, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn

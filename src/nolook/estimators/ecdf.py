@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,20 +10,17 @@ from sklearn.utils import check_random_state as random_numbers
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
-from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid, LogGrid
-from nolook.algorithms.node_counts import Smoothing
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_budget, check_grid, check_relation, check_smoothing
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
-from nolook.estimators.base import check_budget
-from nolook.privacy.guarantee import Relation
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
-__all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
+__all__ = ["ECDF"]
 
 
 class ECDF(PrivateFinding):
@@ -267,27 +264,3 @@ class ECDF(PrivateFinding):
     def _fitted(self) -> PrivateDistribution:
         check_is_fitted(self)
         return self.distribution_
-
-
-def check_grid(grid: object, *, whole: bool = False) -> Grid:
-    """Return the grid, that of all doubles or whole numbers for None; refuse anything else."""
-    if grid is None:
-        return DoublesGrid(whole)
-    if not isinstance(grid, LinearGrid | LogGrid):
-        raise ParameterError(
-            f"grid is a value of type {type(grid).__name__}; expected a LinearGrid, a LogGrid or "
-            "None (for example nolook.LinearGrid(0, 120, 1))"
-        )
-    return grid
-
-
-def check_smoothing(smoothing: object) -> Smoothing:
-    """Return the smoothing, None for none; refuse any other name."""
-    if smoothing is not None:
-        check_choice("smoothing", smoothing, ("isotonic",))
-    return cast("Smoothing", smoothing)
-
-
-def check_relation(relation: object) -> Relation:
-    """Return the relation; refuse any other name."""
-    return cast("Relation", check_choice("relation", relation, ("add-remove", "replace")))

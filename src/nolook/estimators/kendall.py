@@ -6,8 +6,8 @@ from attrs import field
 
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
+from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
-from nolook.estimators.base import check_budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 

@@ -7,8 +7,9 @@ from attrs import field
 from nolook._validation import check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
+from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
-from nolook.estimators.base import check_budget, check_count_or_auto
+from nolook.estimators.base import check_count_or_auto
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 

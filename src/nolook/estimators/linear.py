@@ -15,10 +15,11 @@ from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import fitted
-from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.estimators.base import PrivateRegressor, whole_mu
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.derived import INVERSES

@@ -14,12 +14,13 @@ from nolook._arrays import Array
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
+from nolook.estimators._checks import check_budget
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows
-from nolook.estimators.base import check_budget, whole_mu
+from nolook.estimators.base import whole_mu
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 

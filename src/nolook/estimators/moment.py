@@ -8,8 +8,9 @@ from typing import Any
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.moment_selection import NoisyProducts, select_features, strengths
 from nolook.algorithms.selection_plan import Selected
+from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import PrivateSelector
-from nolook.estimators.base import check_budget, whole_mu
+from nolook.estimators.base import whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 

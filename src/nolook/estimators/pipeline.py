@@ -15,6 +15,7 @@ from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
+from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected
 from nolook.estimators._classes import class_table
 from nolook.estimators._outside import warn_of_score
@@ -25,7 +26,6 @@ from nolook.estimators.base import (
     PrivateModel,
     PrivateRegressor,
     check_adapts,
-    check_budget,
     whole_mu,
 )
 from nolook.estimators.linear import LinearRegression

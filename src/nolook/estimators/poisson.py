@@ -12,9 +12,10 @@ from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_budget
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
 from nolook.estimators._parameters import fitted
-from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.estimators.base import PrivateRegressor, whole_mu
 from nolook.privacy.release import Plan
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,13 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
-from nolook._language import parameter_name
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.base import check_budget
-from nolook.estimators.ecdf import check_grid
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.privacy.guarantee import PrivacyGuarantee
@@ -27,7 +24,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 
-__all__ = ["Quantiles", "check_shares", "quantiles"]
+__all__ = ["Quantiles", "quantiles"]
 
 AnyGrid = LinearGrid | LogGrid | None
 
@@ -183,17 +180,6 @@ def quantiles(
 
     plan = Plan.of(release, budget, random_state)
     return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)
-
-
-def check_shares(p: ArrayLike, name: str = "p") -> Vector:
-    """Return shares from 0 to 1 as an array; refuse anything else."""
-    with suppress(TypeError, ValueError, OverflowError):
-        shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
-        if shares.ndim == 1 and ((shares >= 0.0) & (shares <= 1.0)).all():
-            return shares
-    raise ParameterError(
-        f"{parameter_name(name)} is not from 0 to 1; expected shares (for example 0.5)"
-    )
 
 
 def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple[Grid, ...]:

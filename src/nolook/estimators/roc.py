@@ -17,9 +17,9 @@ from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_grid, check_relation, check_smoothing
 from nolook.estimators._parameters import fitted
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
-from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan

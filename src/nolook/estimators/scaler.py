@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
 from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.estimators.base import PrivateEstimator, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table

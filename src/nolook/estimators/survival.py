@@ -15,8 +15,8 @@ from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.survival import Curve, Times, log_rank
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_relation
 from nolook.estimators.comparison import check_columns, known_levels
-from nolook.estimators.ecdf import check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee

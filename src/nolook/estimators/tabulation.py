@@ -32,9 +32,7 @@ from nolook.algorithms.tabulation import (
     tabulation,
 )
 from nolook.errors import ParameterError
-from nolook.estimators.base import check_budget
-from nolook.estimators.ecdf import check_relation
-from nolook.estimators.quantiles import check_shares
+from nolook.estimators._checks import check_budget, check_relation, check_shares
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.tabulated import Description, Measured, Tabulation
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, PureEvent, Relation

@@ -15,7 +15,8 @@ from nolook.algorithms.tukey import (
     tukey_plan,
 )
 from nolook.errors import PrivateFitFailed, TooFewRows
-from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
+from nolook.estimators._checks import check_budget
+from nolook.estimators.base import PrivateRegressor, check_count_or_auto
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 

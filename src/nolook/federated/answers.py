@@ -23,9 +23,10 @@ from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.tabulation import Released
 from nolook.errors import NolookError, ParameterError
+from nolook.estimators._checks import check_smoothing
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.ecdf import ECDF, check_smoothing
+from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.tabulated import Measured, Tabulation
 from nolook.federated.batch import Batch

@@ -21,9 +21,10 @@ from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.scaling import NoisyCount
+from nolook.estimators._checks import check_grid, check_smoothing
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
-from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
+from nolook.estimators.ecdf import ECDF
 from nolook.estimators.evaluation import Asked, Evaluation, JudgedModel, evaluation_of
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
