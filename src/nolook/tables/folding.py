@@ -11,12 +11,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from copy import deepcopy
 from itertools import chain, islice
-from threading import Event
+from threading import Event, Lock
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -190,69 +189,43 @@ class Batches:
 def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
     """Update a statistic that has seen nothing with every batch of every part, and return it.
 
-    With several threads each takes a part at a time; where there are fewer parts than threads, one
-    reads and the others take a batch at a time. About a batch and a state for each thread are in
-    memory. The first part that fails, in their order, raises.
+    With several threads each takes a part at a time; where there are fewer parts than threads, all
+    take a batch at a time. About a batch and a state for each thread are in memory. The first part
+    that fails, in their order, raises.
     """
-    if threads > 1 and len(parts) >= threads:
-        _over_parts(statistic, parts, threads)
-    else:
-        _over_batches(statistic, chain.from_iterable(part() for part in parts), threads)
-    return statistic
-
-
-def _over_parts(statistic: Foldable, parts: Sequence[Part], threads: int) -> None:
-    fresh, stop = deepcopy(statistic), Event()
-
-    def updated(own: Foldable, part: Part) -> Foldable:
-        for batch in part():
-            if stop.is_set():
-                break
-            own.update(*batch)
-        return own
-
-    with _pool(threads, stop) as submit:
-        waiting: deque[Future[Foldable]] = deque()
-        for part in parts:
-            if len(waiting) > threads:
-                statistic.merge(waiting.popleft().result())
-            waiting.append(submit(updated, deepcopy(fresh), part))
-        while waiting:
-            statistic.merge(waiting.popleft().result())
-
-
-def _over_batches(statistic: Foldable, batches: Iterator[tuple[Any, ...]], threads: int) -> None:
-    first = list(islice(batches, threads)) if threads > 1 else []
-    if len(first) < threads or threads == 1:
-        for batch in chain(first, batches):
-            statistic.update(*batch)
-        return
-    idle: list[Foldable] = [deepcopy(statistic) for _ in range(threads)]
-    running: set[Future[Foldable]] = set()
-    with _pool(threads, Event()) as submit:
-        for batch in chain(first, batches):
-            if not idle:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                idle = [each.result() for each in done]
-            running.add(submit(idle.pop().update, *batch))
-        for state in (*idle, *(each.result() for each in running)):
-            statistic.merge(state)
-
-
-@contextmanager
-def _pool(threads: int, stop: Event) -> Iterator[Callable[..., Future[Any]]]:
-    """Give a function that starts a call in one of some threads, under the caller's settings."""
+    stop, sources = Event(), [(iter(part()), Lock()) for part in parts]
+    if threads == 1 or len(parts) < threads:
+        batches = chain.from_iterable(source for source, _ in sources)
+        first = list(islice(batches, threads)) if threads > 1 else []
+        sources = [(chain(first, batches), Lock())] * threads
+        if len(first) < threads or threads == 1:
+            return _updated(statistic, *sources[0], stop)
+    fresh, waiting = deepcopy(statistic), deque[Future[Any]]()
     with ThreadPoolExecutor(threads, "nolook") as pool:
-
-        def submit(action: Callable[..., Any], *args: Any) -> Future[Any]:  # noqa: ANN401
-            return pool.submit(copy_context().run, action, *args)
-
         try:
-            yield submit
+            for source in sources:
+                if len(waiting) > threads:
+                    statistic.merge(waiting.popleft().result())
+                run: Callable[..., Any] = copy_context().run  # under the caller's settings
+                waiting.append(pool.submit(run, _updated, deepcopy(fresh), *source, stop))
+            while waiting:
+                statistic.merge(waiting.popleft().result())
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return statistic
+
+
+def _updated(statistic: S, batches: Iterator[tuple[Any, ...]], lock: Lock, stop: Event) -> S:
+    """Update a statistic with batches, of which other threads may take some."""
+    while not stop.is_set():
+        with lock:
+            batch = next(batches, None)
+        if batch is None:
+            break
+        statistic.update(*batch)
+    return statistic
 
 
 @define

@@ -104,21 +104,15 @@ def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes)
     return out
 
 
-@compiled
-def _mixed(cells, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    for j in range(cells.shape[0]):
-        for i in range(cells.shape[1]):
-            mixed = (out[i] ^ cells[j, i]) * _STIR
-            out[i] = (mixed ^ (mixed >> _B32)) * _SPREAD
-
-
 def sum_of_rows(numbers: NDArray[np.float64]) -> int:
     """Return a sum, modulo 2^64, of something all bits of a row enter; shape (columns, rows).
 
     It has no key: it tells rows from others by chance, not by design.
     """
     mixed = np.full(numbers.shape[1], _SPREAD)
-    _mixed(np.ascontiguousarray(numbers).view(np.uint64), mixed)
+    for cells in np.ascontiguousarray(numbers).view(np.uint64):
+        mixed = (mixed ^ cells) * _STIR
+        mixed = (mixed ^ (mixed >> _B32)) * _SPREAD
     return int((mixed ^ (mixed >> _B32)).sum())
 
 
