@@ -10,47 +10,15 @@ from msgspec import Meta
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.group_tests import Forests
-from nolook.algorithms.node_counts import NoisyForest
 from nolook.estimators.comparison import GroupComparison, known_levels
 from nolook.estimators.survival import SurvivalCurve
 from nolook.formats.parts import Finding
-from nolook.formats.strict import Content, Vector, expect
+from nolook.formats.strict import expect
 from nolook.formats.tabulation_file import check_numbers
 from nolook.tables.design import labels_of
 from nolook.tables.levels import check_categories
 
-__all__ = ["ComparisonFile", "ForestsFile", "SurvivalFile"]
-
-
-class ForestsFile(Content, frozen=True):
-    """Noisy counts of the blocks of cells, a list for each group, and the ends of cells."""
-
-    points: Vector
-    cells: int
-    lengths: list[int]
-    variance: Annotated[float, Meta(gt=0)]
-    blocks: Vector
-
-    @classmethod
-    def of(cls, forests: Forests) -> Self:
-        """Return the record of the values of groups."""
-        first = forests.groups[0]
-        return cls(
-            points=forests.points,
-            cells=first.forest.cells,
-            lengths=list(first.forest.lengths),
-            variance=first.variance,
-            blocks=np.array([each.blocks for each in forests.groups]),
-        )
-
-    def forests(self, groups: int) -> Forests:
-        """Return the values of a number of groups."""
-        rising = self.points.ndim == 1 and (np.diff(self.points) > 0.0).all()
-        expect(rising and self.points.size == self.cells > 1, "points of all cells that increase")
-        forest = forest_of(self.points.size, self.lengths)
-        expect(self.blocks.shape == (groups, forest.blocks), "blocks of every group")
-        own = tuple(NoisyForest(forest, each, self.variance) for each in self.blocks)
-        return Forests(self.points, own)
+__all__ = ["ComparisonFile", "SurvivalFile"]
 
 
 class _Grouped(Finding, frozen=True):
@@ -60,13 +28,23 @@ class _Grouped(Finding, frozen=True):
     groups: list[str]
     n_rows: Annotated[float, Meta(ge=1)]
     n_rows_error: Annotated[float, Meta(ge=0)]
-    forests: ForestsFile
+    forests: Forests
 
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a release by groups."""
-        forests = ForestsFile.of(found.forests)
-        return cls.holding(found, forests=forests, **others)
+        return cls.holding(found, **others)
+
+    def forests_of(self, groups: int) -> Forests:
+        """Return the values of a number of groups; refuse those that no release has."""
+        points, found = self.forests.points, self.forests.groups
+        rising = points.ndim == 1 and points.size > 1 and (np.diff(points) > 0.0).all()
+        expect(rising and len(found) == groups, "points that increase, and blocks of every group")
+        forest = forest_of(points.size, found[0].forest.lengths)
+        for each in found:
+            alike = each.forest == forest and each.blocks.shape == (forest.blocks,)
+            expect(alike and each.variance > 0.0, "blocks of all cells, and their variance")
+        return self.forests
 
     def about_groups(self) -> dict[str, Any]:
         """Return the groups, the number of rows, the guarantee and how columns were read."""
@@ -92,7 +70,7 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
         levels = check_categories(self.read_options.categories).get(self.event)
         expect(known_levels(labels_of(levels), "event")[1:] == (self.level,), "the level of event")
         own = self.fields(lambda name: name in {"time", "event", "whole", "level"})
-        forests = self.forests.forests(2 * len(self.groups))
+        forests = self.forests_of(2 * len(self.groups))
         return SurvivalCurve(forests=forests, **own, **self.about_groups())
 
 
@@ -108,6 +86,6 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
         known = self.by in self.read_options.features and self.value in self.read_options.features
         expect(known, "columns of read_options")
         check_numbers(self.means, len(self.groups))
-        forests = self.forests.forests(len(self.groups))
+        forests = self.forests_of(len(self.groups))
         own = self.fields(lambda name: name in {"value", "boolean", "means"})
         return GroupComparison(forests=forests, **own, **self.about_groups())

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
+from typing import Any, ClassVar, TypeAlias, TypeGuard
 
 import pyarrow as pa
-from attrs import evolve, frozen
 
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import require
@@ -104,15 +106,16 @@ class Database:
             "address and how you sign in; its own words are not shown, as they may quote cells)"
         )
         require(reader.package, f"databases of kind {self.kind}", "databases")
-        found = attempt(refused, _Found.of, reader, self.table)
+        found = attempt(refused, reader.find, self.table)
         if found is None:
             raise TableError(
                 f"the database has no table or view {self.table!r} that can be read; expected the "
                 "name of one (as it is stored; schema.name if it is in another schema)"
             )
-        label = found.table if found.schema in _USUAL else f"{found.schema}.{found.table}"
-        name = f"the table {label!r}"
-        return Spooled(name, found.columns, found.read, label=label)
+        schema, table, columns = found
+        label = table if schema in _USUAL else f"{schema}.{table}"
+        start = partial(reader.read, schema, table, columns)
+        return Spooled(f"the table {label!r}", [column for column, _ in columns], start, label)
 
 
 def is_address(source: object) -> TypeGuard[str]:
@@ -128,66 +131,80 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@frozen
-class _Cells:
-    """The expression that reads a column: no cell may make it an error."""
+class _Reader(ABC):
+    """What reads the tables of one kind of database."""
 
-    name: str
-    sql: str | None  # None for what is neither numbers nor texts
-    declared: str  # the type as the database says it
-    nullable: bool = True
-    type: Any = None  # the pyarrow.DataType, if it is not to be asked for
+    package: ClassVar[str]
+    #: By an expression for declared types, the first that fits: the SQL that reads a cell, which
+    #: makes no cell an error, and the type that this gives, perhaps of the expression's groups.
+    cells: ClassVar[Sequence[tuple[str, str, Any]]]
 
+    def __init__(self, uri: str, place: str) -> None:
+        self._uri, self._place = uri, place
 
-@frozen
-class _Found:
-    """A table or view, its columns, and how its rows are read."""
+    @abstractmethod
+    def connect(self) -> AbstractContextManager[Any]:
+        """Open a connection that can only read."""
 
-    reader: _Reader
-    schema: str
-    table: str
-    cells: Mapping[str, str | None]
-    columns: tuple[Column, ...] = ()
+    @abstractmethod
+    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
+        """Return a table's schema and name, and its columns: name, declared type, if nullable."""
 
-    @classmethod
-    def of(cls, reader: _Reader, table: str) -> Self | None:
-        """Return the table or view of a name, perhaps ``schema.name``."""
-        with reader.connect() as connection:
-            if (named := reader.names(connection, table)) is None:
+    @abstractmethod
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
+        """Yield the columns of batches of rows, of types that can be cast to these."""
+
+    def find(self, table: str) -> tuple[str, str, list[tuple[Column, str]]] | None:
+        """Return a table's schema and name, and what reads each of its columns."""
+        with self.connect() as connection:
+            if (named := self.names(connection, table)) is None:
                 return None
-            schema, name, cells = named
-            found = cls(reader, schema, name, {each.name: each.sql for each in cells})
-            kinds = {each.name: each.type for each in cells}
-            asked = [each.name for each in cells if each.sql is not None and each.type is None]
-            if asked:  # types are those that no row at all has
-                empty = reader.types(connection, f"{found.select(asked)} WHERE 1 = 0")
-                kinds |= dict(zip(asked, empty, strict=True))
-        own = [(each, kinds[each.name]) for each in cells]
-        columns = [
-            Column(each.name, kind, in_words(kind) if kind else each.declared, each.nullable)
-            for each, kind in own
-        ]
-        return evolve(found, columns=tuple(columns))
+            schema, name, columns = named
+            made = [self._column(*each) for each in columns]
+            if usable := [each for each in made if each[0].type is not None]:
+                # Access may be refused, which shows without a row.
+                deque(self._rows(connection, schema, name, usable, " WHERE 1 = 0"), maxlen=0)
+        return schema, name, made
 
-    def select(self, names: Sequence[str]) -> str:
-        """Return the statement that reads some columns."""
-        chosen = (f"{self.cells[name]} AS {_quoted(f'c{i}')}" for i, name in enumerate(names))
-        place = f"{_quoted(self.schema)}.{_quoted(self.table)}"
-        return f"SELECT {', '.join(chosen)} FROM {place}"  # noqa: S608 -- names are quoted
+    def _column(self, name: str, declared: str, nullable: bool) -> tuple[Column, str]:
+        for pattern, sql, kind in self.cells:
+            if found := re.fullmatch(pattern, declared, re.IGNORECASE | re.DOTALL):
+                made = kind(*map(int, found.groups())) if callable(kind) else kind
+                column = Column(name, made, in_words(made), nullable or "CASE" in sql)
+                return column, sql.format(_quoted(name))
+        words = declared.partition("(")[0].strip().lower() or "no declared type"
+        return Column(name, None, words), ""
 
-    def read(self, names: Sequence[str]) -> Iterator[Any]:
+    def read(
+        self, schema: str, table: str, columns: Sequence[tuple[Column, str]], names: Sequence[str]
+    ) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        kinds = {column.name: column.type for column in self.columns}
-        fields = pa.schema([(name, kinds[name]) for name in names])
-        with self.reader.connect() as connection:
-            for batch in self.reader.stream(connection, self.select(names), fields.types):
-                yield pa.RecordBatch.from_arrays(batch.columns, schema=fields)
+        known = {each[0].name: each for each in columns}
+        with self.connect() as connection:
+            yield from self._rows(connection, schema, table, [known[name] for name in names])
+
+    def _rows(
+        self,
+        connection: Any,  # noqa: ANN401
+        schema: str,
+        table: str,
+        columns: Sequence[tuple[Column, str]],
+        end: str = "",
+    ) -> Iterator[Any]:
+        fields = pa.schema([(column.name, column.type) for column, _ in columns])
+        chosen = (f"{sql} AS {_quoted(f'c{i}')}" for i, (_, sql) in enumerate(columns))
+        place = f"{_quoted(schema)}.{_quoted(table)}"
+        sql = f"SELECT {', '.join(chosen)} FROM {place}{end}"  # noqa: S608 -- names are quoted
+        for cells in self.stream(connection, sql, fields.types):
+            made = [each.cast(kind) for each, kind in zip(cells, fields.types, strict=True)]
+            yield pa.RecordBatch.from_arrays(made, schema=fields)
 
 
-class _OfFile:
-    """A database that is one file."""
+class _OfFile(_Reader):
+    """What reads a database that is one file."""
 
-    def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
+    def __init__(self, uri: str, place: str) -> None:
+        super().__init__(uri, place)
         # Absolute: ':memory:' or 'md:...' is a file's name here, and no order to its reader.
         self.path = Path(place).absolute()
         absent = f"{place!r} does not exist or is not a file; expected a database's file"
@@ -195,23 +212,25 @@ class _OfFile:
             raise TableError(absent)
 
 
+_FINITE = "CASE WHEN isfinite({0}) THEN {0} END"
 _NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
+_WHOLE = "CASE WHEN typeof({0}) = 'integer'{1} THEN {0} END"
 _TEXT = (
     "CASE WHEN typeof({0}) = 'text' AND length(CAST({0} AS BLOB)) <= "
     f"{LONGEST_CELL} THEN {{0}} END"
-)
-# How SQLite's cells are read, by a part of the declared type's name, the first that is found.
-_READ = (
-    ("BOOL", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", pa.bool_()),
-    ("INT", "CASE WHEN typeof({0}) = 'integer' THEN {0} END", pa.int64()),
-    *((part, _TEXT, pa.large_string()) for part in ("CHAR", "CLOB", "TEXT", "UUID", "GUID")),
-    *((part, _NUMBER, pa.float64()) for part in ("REAL", "FLOA", "DOUB", "DEC", "NUM")),
-    *((part, _TEXT, pa.large_string()) for part in ("DATE", "TIME")),
 )
 
 
 class _SQLite(_OfFile):
     package = "sqlite3"
+    # Of a declared type any part may tell.
+    cells = (
+        (".*BOOL.*", _WHOLE.format("{0}", " AND {0} IN (0, 1)"), pa.bool_()),
+        (".*INT.*", _WHOLE.format("{0}", ""), pa.int64()),
+        (".*(?:CHAR|CLOB|TEXT|UUID|GUID).*", _TEXT, pa.large_string()),
+        (".*(?:REAL|FLOA|DOUB|DEC|NUM).*", _NUMBER, pa.float64()),
+        (".*(?:DATE|TIME).*", _TEXT, pa.large_string()),
+    )
     _CELLS = 1 << 16  # of a batch, which are objects before they are Arrow's
     _RELATIONS = """
     SELECT name FROM main.sqlite_schema
@@ -230,7 +249,7 @@ class _SQLite(_OfFile):
         connection.execute("PRAGMA query_only = ON")
         return closing(connection)
 
-    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
         asked = (table, table.removeprefix("main."))
         found = [each[0].decode() for each in connection.execute(self._RELATIONS, asked)]
         if not found:
@@ -238,35 +257,33 @@ class _SQLite(_OfFile):
         name = table if table in found else found[0]
         listed = connection.execute(f"PRAGMA main.table_xinfo({_quoted(name)})").fetchall()
         # Hidden columns of virtual tables are arguments.
-        cells = [self._cells(each[1].decode(), each[2].decode()) for each in listed if each[6] != 1]
-        return "main", name, cells
+        shown = [each for each in listed if each[6] != 1]
+        return "main", name, [(each[1].decode(), each[2].decode(), True) for each in shown]
 
-    def _cells(self, name: str, declared: str) -> _Cells:
-        found = ((sql, arrow) for part, sql, arrow in _READ if part in declared.upper())
-        sql, arrow = next(found, (None, None))
-        words = declared.partition("(")[0].strip().lower() or "no declared type"
-        return _Cells(name, None if sql is None else sql.format(_quoted(name)), words, type=arrow)
-
-    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
-        raise NotImplementedError  # all are known
-
-    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         cursor = connection.execute(sql)
-        names = [str(i) for i in range(len(kinds))]
         while found := cursor.fetchmany(max(1, self._CELLS // len(kinds))):
-            cells = zip(zip(*found, strict=True), kinds, strict=True)
-            yield pa.RecordBatch.from_arrays([_array(*each) for each in cells], names=names)
-
-
-def _array(cells: Any, kind: Any) -> Any:  # noqa: ANN401
-    """Return SQLite's cells as an array."""
-    if kind == pa.large_string():
-        return pa.array(cells, pa.large_binary()).view(kind)
-    return pa.array(cells, pa.int8()).cast(kind) if kind == pa.bool_() else pa.array(cells, kind)
+            yield [
+                pa.array(cells, pa.large_binary()).view(kind)
+                if kind == pa.large_string()
+                else pa.array(cells)
+                for cells, kind in zip(zip(*found, strict=True), kinds, strict=True)
+            ]
 
 
 class _DuckDB(_OfFile):
     package = "duckdb"
+    cells = (
+        ("BOOLEAN", "{0}", pa.bool_()),
+        ("U?(?:TINY|SMALL)INT|U?INTEGER|BIGINT", "CAST({0} AS BIGINT)", pa.int64()),
+        ("UBIGINT", "{0}", pa.uint64()),
+        ("FLOAT|DOUBLE|U?HUGEINT", "CAST({0} AS DOUBLE)", pa.float64()),
+        (r"DECIMAL\((\d+),(\d+)\)", "{0}", pa.decimal128),
+        ("VARCHAR", f"CASE WHEN strlen({{0}}) <= {LONGEST_CELL} THEN {{0}} END", pa.large_string()),
+        ("UUID|ENUM.*", "CAST({0} AS VARCHAR)", pa.large_string()),
+        ("DATE", _FINITE, pa.date32()),
+        ("TIMESTAMP", _FINITE, pa.timestamp("us")),
+    )
     # Nothing but the file is read: no other file, address, extension or variable of this program,
     # whatever a view or a table's name says. One thread: rows come as a stream.
     _SETTINGS: ClassVar[dict[str, str | bool | int | float | list[str]]] = {
@@ -294,9 +311,6 @@ class _DuckDB(_OfFile):
     WHERE database_name = current_database() AND schema_name = ? AND table_name = ?
     ORDER BY column_index
     """
-    # And all kinds of DECIMAL.
-    _PLAIN = re.compile("BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*")
-    _CAST = {"HUGEINT": "DOUBLE", "UHUGEINT": "DOUBLE", "UUID": "VARCHAR"}  # noqa: RUF012
 
     def connect(self) -> AbstractContextManager[Any]:
         import duckdb
@@ -306,30 +320,11 @@ class _DuckDB(_OfFile):
         connection.execute("SET enable_progress_bar = false")
         return closing(connection)
 
-    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
         found = connection.execute(self._RELATIONS, [table]).fetchone()
-        if found is None:
-            return None
-        columns = connection.execute(self._COLUMNS, [*found]).fetchall()
-        return *found, [self._cells(*each) for each in columns]
+        return found and (*found, connection.execute(self._COLUMNS, [*found]).fetchall())
 
-    def _cells(self, name: str, declared: str, nullable: bool) -> _Cells:
-        column, kind = _quoted(name), declared.upper()
-        sql: str | None = None
-        if kind == "VARCHAR":
-            sql, nullable = f"CASE WHEN strlen({column}) <= {LONGEST_CELL} THEN {column} END", True
-        elif self._PLAIN.fullmatch(kind):
-            sql = column
-        elif kind in self._CAST or kind.startswith("ENUM"):
-            sql = f"CAST({column} AS {self._CAST.get(kind, 'VARCHAR')})"
-        elif kind in {"DATE", "TIMESTAMP"}:
-            sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True
-        return _Cells(name, sql, kind.partition("(")[0].lower(), nullable)
-
-    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
-        return connection.sql(sql).to_arrow_reader(_ROWS).schema.types  # type: ignore[no-any-return]
-
-    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         room, given = self._ROOM + len(kinds) // 2, 0
         while True:
             connection.execute(f"SET memory_limit = '{room} MiB'")
@@ -337,7 +332,7 @@ class _DuckDB(_OfFile):
                 # By `execute` the whole result would be in memory before its first batch.
                 for batch in islice(connection.sql(sql).to_arrow_reader(_ROWS), given, None):
                     given += 1
-                    yield batch
+                    yield batch.columns
             except Exception as error:  # whichever class the reader turns it into
                 if "Out of Memory" not in str(error) or room > self._MOST_ROOM:
                     raise
@@ -346,8 +341,28 @@ class _DuckDB(_OfFile):
                 return
 
 
-class _PostgreSQL:
+# What is too large for a double is infinite, and what is too small is 0: a cast would refuse.
+_NUMERIC = (
+    "CASE WHEN {0} = 'NaN' THEN NULL WHEN {0} > 1.797e308 THEN 'Infinity'::float8 "
+    "WHEN {0} < -1.797e308 THEN '-Infinity'::float8 WHEN abs({0}) < 1e-300 THEN 0 "
+    "ELSE {0}::float8 END"
+)
+_SHORT = f"CASE WHEN octet_length({{0}}::text) <= {LONGEST_CELL} THEN {{0}}::text END"
+
+
+class _PostgreSQL(_Reader):
     package = "adbc_driver_postgresql"
+    cells = (
+        ("bool", "{0}", pa.bool_()),
+        ("int[248]", "{0}::int8", pa.int64()),
+        ("float[48]", "{0}::float8", pa.float64()),
+        ("text|varchar|bpchar|name|uuid|enum", _SHORT, pa.large_string()),
+        ("date", _FINITE, pa.date32()),
+        ("timestamp", _FINITE, pa.timestamp("us")),
+        ("timestamptz", _FINITE, pa.timestamp("us", "UTC")),
+        ("numeric whole", "CASE WHEN {0} <> 'NaN' THEN {0}::int8 END", pa.int64()),
+        ("numeric", _NUMERIC, pa.float64()),
+    )
     # Notices may quote cells, and the client prints them.
     _SETTINGS = (
         "BEGIN READ ONLY",
@@ -368,29 +383,21 @@ class _PostgreSQL:
         OR n.nspname || '.' || c.relname = $1)
     ORDER BY c.relname = $1 DESC, array_position(current_schemas(false), n.nspname) LIMIT 1
     """
-    # A domain is read as what it is made of.
+    # A domain is read as what it is made of; numbers of at most 18 digits fit 64 bits.
     _COLUMNS = """
-    SELECT a.attname, b.typname, b.typtype::text, NOT a.attnotnull,
-      CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END
+    SELECT a.attname,
+      CASE WHEN b.typtype = 'e' THEN 'enum' WHEN b.typname <> 'numeric' THEN b.typname
+      WHEN format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)
+        ~ '[(](\\d|1[0-8]),0[)]$' THEN 'numeric whole' ELSE 'numeric' END,
+      NOT a.attnotnull
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
     WHERE a.attrelid = $1::int8::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
     """
-    _PLAIN = frozenset(("bool", "int2", "int4", "int8", "float4", "float8"))
-    _TEXTS = frozenset(("text", "varchar", "bpchar", "name", "uuid"))
-    _MOMENTS = frozenset(("date", "timestamp", "timestamptz"))
-    # What is too large for a double is infinite, and what is too small is 0: a cast would refuse.
-    _NUMERIC = (
-        "CASE WHEN {0} = 'NaN' THEN NULL WHEN {0} > 1.797e308 THEN 'Infinity'::float8 "
-        "WHEN {0} < -1.797e308 THEN '-Infinity'::float8 WHEN abs({0}) < 1e-300 THEN 0 "
-        "ELSE {0}::float8 END"
-    )
-    _WHOLE = "CASE WHEN {0} <> 'NaN' THEN {0}::int8 END"
-    _WHOLE_DIGITS = 18  # that fit 64 bits
 
-    def __init__(self, uri: str, place: str) -> None:  # noqa: ARG002
+    def __init__(self, uri: str, place: str) -> None:
         usual = f"{'&' if '?' in uri else '?'}connect_timeout={self._SECONDS}"
-        self._uri = uri if "connect_timeout" in uri else uri + usual
+        super().__init__(uri if "connect_timeout" in uri else uri + usual, place)
 
     @contextmanager
     def connect(self) -> Iterator[Any]:
@@ -401,44 +408,20 @@ class _PostgreSQL:
                 _asked(connection, statement)
             yield connection
 
-    def names(self, connection: Any, table: str) -> tuple[str, str, Sequence[_Cells]] | None:  # noqa: ANN401
+    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
         found = _asked(connection, self._RELATIONS, table)
         if not found:
             return None
         ((schema, name, number),) = found
-        columns = _asked(connection, self._COLUMNS, number)
-        return schema, name, [self._cells(*each) for each in columns]
+        return schema, name, _asked(connection, self._COLUMNS, number)
 
-    def _cells(self, name: str, kind: str, category: str, nullable: bool, modifier: int) -> _Cells:
-        column, sql = _quoted(name), None
-        if kind in self._PLAIN:
-            sql = column
-        elif kind in self._TEXTS or category == "e":
-            sql = (
-                f"CASE WHEN octet_length({column}::text) <= {LONGEST_CELL} THEN {column}::text END"
-            )
-            nullable = True
-        elif kind in self._MOMENTS:
-            sql, nullable = f"CASE WHEN isfinite({column}) THEN {column} END", True
-        elif kind == "numeric":
-            digits, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
-            whole = modifier >= 4 and scale == 0 and digits <= self._WHOLE_DIGITS
-            sql = (self._WHOLE if whole else self._NUMERIC).format(column)
-            nullable = True
-        return _Cells(name, sql, kind, nullable)
-
-    def types(self, connection: Any, sql: str) -> Sequence[Any]:  # noqa: ANN401
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(sql)
-            return cursor.fetch_record_batch().schema.types  # type: ignore[no-any-return]
-
-    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Any]:  # noqa: ANN401, ARG002
+    def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401, ARG002
         with closing(connection.cursor()) as cursor:
             size = {"adbc.postgresql.batch_size_hint_bytes": str(self._BYTES)}
             cursor.adbc_statement.set_options(**size)
             cursor.execute(sql)
             with cursor.fetch_record_batch() as reader:
-                yield from reader
+                yield from (batch.columns for batch in reader)
 
 
 def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ...]]:  # noqa: ANN401
@@ -448,10 +431,8 @@ def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ..
         return found
 
 
-#: A reader of the tables of one kind of database: it opens connections that can only read, finds a
-#: table's schema, name and columns, tells the types of what a SELECT gives, and yields its rows as
-#: record batches, whose columns should have these types.
-_Reader: TypeAlias = _SQLite | _DuckDB | _PostgreSQL
+#: A table's schema and name, and of each column its name, declared type, and if it may be null.
+_Named: TypeAlias = tuple[str, str, Sequence[tuple[Any, ...]]]
 _READERS: dict[str, type[_Reader]] = {
     "duckdb": _DuckDB,
     "sqlite": _SQLite,
