@@ -15,7 +15,7 @@ from nolook.algorithms.level_search import LevelSearch, level_weights, threshold
 from nolook.privacy.accounting import total_delta
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
 from nolook.privacy.noise import SeededSource
-from nolook.tables.found_levels import with_levels
+from nolook.tables.views import with_levels
 
 WHOLE = 2**30
 

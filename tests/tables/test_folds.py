@@ -12,7 +12,7 @@ import pytest
 from nolook.algorithms.cross_validation import draw_folds
 from nolook.privacy.noise import SeededSource
 from nolook.tables import read_table, table_from_arrays
-from nolook.tables.folds import folds_of
+from nolook.tables.views import folds_of
 from tests.collected import Collected
 
 ROWS = 5_000

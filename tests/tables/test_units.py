@@ -17,9 +17,9 @@ from nolook import Schema
 from nolook._unit import ROW, WHOLE, Unit
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, units
-from nolook.tables.folds import folds_of
 from nolook.tables.read import read_scores
 from nolook.tables.units import Units, can_identify, group_rows, keyed_hashes
+from nolook.tables.views import folds_of
 from tests.collected import Collected
 
 KEY = bytes(range(16))

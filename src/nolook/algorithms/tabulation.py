@@ -63,7 +63,7 @@ from nolook.statistics.group_totals import (
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 from nolook.tables.folding import Together
-from nolook.tables.found_levels import with_levels
+from nolook.tables.views import with_levels
 
 __all__ = [
     "CELLS",

@@ -206,7 +206,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     if features is not None:
         options["features"] = column_names(features, "--features")
     if categories:
-        from nolook.tables.levels import OTHERS
+        from nolook.tables.words import OTHERS
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nolook.algorithms.glm.inference import Coefficients
     from nolook.algorithms.whitening import Spread
     from nolook.privacy.ledger import Ledger
-    from nolook.tables.levels import Categories
+    from nolook.tables.words import Categories
 
 
 class GeneralisedLinearModel(PrivateModel):

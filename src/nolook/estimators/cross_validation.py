@@ -31,7 +31,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
-from nolook.tables.folds import folds_of
+from nolook.tables.views import folds_of
 
 __all__ = ["FoldsInSequence", "cross_validate"]
 

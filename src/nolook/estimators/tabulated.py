@@ -18,7 +18,7 @@ from nolook.algorithms.margins import subsets
 from nolook.algorithms.tabulation import LEVELS
 from nolook.estimators.result import Result
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent, PrivacyGuarantee
-from nolook.tables.levels import OTHERS
+from nolook.tables.words import OTHERS
 
 __all__ = ["Description", "Measured", "Tabulation"]
 

@@ -40,7 +40,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import GAP
-from nolook.tables.levels import OTHERS
+from nolook.tables.words import OTHERS
 
 __all__ = [
     "Description",

@@ -37,7 +37,7 @@ from nolook.privacy.mechanisms.gaussian import gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 from nolook.tables.design import GAP
-from nolook.tables.levels import OTHERS
+from nolook.tables.words import OTHERS
 
 __all__ = ["Answer", "block_variance", "calibration", "counts", "distribution"]
 

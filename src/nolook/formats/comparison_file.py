@@ -16,7 +16,7 @@ from nolook.formats.parts import Finding
 from nolook.formats.strict import expect
 from nolook.formats.tabulation_file import check_numbers
 from nolook.tables.design import labels_of
-from nolook.tables.levels import check_categories
+from nolook.tables.words import check_categories
 
 __all__ = ["ComparisonFile", "SurvivalFile"]
 

@@ -18,8 +18,8 @@ from nolook.estimators.catalogue import Entry, name_of, own_parameters
 from nolook.formats.strict import Broken, Content, convert, expect
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
-from nolook.tables.levels import check_categories
 from nolook.tables.schema import Schema
+from nolook.tables.words import check_categories
 
 __all__ = ["Counted", "Finding", "Fitted", "Names", "ReadOptions", "Release", "guaranteed"]
 

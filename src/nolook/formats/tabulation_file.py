@@ -14,7 +14,7 @@ from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.formats.parts import Finding
 from nolook.formats.strict import expect
 from nolook.tables.design import labels_of
-from nolook.tables.levels import check_categories
+from nolook.tables.words import check_categories
 
 __all__ = ["DescriptionFile", "TabulationFile"]
 

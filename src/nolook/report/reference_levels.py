@@ -10,11 +10,11 @@ from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
 from nolook.tables.formula import interactions
-from nolook.tables.levels import check_categories
+from nolook.tables.words import check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
-    from nolook.tables.levels import Levels
+    from nolook.tables.words import Levels
 
 __all__ = ["contrasts", "sides"]
 

@@ -16,8 +16,8 @@ from attrs import evolve
 from nolook.errors import ParameterError
 from nolook.report.model_words import WORDS, words_of
 from nolook.tables.design import Feature
-from nolook.tables.levels import Levels, check_categories
 from nolook.tables.schema import ColumnSchema, as_schema
+from nolook.tables.words import Levels, check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel

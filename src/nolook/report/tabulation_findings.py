@@ -14,7 +14,7 @@ from nolook.report.findings import Findings, Name, Provenance, Section, Table, T
 from nolook.report.group_findings import legend
 from nolook.report.picture import BARS, DASHES, Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, number
-from nolook.tables.levels import OTHERS
+from nolook.tables.words import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nolook._numerics import inverse_sinhs, logarithms, logarithms_1p
 from nolook._validation import refusal
 from nolook.errors import ParameterError
-from nolook.tables.levels import is_list
+from nolook.tables.words import is_list
 
 __all__ = ["FUNCTIONS", "INVERSES", "Derivation", "derive", "in_order"]
 

@@ -18,11 +18,10 @@ from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.levels import OTHERS, Levels, Vocabulary
 from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
-from nolook.tables.words import is_number
+from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number
 
 __all__ = [
     "DEFAULT_MISSING",

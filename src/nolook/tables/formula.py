@@ -16,10 +16,10 @@ from attrs import asdict, define, field
 
 from nolook._language import parameter_name
 from nolook.errors import ParameterError
-from nolook.tables.levels import OTHERS, Categories, Levels
 from nolook.tables.read import levels_given, read_table
 from nolook.tables.schema import Schema, as_schema
 from nolook.tables.table import Table
+from nolook.tables.words import OTHERS, Categories, Levels
 
 __all__ = ["formula_of", "from_formula", "interactions", "schema_of"]
 

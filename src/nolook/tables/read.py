@@ -19,7 +19,7 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, Weighting, check_rows_per_unit
 from nolook._validation import check_names, shown
 from nolook.errors import ParameterError, TableError
-from nolook.tables.conversion import DeclaredSource
+from nolook.tables.conversion import DeclaredSource, two_classes
 from nolook.tables.databases import Database, is_address
 from nolook.tables.design import (
     DEFAULT_MISSING,
@@ -31,8 +31,6 @@ from nolook.tables.design import (
 )
 from nolook.tables.filter import Where, are_numbers, check_where, tests
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.levels import Categories, Levels, check_categories
-from nolook.tables.outcome import two_classes
 from nolook.tables.schema import ColumnSchema, Schema, as_schema
 from nolook.tables.source import (
     MemorySource,
@@ -47,6 +45,7 @@ from nolook.tables.source import (
 )
 from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
+from nolook.tables.words import Categories, Levels, check_categories
 
 __all__ = [
     "Rows",

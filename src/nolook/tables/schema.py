@@ -25,7 +25,7 @@ from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
 from nolook.tables.derived import Derivation, in_order
-from nolook.tables.levels import OTHERS, Levels, column_levels, is_list, recipe_levels
+from nolook.tables.words import OTHERS, Levels, column_levels, is_list, recipe_levels
 
 __all__ = ["Schema"]
 

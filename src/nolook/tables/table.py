@@ -34,11 +34,10 @@ from nolook.tables.folding import (
     row_keys,
     rows_at_once,
 )
-from nolook.tables.levels import OTHERS, recipe_levels
 from nolook.tables.source import Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
-from nolook.tables.words import listed
+from nolook.tables.words import OTHERS, listed, recipe_levels
 
 __all__ = ["Table", "Weights"]
 

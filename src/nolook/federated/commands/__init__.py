@@ -91,7 +91,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.batch import Batch
     from nolook.federated.batch_content import write_batch
     from nolook.federated.folder import read_party
-    from nolook.tables.levels import check_categories
+    from nolook.tables.words import check_categories
 
     levels = column_options(None, categories).get("categories", {})
     if (chosen == "counts") != (len(levels) == 1) or len(levels) > 1:

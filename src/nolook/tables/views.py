@@ -1,19 +1,40 @@
-"""Levels of columns that a release has found among the values that occur."""
+"""Tables made of a table: its folds, and its rows with levels that a release has found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.tables.design import GAP
-from nolook.tables.levels import OTHERS, Vocabulary
 from nolook.tables.table import Table
+from nolook.tables.words import OTHERS, Vocabulary
 
-__all__ = ["with_levels"]
+__all__ = ["folds_of", "with_levels"]
+
+#: Gives so many numbers of folds.
+Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
+
+
+def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:
+    """Yield, for each fold, the rows outside it and the rows in it, the same in every pass.
+
+    `draw` is called once, before the first, for as many numbers from 0 to `folds` - 1 as there are
+    rows, or units. Sizes of folds are confidential, as that of the table. Rows left out belong to
+    the first fold, and to no other table.
+    """
+    rows = table._count_rows()
+    if table.unit.column is None:
+        of_rows = draw(rows)
+    else:
+        units = table.units()
+        of_rows = draw(units.counts.size)[units.between(0, rows)]
+    for number in range(folds):
+        inside = of_rows == number
+        yield table._only(~inside, is_fold=True), table._only(inside, is_fold=number > 0)
 
 
 def with_levels(table: Table, shown: Mapping[int, NDArray[np.int64]]) -> Table:
