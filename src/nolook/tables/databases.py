@@ -132,7 +132,7 @@ def _quoted(name: str) -> str:
 
 
 class _Reader(ABC):
-    """What reads the tables of one kind of database."""
+    """A reader of the tables of one kind of database."""
 
     package: ClassVar[str]
     #: By an expression for declared types, the first that fits: the SQL that reads a cell, which
@@ -201,7 +201,7 @@ class _Reader(ABC):
 
 
 class _OfFile(_Reader):
-    """What reads a database that is one file."""
+    """A reader of a database that is one file."""
 
     def __init__(self, uri: str, place: str) -> None:
         super().__init__(uri, place)
