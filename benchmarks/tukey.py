@@ -144,7 +144,7 @@ def exact_seconds(m, d):
 
 def our_basis(X, y, m, generator):  # noqa: ARG001
     """Release the coordinates of the models alone: scales and second moments."""
-    plan = tukey_plan(Budget(EPSILON, DELTA), "private-whitening", m)
+    plan = tukey_plan(Budget(EPSILON, DELTA), m)
     with undisturbed():
         return release_basis(table_from_arrays(X, y), plan, SystemEntropy(), lambda _: None)
 

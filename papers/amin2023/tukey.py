@@ -14,7 +14,6 @@ from nolook.algorithms.row_count_bound import count_rows, rows_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     Basis,
-    BasisName,
     ModelGrid,
     TukeyPlan,
     TukeyResult,
@@ -145,11 +144,11 @@ class RawTukeyRegressor(TukeyRegressor):
         budget = check_budget(self.epsilon, self.delta)
         return Plan.of(_RawTukey(*self._split()), budget, self.random_state)
 
-    def _split(self) -> tuple[BasisName, int | None, float, float, float, float]:
+    def _split(self) -> tuple[int | None, float, float, float, float]:
         """Return the fields of the product's plan, the basis' share given to the mechanism."""
         own = cast("TukeyPlan", super().plan().release)
         left = with_room(self.epsilon - own.epsilon_rows)
-        return own.basis, own.models, own.epsilon_rows, 0.0, left, self.delta
+        return own.models, own.epsilon_rows, 0.0, left, self.delta
 
 
 class PublishedTukeyRegressor(RawTukeyRegressor):

@@ -104,5 +104,5 @@ class PublishedSISSelector(SISSelector):
         plan = super().plan()
         own = cast("Screening", plan.release)
         parts = only_choices(own.plan)
-        release = _PublishedScreening(parts, own.chances, own.top_k, None)
+        release = _PublishedScreening(parts, own.chances, own.top_k)
         return not_private(Plan.of(release, parts.budget, self.random_state))

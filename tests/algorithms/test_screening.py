@@ -69,14 +69,13 @@ def test_draws_follow_the_law_of_the_mechanism(top_k):
     assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("ranges", [(-4.0, 4.0), ([-4e0] * 7, [4.0] * 7), None])
-def test_ranges_may_be_public_or_private(ranges):
+def test_the_covariance_finds_what_goes_with_the_target():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4000, 6))
     y = X[:, 1] - X[:, 4] + generator.normal(size=4000)
-    selector = nolook.SISSelector(2, 5.0, 1e-6, "covariance", ranges=ranges, random_state=0)
+    selector = nolook.SISSelector(2, 5.0, 1e-6, "covariance", random_state=0)
     assert selector.fit(X, y).get_support(indices=True).tolist() == [1, 4]
-    assert selector.privacy_.delta == (0.0 if ranges is not None else 1e-6)
+    assert selector.privacy_.delta == 1e-6
 
 
 class Found(ScaleSearch):
@@ -110,17 +109,6 @@ def test_columns_without_evidence_come_last_whatever_goes_with_the_target(top_k,
     assert sorted(map(list, set(map(tuple, found)))) == chosen
 
 
-def test_ranges_are_those_of_the_plan_whatever_becomes_of_their_arrays():
-    low, high = np.full(7, -4.0), np.full(7, 4.0)
-    selector = nolook.SISSelector(2, score="covariance", ranges=(low, high))
-
-    def spoil(*_):
-        low[:] = high[:] = math.nan
-
-    X = np.random.default_rng(0).normal(size=(40, 6))
-    assert selector.fit(X, X[:, 1], progress=spoil).k_ == 2
-
-
 def test_ranges_are_not_found_without_a_delta():
     with pytest.raises(nolook.ParameterError, match=r"^delta is 0.0; expected") as caught:
         nolook.SISSelector(2, delta=0.0, score="covariance").plan()
@@ -133,7 +121,6 @@ def test_ranges_are_not_found_without_a_delta():
     [
         ({"delta": 1e-6}, True), ({}, False), ({"delta": 0.0}, False),
         ({"delta": 1e-6, "top_k": "canonical-lipschitz"}, False),
-        ({"delta": 1e-6, "score": "covariance", "ranges": (-1, 1)}, True),
     ],
 )  # fmt: skip
 def test_a_delta_is_charged_where_it_makes_choices_sharper(settings, charged):

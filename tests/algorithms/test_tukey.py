@@ -11,7 +11,6 @@ from nolook.algorithms.moment_regression import MomentRelease
 from nolook.algorithms.row_count_bound import count_rows, rows_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
-    BASES,
     LIMIT,
     MODEL_GRID,
     Basis,
@@ -44,11 +43,10 @@ def data(rows=20_000, features=3, seed=0, noise=1.0):
     return X, X @ (1.0 / 10.0 ** np.arange(features)) + noise * generator.normal(size=rows)
 
 
-@pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("auto", [True, False])
 @pytest.mark.parametrize("budget", [LN3, Budget(0.1, 1e-9), Budget(1e4, 0.1)])
-def test_the_parts_use_the_budget_up(basis, auto, budget):
-    plan = tukey_plan(budget, basis, None if auto else 700)
+def test_the_parts_use_the_budget_up(auto, budget):
+    plan = tukey_plan(budget, None if auto else 700)
     events = plan.events()
     guarantee = accounting.guarantee(events, budget, relation="add-remove", private=True)
     assert guarantee.budget == budget
@@ -72,7 +70,7 @@ def test_the_table_has_the_smallest_number_that_passes(d, epsilon, delta):
 
 
 def test_the_tables_maker_agrees_with_the_mechanism():
-    plan, source = tukey_plan(LN3, "private-scaling", None), SeededSource(0)
+    plan, source = tukey_plan(LN3, None), SeededSource(0)
     generator = np.random.default_rng(0)
     m = models_needed(4, plan.epsilon, plan.delta)
     passed = [
@@ -102,7 +100,7 @@ def test_more_models_are_needed_for_more_dimensions_and_less_budget():
 
 
 def test_the_number_of_models_leaves_rows_for_each():
-    plan = tukey_plan(LN3, "private-whitening", None)
+    plan = tukey_plan(LN3, None)
     for d in (2, 6, 11, 40):
         least, needed = models_needed(d, plan.epsilon, plan.delta), rows_needed(d, plan)
         for bound in (-100, 0, needed // 4, needed, 3 * d * least + 5, 10**6, 10**9):
@@ -136,11 +134,10 @@ def test_whitening_makes_the_second_moments_the_identity():
     np.testing.assert_allclose(basis.T @ second @ basis, np.eye(5), atol=0.05)
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_models_are_those_of_least_squares_on_their_rows(basis):
+def test_models_are_those_of_least_squares_on_their_rows():
     X, y = data(3000, 3, noise=0.01)
     table = table_from_arrays(X, y)
-    plan = tukey_plan(Budget(1e4, 0.1), basis, 20)
+    plan = tukey_plan(Budget(1e4, 0.1), 20)
     found = release_basis(table, plan, SeededSource(0), quiet)
     models = fit_models(table, found, 20, SeededSource(1), quiet)
     assert models.shape == (20, 4)
@@ -175,13 +172,12 @@ def test_the_grid_is_public_and_takes_anything():
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@pytest.mark.parametrize("basis", BASES)
-def test_fits_are_close_to_least_squares(basis):
+def test_fits_are_close_to_least_squares():
     X, y = data()
-    fitted = nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=0).fit(X, y)
+    fitted = nolook.TukeyRegressor(2.0, 1e-5, random_state=0).fit(X, y)
     assert fitted.score(X, y) > LeastSquares().fit(X, y).score(X, y) - 0.02
     assert fitted.failed_ is False
-    assert (fitted.r2_ is not None) == (basis == "private-whitening")
+    assert fitted.r2_ is not None
 
 
 def with_a_rare_column(rows=20_000, seed=0):
@@ -193,14 +189,10 @@ def with_a_rare_column(rows=20_000, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@pytest.mark.parametrize("basis", BASES)
-def test_a_column_without_evidence_is_left_out(basis):
+def test_a_column_without_evidence_is_left_out():
     X, more, y = with_a_rare_column()
     less, with_it = (
-        [
-            nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=seed).fit(table, y)
-            for seed in range(6)
-        ]
+        [nolook.TukeyRegressor(2.0, 1e-5, random_state=seed).fit(table, y) for seed in range(6)]
         for table in (X, more)
     )
     error = max(1.0 - model.score(X, y) for model in less)
@@ -214,19 +206,16 @@ def test_a_column_without_evidence_is_left_out(basis):
         # As if it were not there, also in the number of models, which grows with the columns.
         assert fitted.n_models_ == other.n_models_
         assert 1.0 - fitted.score(more, y) < 1.02 * error
-        assert (fitted.r2_ is None) == (basis == "private-scaling")
-        if fitted.r2_ is not None:
-            # Within three half-widths of its interval, or 5.9 standard errors: 4e-9.
-            low, high = fitted.r2_interval_
-            assert 2 * low - high < fitted.score(more, y) < 2 * high - low
+        # Within three half-widths of its interval, or 5.9 standard errors: 4e-9.
+        low, high = fitted.r2_interval_
+        assert 2 * low - high < fitted.score(more, y) < 2 * high - low
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_what_a_column_without_evidence_holds_moves_no_model(basis):
+def test_what_a_column_without_evidence_holds_moves_no_model():
     _, more, y = with_a_rare_column(4000)
     other = more.copy()
     other[:, 1] *= -7.0
-    plan = tukey_plan(LN3, basis, 20)
+    plan = tukey_plan(LN3, 20)
     # Noise shows such a column in one fit of 50: in six, one in 10^10.
     bases = (
         release_basis(table_from_arrays(more, y), plan, SeededSource(seed), quiet)
@@ -242,10 +231,9 @@ def test_what_a_column_without_evidence_holds_moves_no_model(basis):
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_where_no_feature_shows_the_middle_is_predicted(basis):
+def test_where_no_feature_shows_the_middle_is_predicted():
     _, y = data()
-    fitted = nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=0)
+    fitted = nolook.TukeyRegressor(2.0, 1e-5, random_state=0)
     fitted.fit(np.zeros((y.size, 3)), y)
     assert not fitted.failed_
     # Noise shows one column in 50, whose coefficient nobody sees where it is 0.
@@ -331,23 +319,17 @@ def test_units_change_predictions_only_as_in_least_squares(factor, part):
 
 
 def test_as_many_stages_are_announced_as_the_plan_states():
-    for basis in BASES:
-        seen = []
-
-        def note(*step, seen=seen):
-            seen.append(step)
-
-        nolook.TukeyRegressor(2.0, 1e-5, basis=basis).fit(*data(), progress=note)
-        plan = tukey_plan(Budget(2.0, 1e-5), basis, None)
-        assert len(seen) == plan.progress_steps + 2 == seen[0][2]
+    seen = []
+    nolook.TukeyRegressor(2.0, 1e-5).fit(*data(), progress=lambda *step: seen.append(step))
+    plan = tukey_plan(Budget(2.0, 1e-5), None)
+    assert len(seen) == plan.progress_steps + 2 == seen[0][2]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 400])
 @pytest.mark.parametrize("n_models", [1, 2, 51, 600, "auto"])
-@pytest.mark.parametrize("basis", ["private-whitening", "private-scaling"])
-def test_any_number_of_rows_and_models_gets_an_ordinary_answer(rows, n_models, basis):
+def test_any_number_of_rows_and_models_gets_an_ordinary_answer(rows, n_models):
     model = nolook.TukeyRegressor(
-        1.0, 1e-6, n_models=n_models, basis=basis, on_failure="constant", random_state=0
+        1.0, 1e-6, n_models=n_models, on_failure="constant", random_state=0
     )
     X, y = data(rows, 1)
     fitted = model.fit(X, y)
@@ -367,7 +349,7 @@ def test_targets_all_alike_are_predicted(target):
 def test_a_second_fit_keeps_nothing_of_the_first():
     model = nolook.TukeyRegressor(8.0, on_failure="constant").fit(*data())
     assert model.r2_ is not None
-    model.set_params(basis="private-scaling").fit(*data())
+    model.fit(*data(3))
     assert model.r2_ is model.r2_interval_ is None
 
 

@@ -233,8 +233,8 @@ RELEASES = {
     "scaler": (nolook.QuantileScaler, each, data),
     "boosted-adassp": (partial(nolook.BoostedAdaSSPRegressor, n_rounds=ROUNDS), gradients, data),
     "tukey": (partial(nolook.TukeyRegressor, 8.0, on_failure=CONSTANT), each, data),
-    "tukey-scaling": (
-        partial(nolook.TukeyRegressor, basis="private-scaling", n_models=300, on_failure=CONSTANT),
+    "tukey-models": (
+        partial(nolook.TukeyRegressor, n_models=300, on_failure=CONSTANT),
         each,
         data,
     ),
@@ -278,7 +278,7 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
 
 
 #: Whose last release a unit changes as one row does, however many of its rows count in full.
-UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "lasso-sample")
+UNDIVIDED = ("tukey", "tukey-models", "lasso", "lasso-delta", "lasso-sample")
 
 
 @pytest.mark.parametrize("rows", ["weights", 2])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 import nolook
 from nolook import ParameterError
 from tests.formats.edited import put, refusal
-from tests.report.test_selection import NAMES, fitted, rows
+from tests.report.test_selection import NAMES, fitted
 
 
 @pytest.fixture(scope="module")
@@ -22,35 +21,6 @@ def named():
 def document(tmp_path, named):
     nolook.save(named, tmp_path / "valid.json")
     return json.loads((tmp_path / "valid.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("ranges", [(-3, 3.5), ([-3.0] * 6, np.full(6, 4.0)), [-3, 3.5], None])
-def test_ranges_come_back(tmp_path, ranges):
-    selector = nolook.SISSelector(k=2, score="covariance", ranges=ranges)
-    nolook.save(fitted(selector), tmp_path / "model.json")
-    loaded = nolook.load(tmp_path / "model.json")
-    assert loaded.privacy_.private
-    found = loaded.selector_.ranges
-    if ranges is None:
-        assert found is None
-        return
-    assert type(found) is tuple
-    for ours, theirs in zip(found, ranges, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    x, y = rows()
-    loaded.fit(x, y)
-
-
-@pytest.mark.parametrize("entry", [np.nan, np.inf, "a", [[1.0]]])
-def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
-    pipeline = fitted()
-    pipeline.selector_ = nolook.SISSelector(ranges=(0.0, entry))
-    for attribute in (
-        *("support_", "feature_names_in_", "read_options_", "privacy_", "order_", "target_name_"),
-    ):
-        setattr(pipeline.selector_, attribute, getattr(fitted().selector_, attribute))
-    with pytest.raises(ParameterError, match=r"SISSelector, .* parameters\.ranges has"):
-        nolook.save(pipeline, tmp_path / "model.json")
 
 
 def test_a_selector_with_parameters_of_its_own_is_not_saved(tmp_path):

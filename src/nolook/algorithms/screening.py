@@ -6,18 +6,16 @@ Algorithm 1). The proof is ``screening.md``.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
-from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
@@ -33,7 +31,6 @@ __all__ = [
     "Screening",
     "TopK",
     "covariance_scores",
-    "public_ranges",
     "rank_scores",
     "screen",
 ]
@@ -56,20 +53,12 @@ class Scores:
     sensitivity: float
 
 
-def _copied(ranges: tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike, ArrayLike] | None:
-    """Copy ranges; anything but a pair of numbers stays as it is, for `public_ranges` to refuse."""
-    with suppress(TypeError, ValueError, OverflowError):
-        low, high = (np.array(end, dtype=np.float64) for end in ranges or ())
-        return low, high
-    return ranges
-
-
 @frozen
 class Screening(Selection):
     """DP-SIS: one score for each feature, once, and then the k best.
 
-    The score is the covariance where there are ranges, public or found by the plan's scales; the
-    rank correlation otherwise. Features in which nothing stood out from the noise of the scales
+    The score is the covariance where the plan has scales, which tell ranges; the rank correlation
+    otherwise. Features in which nothing stood out from the noise of the scales
     have no score: they are chosen only when all others are, and then by chance. Guarantee: that of
     :class:`Selection`.
 
@@ -79,12 +68,9 @@ class Screening(Selection):
         As of :class:`Selection`; `chances` for ranks.
     top_k : str
         One of :data:`TOP_K`.
-    ranges : pair of array-like or None
-        Public ones, for the covariance score. They are copied, so they stay as they are now.
     """
 
     top_k: TopK
-    ranges: tuple[ArrayLike, ArrayLike] | None = field(converter=_copied)
 
     def choose(
         self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
@@ -116,13 +102,10 @@ class Screening(Selection):
         `source` draws the rows to be ranked: of units whose rows have weights one each, and of
         these a sample.
         """
-        if scaling is not None:
-            # The narrower, the less the tails weigh and the more of a range the middle fills.
-            low, high = scaling.center - scaling.scale, scaling.center + scaling.scale
-        elif self.ranges is not None:
-            low, high = public_ranges(self.ranges, table.n_columns)
-        else:
+        if scaling is None:
             return rank_scores(sampled_rows(table, chances, source))
+        # The narrower, the less the tails weigh and the more of a range the middle fills.
+        low, high = scaling.center - scaling.scale, scaling.center + scaling.scale
         return covariance_scores(table, low, high)
 
 
@@ -144,27 +127,7 @@ def rank_scores(rows: Table | Sample) -> Scores:
 def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
     """Score features by their centred products with the target, all clipped to ranges.
 
-    `low` and `high`, of shape (columns,), are public, or private and paid for.
+    `low` and `high`, of shape (columns,), are private and paid for.
     """
     products = table.fold(CentredProducts(low, high, table.unit.weight_scale))
     return Scores(products.value, PRODUCTS_SENSITIVITY)
-
-
-def public_ranges(ranges: tuple[ArrayLike, ArrayLike], columns: int) -> tuple[Vector, Vector]:
-    """Return public ranges as two arrays, shape (columns,).
-
-    Raises ParameterError if they are of another form, or not ordered and finite.
-    """
-    expected = (
-        f"expected a pair (low, high), each a number or {columns} numbers, one for each column "
-        "and the target's last"
-    )
-    try:
-        low, high = (
-            np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in ranges
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"ranges is not of that form; {expected}") from None
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
-        raise ParameterError(f"ranges is not ordered and finite; {expected}")
-    return low, high

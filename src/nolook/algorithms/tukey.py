@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from attrs import evolve, frozen
@@ -32,7 +31,7 @@ from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
 from nolook.algorithms.row_count_bound import count_rows, rows_bound, rows_margin
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
@@ -49,12 +48,10 @@ from nolook.tables.folding import Mapped
 from nolook.tables.table import Weights
 
 __all__ = [
-    "BASES",
     "LIMIT",
     "MODEL_GRID",
     "SAMPLE_SHARE",
     "Basis",
-    "BasisName",
     "ModelGrid",
     "TukeyPlan",
     "TukeyResult",
@@ -65,9 +62,6 @@ __all__ = [
     "tukey_depth",
     "tukey_plan",
 ]
-
-BasisName = Literal["private-whitening", "private-scaling"]
-BASES = ("private-whitening", "private-scaling")
 
 #: The block models see columns clipped to this many scales. No noise grows with it.
 LIMIT = 6.0
@@ -94,7 +88,6 @@ class TukeyPlan:
 
     Parameters
     ----------
-    basis : str
     models : int or None
         Number of models; None if it depends on a private bound on the number of rows.
     epsilon_rows : float
@@ -105,7 +98,6 @@ class TukeyPlan:
         For the Tukey mechanism.
     """
 
-    basis: BasisName
     models: int | None
     epsilon_rows: float
     mu: float
@@ -115,13 +107,13 @@ class TukeyPlan:
     @property
     def progress_steps(self) -> int:
         """Number of progress steps of `run`, if there are rows for any models."""
-        return self.basis_release().progress_steps + bool(self.epsilon_rows) + 2
+        return self.moments.progress_steps + bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
         rows = (PureEvent("number of rows", self.epsilon_rows),) if self.epsilon_rows else ()
         mechanism = ApproximateEvent("Tukey mechanism", self.epsilon, self.delta)
-        return (*self.basis_release().events(), *rows, mechanism)
+        return (*self.moments.events(), *rows, mechanism)
 
     def for_rows_per_unit(self, most: int) -> TukeyPlan:
         """Return the release that costs the same for units of `most` rows.
@@ -131,10 +123,10 @@ class TukeyPlan:
         rows = row_share(self.epsilon_rows, most, 0.0) if self.epsilon_rows else 0.0
         return evolve(self, epsilon_rows=rows, mu=row_share(self.mu, most))
 
-    def basis_release(self) -> MomentRelease | ScaleSearch:
-        """Return the release the basis is made from."""
-        whitening = self.basis == "private-whitening"
-        return MomentRelease(self.mu) if whitening else ScaleSearch(self.mu)
+    @property
+    def moments(self) -> MomentRelease:
+        """The release the basis is made from."""
+        return MomentRelease(self.mu)
 
     def rule(self, m: int) -> TukeyRule:
         """Return the mechanism's constants for m models."""
@@ -158,7 +150,7 @@ class TukeyPlan:
         return TukeyResult(basis, m, None if point is None else MODEL_GRID.values(point))
 
 
-def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPlan:
+def tukey_plan(budget: Budget, models: int | None) -> TukeyPlan:
     """Split a budget; raises ParameterError if it is too small for any noise.
 
     `models` is None if their number is to depend on a private bound on the number of rows.
@@ -168,10 +160,10 @@ def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPla
     rows = _ROWS_SHARE * budget.epsilon if models is None else 0.0
     own, delta = _BASIS_SHARE * budget.epsilon, _DELTA_SHARE * budget.delta
     mu = with_room(gaussian_mu(Budget(own, delta)))
-    if basis == "private-whitening" and mu < SMALLEST_MU:
+    if mu < SMALLEST_MU:
         raise too_small(budget.epsilon, budget.delta)
     left = with_room(budget.epsilon - rows - own)
-    return TukeyPlan(basis, models, rows, mu, left, with_room(delta))
+    return TukeyPlan(models, rows, mu, left, with_room(delta))
 
 
 def tukey_depth(m: int) -> int:
@@ -238,15 +230,13 @@ class TukeyResult:
 
 
 def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, progress: OnStep) -> Basis:
-    """Release scales and, for whitening, second moments.
+    """Release scales and second moments.
 
     Guarantee: ``plan.mu``-GDP when a row is added or removed.
     """
-    found = plan.basis_release().run(table, source, progress)
-    if isinstance(found, NoisyMoments):
-        moments = found.select(found.scaling.detected[:-1])
-        return Basis(evolve(found.scaling, limit=LIMIT), whitening(moments), moments)
-    return Basis(evolve(found, limit=LIMIT), np.eye(1 + int(found.detected[:-1].sum())), None)
+    found = plan.moments.run(table, source, progress)
+    moments = found.select(found.scaling.detected[:-1])
+    return Basis(evolve(found.scaling, limit=LIMIT), whitening(moments), moments)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from numpy.typing import ArrayLike
-
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK, public_ranges
+from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.errors import ParameterError
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
-from nolook.tables import Table
 
 __all__ = ["SISSelector"]
 
@@ -32,28 +29,24 @@ class SISSelector(RowSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, or (`epsilon`, `delta`) if ranges are found privately, or if a delta is given and
-    charged, for every table.
+    removed, or (`epsilon`, `delta`) for the covariance, or if a delta is given and charged, for
+    every table.
 
     Parameters
     ----------
     delta : float or None, default=None
-        Probability of a larger loss, in (0, 1). None is 1e-6 if ranges are found privately, and
-        otherwise 0. If ranges are given or not needed, it is charged only if it reduces the noise:
-        for about eight features or more, by peeling.
+        Probability of a larger loss, in (0, 1). None is 1e-6 for the covariance, and otherwise 0.
+        For the rank correlation it is charged only if it reduces the noise: for about eight
+        features or more, by peeling.
     score : {"kendall", "covariance"}, default="kendall"
         The rank correlation needs no ranges and keeps all rows in memory, 12 bytes for each cell
-        and 4 after ranking. The covariance is of columns clipped to ranges, and reads the table
-        once.
+        and 4 after ranking. The covariance is of columns clipped to ranges that are found privately
+        with 30 % of `epsilon` and all of `delta`: one scale on either side of the centre of
+        :class:`nolook.QuantileScaler`. Features that are not distinguishable from the noise of that
+        search are selected last, at random.
     top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
         Select one feature after the other, or all k at once as published. On tables with many more
         columns than rows peeling found more (``papers/swope2024/results``).
-    ranges : pair of array-like or None, default=None
-        For ``score="covariance"``: smallest and largest values, each one number or one number for
-        each column, the target's last. They must be public. None finds them privately, with 30 % of
-        `epsilon` and all of `delta`: one scale on either side of the centre of
-        :class:`nolook.QuantileScaler`. Features that are not distinguishable from the noise of that
-        search are selected last, at random.
     sample : float, "auto" or None, default=None
         For ``score="kendall"``: keep each row with this probability, between 0 and 1, for tables
         too large for memory, as for :class:`nolook.KendallSelector`; the guarantee then has delta =
@@ -84,7 +77,6 @@ class SISSelector(RowSelector):
     delta: float | None = None
     score: str = "kendall"
     top_k: str = "peeling"
-    ranges: tuple[ArrayLike, ArrayLike] | None = None
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
@@ -92,11 +84,6 @@ class SISSelector(RowSelector):
         k = self._known_k()
         check_choice("score", self.score, SCORES)
         check_choice("top_k", self.top_k, TOP_K)
-        if self.ranges is not None and self.score != "covariance":
-            raise ParameterError(
-                "ranges is given, but score 'kendall' needs none; expected None (or use "
-                "score='covariance')"
-            )
         chances = self._chances()
         if self.sample is not None and self.score != "kendall":
             raise ParameterError(
@@ -115,15 +102,9 @@ class SISSelector(RowSelector):
             pure=self.top_k != "peeling" or chances != SAMPLING_UNIT,
             beside=self._beside,
         )
-        release = Screening(parts, chances, cast("TopK", self.top_k), self.ranges)
+        release = Screening(parts, chances, cast("TopK", self.top_k))
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta: where ranges are found."""
-        return self.score == "covariance" and self.ranges is None
-
-    def _rows(self, X: object, y: object) -> Table:
-        table = super()._rows(X, y)
-        if self.ranges is not None:
-            public_ranges(self.ranges, table.n_columns)
-        return table
+        return self.score == "covariance"

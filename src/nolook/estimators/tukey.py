@@ -7,8 +7,6 @@ from typing import cast
 from nolook._validation import check_choice
 from nolook.algorithms.moment_estimates import fit_measures
 from nolook.algorithms.tukey import (
-    BASES,
-    BasisName,
     TukeyPlan,
     TukeyResult,
     rows_needed,
@@ -53,9 +51,6 @@ class TukeyRegressor(PrivateRegressor):
         Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows and
         uses a number of blocks that passes the test if there are enough rows. A number must not
         come from the table. Memory grows with n_models times the squared number of columns.
-    basis : {"private-whitening", "private-scaling"}, default="private-whitening"
-        The columns of the block models: standardised privately, clipped at six scales and
-        decorrelated by a private second-moment matrix, or only standardised.
     on_failure : {"raise", "constant"}, default="raise"
         If the test fails or there are too few rows: raise an error, or predict the private median
         of the target everywhere. The budget is spent in either case.
@@ -65,8 +60,7 @@ class TukeyRegressor(PrivateRegressor):
     n_models_ : int or None
         Number of blocks; None if there were too few rows for any.
     r2_, rmse_ : float or None, and None
-        Fit to the training rows, clipped at five scales, estimated from the second moments of
-        "private-whitening"; otherwise None.
+        Fit to the training rows, clipped at five scales, estimated from the second moments.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None, and None
 
     See Also
@@ -85,7 +79,6 @@ class TukeyRegressor(PrivateRegressor):
     """
 
     n_models: int | str = "auto"
-    basis: str = "private-whitening"
     on_failure: str = "raise"
 
     _ledger_label = "Tukey regression"
@@ -93,10 +86,9 @@ class TukeyRegressor(PrivateRegressor):
     def plan(self) -> Plan[TukeyResult]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        check_choice("basis", self.basis, BASES)
         check_choice("on_failure", self.on_failure, ("raise", "constant"))
         models = check_count_or_auto(self.n_models, "n_models", _MOST_MODELS)
-        release = tukey_plan(budget, cast("BasisName", self.basis), models)
+        release = tukey_plan(budget, models)
         return Plan.of(release, budget, self.random_state)
 
     def rows_needed(self, n_features: int) -> int:

@@ -6,7 +6,7 @@ import json
 from collections import ChainMap
 from collections.abc import Mapping
 from sys import modules
-from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 from msgspec import Meta, field, to_builtins
@@ -24,9 +24,6 @@ from nolook.tables.words import check_categories
 __all__ = ["Counted", "Finding", "Fitted", "Names", "ReadOptions", "Release", "guaranteed"]
 
 Names = Annotated[list[str], Meta(min_length=1)]
-
-# What a file holds of a pair of array-likes.
-_PAIR = tuple[float | list[float], float | list[float]] | None
 
 
 class ReadOptions(Content, frozen=True, omit_defaults=True):
@@ -185,12 +182,10 @@ class Fitted(Counted, frozen=True):
         for name in sorted(given.keys() ^ own_parameters(maker())):
             wrong = "unknown" if name in given else "missing"
             raise Broken(f"in parameters, the key {name!r} is {wrong}")
-        own = {}
         for name, value in given.items():
             if not _fits(value, hints[name]):
                 raise Broken(f"parameters.{name} has a value of the wrong type")
-            own[name] = tuple(value) if value and _is_pair(hints[name]) else value
-        estimator = maker(epsilon=privacy.epsilon, **own)
+        estimator = maker(epsilon=privacy.epsilon, **given)
         if hasattr(estimator, "delta") and privacy.delta:
             estimator.delta = privacy.delta
         return estimator
@@ -198,19 +193,11 @@ class Fitted(Counted, frozen=True):
 
 def _plain(value: object) -> object:
     """Return the value of a parameter as JSON holds it, where it can."""
-    if isinstance(value, tuple):  # of array-likes
-        return [np.asarray(entry).tolist() for entry in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_pair(hint: Any) -> bool:  # noqa: ANN401
-    return any(get_origin(one) is tuple for one in get_args(hint))
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union
     """Whether a plain value is finite and of a declared type."""
-    if _is_pair(hint):
-        hint = _PAIR
     try:
         json.dumps(value, allow_nan=False)
         convert(value, hint)
