@@ -16,8 +16,6 @@ from nolook.algorithms.node_counts import Smoothing
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
-__all__ = ["check_budget", "check_grid", "check_relation", "check_shares", "check_smoothing"]
-
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:
     """Check a budget; `pure` allows a delta of 0."""

@@ -63,9 +63,8 @@ class _Places:
 class Table:
     """A table of finite numbers, read in passes, in bounded memory.
 
-    Returned by :func:`nolook.read_table`. A row is read independently of all others, and neither
-    the number of rows nor any other statistic is shown. Reading raises TableError if the file is
-    damaged or was changed since it was opened.
+    Returned by :func:`nolook.read_table`. Rows are read independently of each other; neither their
+    number nor any other statistic is shown. A file that is damaged, or changed, raises TableError.
 
     Attributes
     ----------
@@ -85,8 +84,7 @@ class Table:
         self.target_name = design.target
         self.binary, self.code_labels = design.binary, design.code_labels
         self.unit: Unit = design.unit
-        # Shared with the tables made of this one.
-        self._places = _Places()
+        self._places = _Places()  # shared with the tables made of this one
         self._turns: tuple[Turn, ...] = ()
         self._about: str | None = None
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
@@ -99,8 +97,7 @@ class Table:
     @property
     def whole(self) -> tuple[bool, ...]:
         """Flags of the columns that hold whole numbers only, by declared type."""
-        types = self._types
-        return tuple(types.get(name) == "integer" for name in self.column_names)
+        return tuple(self._types.get(name) == "integer" for name in self.column_names)
 
     def __repr__(self) -> str:
         types = self._types
@@ -485,8 +482,8 @@ class Table:
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.
 
-        `keep` marks the features: public, or the outcome of a private release. Missing values are
-        still judged by all columns.
+        `keep` is public, or the outcome of a private release. All columns still judge what is
+        missing.
         """
         names = zip(self.feature_names, keep, strict=True)
         places = np.flatnonzero(keep)
