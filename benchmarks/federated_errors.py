@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.harness import main
 from nolook import ECDF, LinearGrid
-from nolook.federated.answers import Answer, distribution
+from nolook.federated.answers import distribution
 from nolook.federated.batch import Batch
-from nolook.federated.shares import noisy_blocks
+from nolook.federated.shares import Answer, noisy_blocks
 
 ROWS, EPSILON = 100_000, 1.0
 CELLS = (2**10, 2**13, 2**16)

@@ -10,10 +10,9 @@ from attrs import evolve
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.federated import reports as federated_reports
-from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
 from nolook.federated.sealing import public_key
-from nolook.federated.shares import check_reports, noisy_blocks, release_key
+from nolook.federated.shares import Answer, check_reports, noisy_blocks, release_key
 from nolook.privacy.noise import SeededSource
 
 #: An epsilon with which answers are exact: noise other than 0 has a chance below 1e-30.

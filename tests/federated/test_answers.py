@@ -11,8 +11,8 @@ import nolook
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import best_forest
 from nolook.errors import NolookError, ParameterError
-from nolook.federated.answers import Answer, block_variance, calibration, counts, distribution
-from nolook.federated.shares import noisy_blocks
+from nolook.federated.answers import block_variance, calibration, counts, distribution
+from nolook.federated.shares import Answer, noisy_blocks
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.report.page import render_page
 from tests.federated.made import AGES, LOUD, SCORES, answered, batch_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens, read_tokens
 from tests.federated.made import KEYS, SCORES, batch_of
 from tests.federated.servers import Pair
-from tests.report.command import Result, run
+from tests.report.command import Result, run, run_python_script
 
 ROWS = 300
 
@@ -544,21 +545,31 @@ def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
         pair.close()
 
 
-def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
+NUMERIC = {"numba", "pandas", "pyarrow", "scipy", "sklearn"}
+FEDERATED = "nolook.federated."
+
+
+@pytest.mark.parametrize(
+    ("modules", "vain"),
+    [
+        ("batch_file", {"cryptography", "http.client", FEDERATED + "batch", *NUMERIC}),
+        ("commands", {"cryptography", "http.client", "numpy", "starlette", "uvicorn", *NUMERIC}),
+        ("batch_content analyst client pending reports", {"numpy.ma", "starlette", *NUMERIC}),
+        ("server.app server.running folder", {FEDERATED + "answers", *NUMERIC}),
+    ],
+)
+def test_nothing_is_loaded_in_vain(modules, vain):
+    names = ", ".join(FEDERATED + each for each in modules.split())
+    program = f"import sys, {names}\nprint(sorted({vain!r} & set(sys.modules)))\n"
+    done = run_python_script([sys.executable, "-c", program], cwd=None, env=None)
+    assert (done.out, done.err) == ("[]\n", "")
+
+
+def test_groups_without_a_command_show_help(tmp_path):
     for words in (["federated"], ["federated", "serve", "--help"]):
         done = run(*words, cwd=tmp_path)
         assert (done.status, done.err) == (0, "")
         assert "Usage: nolook federated" in done.out
-    code = (
-        "import sys, nolook.federated.commands; "
-        "heavy = {'http.client', 'numpy', 'starlette', 'uvicorn', 'cryptography'}; "
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    import subprocess
-    import sys
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_the_rows_of_a_database_or_a_folder_are_reported(here):

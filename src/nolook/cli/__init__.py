@@ -7,6 +7,7 @@ on standard error; an unexpected one shows only its type, since its message may 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -72,8 +73,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # names may hold any letter
+    # Imports make hundreds of thousands of objects that stay: to search them takes up to 0.1 s.
+    gc.set_threshold(20_000, 10, 1000)
     arguments = sys.argv[1:]
-    if {each.__name__.replace("_", "-") for each in _COMMANDS}.intersection(arguments[:1]):
+    if {"federated", *(each.__name__.replace("_", "-") for each in _COMMANDS)} & {*arguments[:1]}:
         start_lightly()
     sys.exit(_run(arguments))
 

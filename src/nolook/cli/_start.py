@@ -1,11 +1,10 @@
 """Quick start of a command: without libraries that others import in vain.
 
-This changes the whole process: `main` alone calls it, before one of nolook's own commands.
+This changes the whole process: only `main` calls it, before a command that is known to bear it.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -74,10 +73,5 @@ class _Again(Loader):
 
 
 def start_lightly() -> None:
-    """Withhold some libraries, load others at their first use, and search old objects rarely.
-
-    Hundreds of thousands of objects that imports make live as long as the process, and each search
-    of them takes up to 0.1 s.
-    """
-    gc.set_threshold(*gc.get_threshold()[:2], 1000)
+    """Withhold some libraries, and load others at their first use."""
     sys.meta_path.insert(0, _Light())

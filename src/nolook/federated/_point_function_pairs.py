@@ -40,7 +40,7 @@ def _stop(ciphers: Ciphers, offsets: Words, inputs: Words, parts: NDArray[np.voi
     values = np.empty(len(offsets), np.uint64)
     correct_values(inputs, ciphers.encrypted(("value",), inputs)[0], values)
     blocks = np.empty((PROOF_KINDS, *inputs.shape), np.uint64)
-    for offset in np.unique(offsets).tolist():
+    for offset in sorted({*offsets.tolist()}):
         rows = np.flatnonzero(offsets == offset)
         blocks[:, :, rows] = ciphers.proofs(offset, inputs[:, rows])
     proofs = np.empty((len(offsets), PROOF_KINDS, 2), np.uint64)

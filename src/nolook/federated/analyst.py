@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
 from nolook.federated.client import ServerClient, printable
 from nolook.federated.failures import RefusedError
+from nolook.federated.shares import Answer
 from nolook.formats.strict import Broken, Content, convert
 
 __all__ = ["Status", "agreement", "ask", "end", "freeze", "status"]

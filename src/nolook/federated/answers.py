@@ -9,8 +9,6 @@ post-processing. The proof is `shares.md`.
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
 
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.calibration_table import CalibrationTable
@@ -32,6 +30,7 @@ from nolook.estimators.tabulated import Measured, Tabulation
 from nolook.federated.batch import Batch
 from nolook.federated.kinds import Kind
 from nolook.federated.plausibility import refuse_impossible
+from nolook.federated.shares import Answer
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
@@ -39,21 +38,10 @@ from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_count
 from nolook.tables.design import GAP
 from nolook.tables.words import OTHERS
 
-__all__ = ["Answer", "block_variance", "calibration", "counts", "distribution"]
+__all__ = ["block_variance", "calibration", "counts", "distribution"]
 
 # Both servers add all the noise.
 _NOISES = 2
-
-
-@frozen(eq=False)
-class Answer:
-    """The answer of the server of a role about n reports; `batch` and `reports` are digests."""
-
-    role: int
-    batch: bytes
-    reports: bytes
-    n: int
-    numbers: dict[str, NDArray[np.uint64]]
 
 
 def distribution(

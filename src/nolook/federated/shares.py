@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from attrs import frozen
 
 from nolook._arrays import Bytes, Words
 from nolook.federated.batch import Batch
@@ -29,6 +30,7 @@ from nolook.privacy.noise import SAMPLER_VERSION, derived_key
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 
 __all__ = [
+    "Answer",
     "check_reports",
     "noise_digest",
     "noisy_blocks",
@@ -38,6 +40,17 @@ __all__ = [
 _KEY_LABEL = b"nolook federated"
 # Public: what it draws is compared, not released.
 _TRIAL_KEY = bytes(32)
+
+
+@frozen(eq=False)
+class Answer:
+    """The answer of the server of a role about n reports; `batch` and `reports` are digests."""
+
+    role: int
+    batch: bytes
+    reports: bytes
+    n: int
+    numbers: dict[str, Words]
 
 
 def check_reports(batch: Batch, role: int, reports: Bytes) -> Checked:

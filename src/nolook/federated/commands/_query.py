@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.roc import ROCCurve
     from nolook.estimators.tabulated import Tabulation
-    from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
+    from nolook.federated.shares import Answer
     from nolook.report.findings import Findings
 
 

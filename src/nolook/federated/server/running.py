@@ -116,6 +116,7 @@ def answer(config: uvicorn.Config, listener: Listener, greeting: str) -> None:
     sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
     sys.stdout.flush()
     gc.freeze()  # what stays need not be searched for what connections leave
+    gc.set_threshold(700, 10, 10)
     # At its end uvicorn raises the signal again, and the files are still to be closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
