@@ -302,10 +302,7 @@ class Table:
             deque(self._collect(_read_through, self._cluster, alone=True), maxlen=0)
 
     def units(self) -> Units:
-        """Return the units of the rows in use, counted in a pass when first asked for.
-
-        They are as confidential as the table.
-        """
+        """Return the units of the rows in use; as confidential as the table."""
         if self._places.units is None:
             self.finish_first_pass()  # the pass that groups units looks at nothing else
             self._places.units = group_rows(self._identifiers())
