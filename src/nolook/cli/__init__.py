@@ -76,7 +76,7 @@ def main() -> None:
     # Imports make hundreds of thousands of objects that stay: to search them takes up to 0.1 s.
     gc.set_threshold(20_000, 10, 1000)
     arguments = sys.argv[1:]
-    if {"federated", *(each.__name__.replace("_", "-") for each in _COMMANDS)} & {*arguments[:1]}:
+    if {each.__name__.replace("_", "-") for each in _COMMANDS}.intersection(arguments[:1]):
         start_lightly()
     sys.exit(_run(arguments))
 

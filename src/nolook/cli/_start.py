@@ -1,6 +1,6 @@
 """Quick start of a command: without libraries that others import in vain.
 
-This changes the whole process: only `main` calls it, before a command that is known to bear it.
+This changes the whole process: only `main` calls it, before one of nolook's own commands.
 """
 
 from __future__ import annotations
