@@ -1,4 +1,4 @@
-"""What two servers cost: the error of a federated ROC curve against the central one, and the work.
+"""The error of a federated ROC curve against the central one.
 
 A logistic regression, fitted without privacy on the whole of bank_marketing, scores the same rows.
 That only shows the size of the noise; on rows that matter it would give them away. Both releases
@@ -11,13 +11,9 @@ and add them up, and every run is an answer of both with other keys.
 from __future__ import annotations
 
 import hashlib
-import tempfile
-import time
-from pathlib import Path
 
 import numpy as np
 
-import nolook
 from benchmarks.harness import DATA, main
 from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
@@ -25,10 +21,8 @@ from nolook.algorithms.roc import class_scores, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch
-from nolook.federated.point_functions import MESSAGE_BYTES, Checked
 from nolook.federated.reports import make_reports
-from nolook.federated.sealing import Unsealer, new_private_key, public_key, seal, sealed_bytes
-from nolook.federated.server.store import Arrival, Store
+from nolook.federated.sealing import new_private_key, public_key
 from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024.scores import scored
@@ -41,9 +35,6 @@ MEASURES = {
     "curve": "true positive rate at 201 false positive rates, smoothed",
 }
 PLACES = np.linspace(0.0, 1.0, 201)
-TIMED = {8: 4096, 16: 48}  # levels and reports
-STORED = 20_000
-OWNERS = (10**6, 10**8)
 PRIVATE = [new_private_key(SystemEntropy()) for _ in range(2)]
 
 
@@ -123,88 +114,6 @@ def central_exact(batch, exact):
     return class_scores(batch.points(), *forests, float(exact[:, -1].sum()), None)
 
 
-def processor(work, things):
-    """Return the processor seconds of each of so many things; a first time warms up."""
-    work()
-    start = time.process_time()
-    work()
-    return (time.process_time() - start) / things
-
-
-def work_of(levels, reports):
-    """Return what one report costs: seconds to make and seal both halves, open, and check one."""
-    batch = batch_of("ecdf", 1.0, nolook.LinearGrid(1, 2**levels, 1))
-    values = np.random.default_rng(0).uniform(1, 2**levels, reports)
-    first = make_reports(batch, values, None, SystemEntropy())[1]
-    sealed = [seal(batch, 0, one.tobytes()) for one in first]
-    opener = Unsealer(batch, PRIVATE[0])
-
-    def made():
-        halves = make_reports(batch, values, None, SystemEntropy())[1:]
-        for role, half in enumerate(halves):
-            for one in half:
-                seal(batch, role, one.tobytes())
-
-    return (
-        sealed_bytes(batch),
-        processor(made, reports),
-        processor(lambda: [opener.open(one) for one in sealed], reports),
-        processor(lambda: check_reports(batch, 0, first), reports),
-        stored_bytes(batch),
-    )
-
-
-def stored_bytes(batch):
-    """Return the bytes on a server's disk for each report, and its id and message."""
-    half = make_reports(batch, np.ones(1), None, SystemEntropy())[1][0].tobytes()
-    ids = np.random.default_rng(0).bytes(32 * STORED)
-    arrivals = [Arrival(ids[at : at + 32], half) for at in range(0, len(ids), 32)]
-    with tempfile.TemporaryDirectory() as name:
-        store = Store(Path(name) / "b", batch, 0, bytes(32))
-        for start in range(0, STORED, 256):
-            store.add(arrivals[start : start + 256])
-        messages = np.zeros((STORED, MESSAGE_BYTES), np.uint8)
-        store.add_checked(Checked(messages, store.sums))
-        sums = store.sums.nbytes
-        store.close()
-        used = sum(path.stat().st_size for path in Path(name).rglob("*") if path.is_file())
-    return (used - sums) / STORED
-
-
-def scaled():
-    """Yield the lines about work and sizes."""
-    yield from (
-        "",
-        "## Work",
-        "",
-        "Processor time of one process; an owner makes and seals both halves of a report, a server",
-        "opens and checks its own, and adds it up. On its disk are the report until the answer is",
-        "computed, and an id and a message of 32 bytes each, with their index.",
-        "",
-        "| L | bytes sent | made and sealed, us | opened, us | checked, us | bytes on disk |",
-        "|---:|---:|---:|---:|---:|---:|",
-    )
-    costs = {levels: work_of(levels, reports) for levels, reports in TIMED.items()}
-    for levels, (sent, made, opened, checked, stored) in costs.items():
-        times = " | ".join(f"{1e6 * one:,.0f}" for one in (made, opened, checked))
-        yield f"| {levels} | {sent} | {times} | {stored:,.0f} |"
-    yield from (
-        "",
-        "## On paper",
-        "",
-        "What a server needs for many owners, from the numbers above: core hours to check, disk,",
-        "and what it reads from the other server. TLS and parsing come on top.",
-        "",
-        "| owners | L | core hours | GB on disk | GB between the servers, each way |",
-        "|---:|---:|---:|---:|---:|",
-    )
-    for owners in OWNERS:
-        for levels, (_, _, opened, checked, stored) in costs.items():
-            hours = owners * (opened + checked) / 3600
-            sizes = (owners * stored / 1e9, owners * (32 + MESSAGE_BYTES) / 1e9)
-            yield f"| {owners:,} | {levels} | {hours:,.1f} | {sizes[0]:,.1f} | {sizes[1]:,.2f} |"
-
-
 def report(runs):
     """Yield the lines of the report."""
     table = scored("bank_marketing", DATA)
@@ -214,7 +123,7 @@ def report(runs):
     # Positive rows first, as everywhere else.
     exact = np.cumsum((shares[0] + shares[1]).view(np.int64), axis=1).astype(float)[::-1]
     about = __doc__.split("\n\n")[1].strip()
-    yield from ("# Federated ROC curves: error and work", "", about, "", "## Error", "")
+    yield from ("# Federated ROC curves: error", "", about, "")
     yield from (
         f"{len(table.scores):,} owners, 256 thresholds, {runs} runs: root mean squared",
         "errors against the exact counts on these thresholds. Each server adds all the noise, so",
@@ -226,7 +135,6 @@ def report(runs):
     )
     for epsilon in EPSILONS:
         yield from compared(table, shares, exact, epsilon, runs)
-    yield from scaled()
 
 
 if __name__ == "__main__":
