@@ -62,8 +62,8 @@ def prepared(folder, owners):
         1.0,
         nolook.LinearGrid(0, 255, 1),
         owners,
-        servers=[one.url for one in parties],
-        keys=[one.key for one in parties],
+        servers=tuple(one.url for one in parties),
+        keys=tuple(one.key for one in parties),
     )
     write_batch(batch, folder / "batch.json")
     (token,) = read_tokens(homes[0].handed_out / "owner.token")
