@@ -22,9 +22,9 @@ from nolook.spark import moving
 from nolook.spark.cluster import PartResult, packed, unpacked
 from nolook.spark.frames import refuse_races
 from nolook.spark.moving import ByUnit
+from nolook.spark.workers import RowChecksum
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.folding import RowChecksum
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 

@@ -12,15 +12,19 @@ from __future__ import annotations
 import pickle
 import zlib
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
-from nolook.spark.moving import ByUnit
-from nolook.tables.folding import DistributedSource, Identify
+from nolook.spark.moving import ByUnit, Identify
+from nolook.spark.workers import RowChecksum, count_units, over, read_through, state
+from nolook.tables.folding import Foldable
 from nolook.tables.source import Source, attempt
+from nolook.tables.table import DistributedSource, Table
 
 __all__ = ["Engine", "PartResult", "next_pieces", "packed", "state_of", "unpacked"]
 
@@ -60,10 +64,55 @@ class Engine(DistributedSource):
         The places' numbers are those of the answers.
         """
 
+    def fold(self, table: Table, statistic: Foldable) -> None:
+        """Update a statistic with all rows of a table of this source, each once."""
+        if table.unit.column is not None:
+            table.finish_first_pass()  # a place has no row that names no unit
+        checksum, total, run = RowChecksum(), 0, table._run
+        for made, left_out, rows in self._over(table, partial(state, statistic)):
+            statistic.merge(made)
+            checksum.merge(rows)
+            total += left_out
+        run.left_out[None] = total
+        if run.seen not in (None, checksum):
+            raise TableError(
+                f"the rows of {self.name} changed between two passes (export them to files, or "
+                "persist them where they are drawn at random; start again)"
+            )
+        run.seen = checksum
+
+    def count_units(self, table: Table) -> int:
+        """Return the number of units."""
+        return sum(self._over(table, count_units))
+
+    def read_through(self, table: Table) -> None:
+        """Read all rows, only to see that they can be read."""
+        deque(self._over(table, read_through, alone=True), maxlen=0)
+
+    def _over(
+        self, table: Table, work: Callable[[Any, int], Any], *, alone: bool = False
+    ) -> Iterator[Any]:
+        """Yield the result of some work for the rows of every part, in the parts' order.
+
+        All rows of a unit are in one part, unless each row can be judged alone.
+        """
+        source, column = table._source, table.unit.column
+        unit = None
+        if column is not None and not alone:
+            unit = partial(source.of(None).column, name=column)
+        names = source.needed(table._design.source_names)
+        return self.collect(partial(over, table.with_source(None), work), names, unit)
+
     def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
     ) -> Iterator[Any]:
-        """Yield the result of some work for every part, as a cluster does."""
+        """Yield the result of some work for the rows of every part, in the parts' order.
+
+        `names` are the columns that it reads. With a `unit`, which identifies those of a
+        batch, all rows of one are in one part. Raises TableError where a part is missing,
+        came twice or could not be read, before anything is yielded; or one that refused its rows,
+        in its turn: what was made of the others must not be used then.
+        """
         if unit is None:
             answers, due = self.states(packed(work), names)
         else:

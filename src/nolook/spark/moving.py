@@ -7,10 +7,10 @@ with the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,13 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.folding import Identify
 from nolook.tables.source import Column, Source, movable, written_out
 from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
-__all__ = ["ByUnit", "Pieces"]
+__all__ = ["ByUnit", "Identify", "Pieces"]
+
+#: Returns the identifiers of the units in a batch of a source's columns.
+Identify: TypeAlias = Callable[[Any], Any]
 
 # Numbers that are cut into pieces at a time, 32 MB: few make pieces small, and mostly headers.
 _NUMBERS = 1 << 22

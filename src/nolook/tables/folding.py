@@ -1,4 +1,4 @@
-"""The one way to run a pass: a statistic is updated with all rows, by threads or by a cluster.
+"""The one way to run a pass here: a statistic is updated with all rows, by one thread or several.
 
 What a statistic holds in the end does not depend on how many there were: its sums are exact, and
 every part of the rows is added to a copy of its own, which is merged once, here, in the parts'
@@ -8,7 +8,7 @@ a charge, comes at its end. Blocks of rows that fit are kept for later.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,37 +16,27 @@ from contextvars import copy_context
 from copy import deepcopy
 from itertools import chain, islice
 from threading import Event, Lock
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
 from nolook._numerics import Threads
-from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Design
-from nolook.tables.source import Column, MemorySource, Source
-from nolook.tables.units import (
-    group_hashes,
-    hashes_of,
-    kept_cells,
-    keyed_hashes,
-    named_rows,
-    sum_of_rows,
-)
+from nolook.tables.source import MemorySource
+from nolook.tables.units import kept_cells, named_rows
 
 __all__ = [
     "CACHE_BYTES",
     "Batches",
     "Block",
     "BlockCache",
-    "DistributedSource",
     "Drawing",
     "Foldable",
     "Mapped",
     "Part",
-    "RowChecksum",
     "Rows",
     "Run",
     "S",
@@ -55,7 +45,6 @@ __all__ = [
     "blocks",
     "fold",
     "identified",
-    "row_keys",
     "rows_at_once",
 ]
 
@@ -86,53 +75,12 @@ class Drawing(Foldable):
 
 S = TypeVar("S", bound=Foldable)
 
-#: Returns the identifiers of the units in a batch of a source's columns.
-Identify: TypeAlias = Callable[[Any], Any]
-
 
 class Rows(Protocol):
     """Anything that feeds a statistic all its rows, as often as asked."""
 
     def fold(self, statistic: S) -> S:
         """Update a statistic that has seen nothing with all rows, in one pass, and return it."""
-
-
-class DistributedSource(ABC):
-    """A source whose rows other processes read; they are never gathered.
-
-    Attributes
-    ----------
-    engine : str
-        What messages call those who read.
-    """
-
-    engine: ClassVar[str]
-    name: str
-    label: str | None
-    columns: tuple[Column, ...]
-
-    @abstractmethod
-    def collect(
-        self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None
-    ) -> Iterator[Any]:
-        """Yield the result of some work for the rows of every part, in the parts' order.
-
-        `names` are the columns that it reads. With a `unit`, which identifies those of a
-        batch, all rows of one are in one part. Raises TableError where a part is missing,
-        came twice or could not be read, before anything is yielded; or one that refused its rows,
-        in its turn: what was made of the others must not be used then.
-        """
-
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
-        """Refuse: the rows stay where they are."""
-        raise TableError(
-            f"{self.name} is read by {self.engine}, which returns sums and not rows; this "
-            f"needs a table read without {self.engine} (its files, or a frame in memory)"
-        )
-
-    def parts(self) -> Sequence[Source]:
-        """Return the source: only its engine divides it."""
-        return (self,)
 
 
 class Mapped:
@@ -226,26 +174,6 @@ def _updated(statistic: S, batches: Iterator[tuple[Any, ...]], lock: Lock, stop:
             break
         statistic.update(*batch)
     return statistic
-
-
-@define
-class RowChecksum:
-    """The number and the checksum of a pass's rows, independent of order: the same in each pass.
-
-    It finds rows that changed, not rows that were changed to deceive it.
-    """
-
-    rows: int = 0
-    sum: int = 0
-
-    def update(self, numbers: NDArray[np.float64]) -> None:
-        """Add rows of shape (columns, rows)."""
-        self.merge(RowChecksum(numbers.shape[1], sum_of_rows(numbers)))
-
-    def merge(self, other: RowChecksum) -> None:
-        """Add the rows another one has seen."""
-        self.rows += other.rows
-        self.sum = (self.sum + other.sum) % 2**64
 
 
 #: What may be kept of a table.
@@ -345,34 +273,6 @@ def identified(
         yield cells, others, numbers
 
 
-def row_keys(
-    secret: bytes, source: DeclaredSource, design: Design, rows: int
-) -> NDArray[np.uint64]:
-    """Return a random number for each row in use, whatever their order and in every pass.
-
-    It follows from the secret, the row's unit and numbers, and how many like it come before it in
-    the unit: rows that no table tells apart may change places.
-    """
-    found = [np.empty((0, 2), dtype=np.uint64)]
-    for cells, _, numbers in identified(source, design):
-        own = np.ascontiguousarray(numbers.T).view(np.uint64)
-        found.append(_hashed(np.hstack([hashes_of(cells, secret), own]), secret))
-    hashes = np.concatenate(found)
-    alike, _ = group_hashes(hashes)
-    counts = np.bincount(alike, minlength=1)
-    before = np.empty(rows, dtype=np.uint64)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    before[np.argsort(alike, kind="stable")] = np.arange(rows) - starts
-    return _hashed(np.column_stack([hashes, before]), secret)[:, 0]
-
-
-def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
-    """Hash each row of words."""
-    size = 8 * words.shape[1]
-    starts = np.arange(0, size * len(words) + 1, size)
-    return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
-
-
 @define
 class Run:
     """The shared state of one release's passes: threads, kept blocks, charges that are due.
@@ -387,7 +287,7 @@ class Run:
     due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
     is_of_release: bool = field(init=False)
     left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
-    checksum: RowChecksum | None = None  # of an engine's rows, or of a worker's
+    seen: object = None  # what an engine compares its passes by
 
     def __attrs_post_init__(self) -> None:
         self.is_of_release = bool(self.due)
@@ -405,21 +305,9 @@ class Run:
             self.due[0]()
             del self.due[0]  # what could not be paid stays due
 
-    def compare(self, checksum: RowChecksum, name: str) -> None:
-        """Refuse other rows than those of the pass before."""
-        if self.checksum not in (None, checksum):
-            raise TableError(
-                f"the rows of {name} changed between two passes (export them to files, or "
-                "persist them where they are drawn at random; start again)"
-            )
-        self.checksum = checksum
-
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
-        """Yield the blocks of a part: those that were kept, or else those that are read."""
-        for block in read if self.kept is None else self.kept.through(part, read):
-            if self.checksum is not None:
-                self.checksum.update(block)
-            yield block
+        """Return the blocks of a part: those that were kept, or else those that are read."""
+        return read if self.kept is None else self.kept.through(part, read)
 
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.

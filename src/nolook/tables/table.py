@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,30 +17,27 @@ from numpy.typing import NDArray
 
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit, Weighting
+from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
     Block,
     BlockCache,
-    DistributedSource,
-    Drawing,
     Foldable,
-    RowChecksum,
     Run,
     S,
     Weights,
     blocks,
     fold,
     identified,
-    row_keys,
     rows_at_once,
 )
-from nolook.tables.source import Source, movable
+from nolook.tables.source import Column, Source, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
 from nolook.tables.words import OTHERS, listed, recipe_levels
 
-__all__ = ["Table", "Weights"]
+__all__ = ["DistributedSource", "Table", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Transform: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -58,6 +56,48 @@ class _Places:
     def between(self, part: int | None) -> tuple[int, int]:
         """Return the first of a part's rows in use, or of all, and the first after them."""
         return self.starts[part or 0], self.starts[-1 if part is None else part + 1]
+
+
+class DistributedSource(ABC):
+    """A source whose rows other processes read; they are never gathered.
+
+    Attributes
+    ----------
+    engine : str
+        What messages call those who read.
+    """
+
+    engine: ClassVar[str]
+    name: str
+    label: str | None
+    columns: tuple[Column, ...]
+
+    @abstractmethod
+    def fold(self, table: Table, statistic: Foldable) -> None:
+        """Update a statistic with all rows of a table of this source, each once.
+
+        Raises TableError where a part is missing, came twice or could not be read, or has other
+        rows than in the pass before; what was made of the others must not be used then.
+        """
+
+    @abstractmethod
+    def count_units(self, table: Table) -> int:
+        """Return the number of units."""
+
+    @abstractmethod
+    def read_through(self, table: Table) -> None:
+        """Read all rows, only to see that they can be read."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Refuse: the rows stay where they are."""
+        raise TableError(
+            f"{self.name} is read by {self.engine}, which returns sums and not rows; this "
+            f"needs a table read without {self.engine} (its files, or a frame in memory)"
+        )
+
+    def parts(self) -> Sequence[Source]:
+        """Return the source: only its engine divides it."""
+        return (self,)
 
 
 class Table:
@@ -215,7 +255,7 @@ class Table:
         the last bit, for any number of them.
         """
         if self._cluster is not None:
-            self._fold_elsewhere(statistic, self._cluster)
+            self._cluster.fold(self, statistic)
         else:
             if self.unit.column is not None:
                 self.units()  # before several threads ask for them
@@ -224,30 +264,6 @@ class Table:
             fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
         self._run.settle()
         return statistic
-
-    def _fold_elsewhere(self, statistic: Foldable, cluster: DistributedSource) -> None:
-        if self.unit.column is not None:
-            self.finish_first_pass()  # a place has no row that names no unit
-        checksum, total = RowChecksum(), 0
-        for state, left_out, rows in self._collect(partial(_state, statistic), cluster):
-            statistic.merge(state)
-            checksum.merge(rows)
-            total += left_out
-        self._run.left_out[None] = total
-        self._run.compare(checksum, self._source.name)
-
-    def _collect(
-        self, work: Callable[[Any, int], Any], cluster: DistributedSource, *, alone: bool = False
-    ) -> Iterator[Any]:
-        """Yield the result of some work for the rows of every part, in the parts' order.
-
-        All rows of a unit are in one part, unless each row can be judged alone.
-        """
-        names = self._source.needed(self._design.source_names)
-        unit = None
-        if self.unit.column is not None and not alone:
-            unit = partial(self._source.of(None).column, name=self.unit.column)
-        return cluster.collect(partial(_over, self.with_source(None), work), names, unit)
 
     @property
     def threads(self) -> int:
@@ -296,10 +312,10 @@ class Table:
 
     def read_through(self) -> None:
         """Read all rows in a pass of its own, only to see that they can be read."""
-        if self._cluster is None:
-            _read_through(self)
+        if self._cluster is not None:
+            self._cluster.read_through(self)
         else:
-            deque(self._collect(_read_through, self._cluster, alone=True), maxlen=0)
+            deque(self._source.batches(self._design.source_names), maxlen=0)
 
     def units(self) -> Units:
         """Return the units of the rows in use; as confidential as the table."""
@@ -311,7 +327,7 @@ class Table:
     def count_units(self) -> int:
         """Return the number of units; as confidential as the table."""
         if self._cluster is not None:
-            return sum(self._collect(_units_counted, self._cluster))
+            return self._cluster.count_units(self)
         return int(np.count_nonzero(self.units().counts))
 
     def left_out(self) -> int:
@@ -365,11 +381,7 @@ class Table:
         table.__dict__.pop("_parts", None)
         table._source = self._source.of(source)
         table._run, table._places = Run(self._run.threads), _Places()
-        if source is None or self._drawn is None:
-            return table
-        most, secret = self._drawn
-        keys = partial(row_keys, secret, table._source, table._design)
-        return table._only(table.units().chosen(most, keys))
+        return table
 
     def sample_rows(self, most: int, keys: Keys) -> Table:
         """Return the table with `most` rows of each unit, drawn once for all passes.
@@ -564,33 +576,6 @@ def _marked(
         found = np.flatnonzero(kept[start : min(start + numbers.shape[1], last)])
         start += numbers.shape[1]
         yield np.ascontiguousarray(numbers[:, found])
-
-
-def _over(table: Table, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
-    """Do some work with a table that was sent without its rows, where these are."""
-    return work(table.with_source(source), part)
-
-
-def _state(statistic: S, table: Table, part: int) -> tuple[S, int, RowChecksum]:
-    """Update a statistic with all rows; return how many were left out, and a checksum."""
-    run = table._run
-    run.checksum = RowChecksum()
-    batches: Iterator[tuple[Any, ...]] = table._weighted(None)
-    if isinstance(statistic, Drawing):
-        statistic.start(part, None if table.unit.column is None else table.count_units())
-        batches = table._of_units(None)
-    for batch in batches:
-        statistic.update(*batch)
-    return statistic, table.left_out(), run.checksum
-
-
-def _read_through(table: Table, _: int = 0) -> None:
-    """Read all rows, only to see that they can be read."""
-    deque(table._source.batches(table._design.source_names), maxlen=0)
-
-
-def _units_counted(table: Table, _: int) -> int:
-    return table.count_units()
 
 
 def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,10 +47,6 @@ _B13, _B16, _B17, _B21, _B32 = (np.uint64(bits) for bits in (13, 16, 17, 21, 32)
 _B64, _B8 = np.uint64(64), np.uint64(8)
 
 
-# Odd numbers whose products spread a change over all bits.
-_SPREAD, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-
-
 @compiled
 def _rotate(x, bits):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     return (x << bits) | (x >> (_B64 - bits))
@@ -102,18 +98,6 @@ def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes)
     out = np.empty((starts.size - 1, 2), dtype=np.uint64)
     _hash(data, starts, first, second, out)
     return out
-
-
-def sum_of_rows(numbers: NDArray[np.float64]) -> int:
-    """Return a sum, modulo 2^64, of something all bits of a row enter; shape (columns, rows).
-
-    It has no key: it tells rows from others by chance, not by design.
-    """
-    mixed = np.full(numbers.shape[1], _SPREAD)
-    for cells in np.ascontiguousarray(numbers).view(np.uint64):
-        mixed = (mixed ^ cells) * _STIR
-        mixed = (mixed ^ (mixed >> _B32)) * _SPREAD
-    return int((mixed ^ (mixed >> _B32)).sum())
 
 
 Integers = NDArray[np.int64]
