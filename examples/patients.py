@@ -25,7 +25,7 @@ MOST_VISITS = 60
 FIRST_DAY = date(2023, 1, 1)
 # What a ward treats, how much more costly that is, and how common.
 WARDS = {"general": (0, 40), "heart": (900, 25), "lungs": (350, 20), "accident": (500, 15)}
-# The data owner's declarations. The unit says whose row it is, for everyone who uses the table.
+# The data owner's declarations. The unit is the patient, for everyone who uses the table.
 SCHEMA = """\
 [file]
 delimiter = ";"

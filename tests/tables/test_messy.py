@@ -117,8 +117,9 @@ def test_a_draft_the_holder_has_read_gives_the_same_numbers(tmp_path, encoding):
     with pytest.raises(nolook.ParameterError, match="is still a draft"):
         nolook.Schema.read(place)
     # What the holder does: read, name levels, words and target, and delete the line.
-    text = text.replace("draft = true\n", "").replace("# the words of all columns: ", "")
-    text = text.replace("missing = []", 'missing = ["k. A.", "unbekannt", "-"]')
+    text = text.replace("draft = true\n", "")
+    own = 'missing = ["k. A.", "unbekannt", "-"]'
+    text = text.replace('# missing = ["NA"]  # in all columns', own)
     text = text.replace("levels = []", 'levels = ["Nord", "Süd", "Geburt; Kinder"]')
     text = text.replace('pattern = "%d.%m.%Y"', 'pattern = "%d.%m.%Y"\norigin = "2020-01-01"')
     text = text.replace('currency = ["€"]', 'currency = ["€"]\nuse = "target"')

@@ -151,8 +151,8 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The column that identifies whose row it is, such as patient_id: all rows of each are "
-        "protected together. By default the schema's; without one, rows are protected separately.",
+        help="The column that identifies the unit of a row, such as patient_id: all rows of a unit "
+        "are protected together. By default the schema's; without one, each row separately.",
     ),
 ]
 RowsPerUnitOption = Annotated[

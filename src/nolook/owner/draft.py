@@ -72,20 +72,22 @@ _MOST_LEVELS, _FEW_ROWS, _FEW_LINES, _MOST_TITLES = 50, 200, 100, 20
 _HEAD = """\
 draft = true
 
-# A draft for the data owner only, guessed from a sample of the rows. Do not show it to
-# anyone else. nolook refuses it until you have read and corrected every line: the type and the
-# number format of each column, the levels of categories (nolook schema TABLE --levels shows those
-# found), and values that may come in later rows. Then delete the line draft = true. Give the
-# column to explain use = "target", and columns that are not features use = "nothing": these need
-# no type. Words for a missing value, in addition to the empty cell: missing = ["NA"].
+# A draft for the data owner only, guessed from a sample of the rows: show it to no one else.
+# Review every line, and think of values that later rows may have:
+# - the type of each column, and how its numbers and dates are written;
+# - the levels of categories (nolook schema TABLE --levels shows those found);
+# - use = "target" for the column to explain, use = "unit" for the patient or household, and
+#   use = "nothing" for columns that are not features, which need no type;
+# - strings that stand for a missing value, in addition to the empty cell: missing = ["NA"].
+# Then delete the line draft = true; until then nolook refuses the file.
 """
 _READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
-    "number": "a cell that is not written so is missing",
-    "boolean": "other words are missing",
+    "number": "a value in another format is missing",
+    "boolean": "other values are missing",
     "category": 'a feature once it has levels; "..." stands for all other values',
-    "date": "days since 1970; with parts, categories",
-    "identifier": 'not a feature; if it says whose row it is, use = "unit" protects all their rows',
+    "date": 'days since 1970-01-01; parts = ["year", "month"] makes categories',
+    "identifier": 'not a feature; use = "unit" protects all rows of a patient or household',
     "text": "not a feature",
 }
 
@@ -413,7 +415,7 @@ def _draft(
     found = [*found, *look(Sample(columns, cells, words, numbers, target))]
     lines = [_HEAD]
     if file:
-        lines += ["[file]", *_lines(file), "# the words of all columns: missing = []", ""]
+        lines += ["[file]", *_lines(file), '# missing = ["NA"]  # in all columns', ""]
     for name, settings in columns.items():
         note = _NOTES.get(settings["type"].removesuffix("time"))
         lines += [f"[columns.{_quoted(name)}]" + (f"  # {note}" if note else "")]
