@@ -149,7 +149,7 @@ def test_a_column_called_like_an_identifier_may_be_the_unit(folder):
     fit = ("fit", "wide.parquet", "--target", "y", "--epsilon", "1", "--output", "m.json")
     done = run(folder, *fit)
     said = " ".join(done.out.split())
-    assert "leave them out (--exclude patient_id), and protect all rows of each" in said
+    assert "leave them out (--exclude patient_id), and protect all rows of a patient" in said
     assert "(--unit patient_id)" in said
     done = run(folder, *fit, "--unit", "patient_id", "--force")
     assert done.status in {0, 5}
