@@ -171,11 +171,17 @@ class DeclaredSource:
             return tuple(of for each in self._derived[name][0] for of in self.made_of(each))
         return (self._made[name][0],)
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of the named columns."""
-        for batch in self.original.batches(self.needed(names)):
+    def batches(self, names: Sequence[str], beside: Sequence[str] = ()) -> Iterator[Any]:
+        """Yield record batches of the named columns, and those `beside` them as they were."""
+        read = list(dict.fromkeys((*self.needed(names), *beside)))
+        for batch in self.original.batches(read):
             cells = [self.column(batch, name) for name in names]
-            yield pa.RecordBatch.from_arrays(self.rows(cells, batch), names=list(names))
+            cells += map(batch.column, beside)
+            if self._tests:
+                marks = (test(self.column(batch, name)) for name, test in self._tests)
+                met = reduce(pc.and_, marks)
+                cells = [movable(each).filter(met) for each in cells]
+            yield pa.RecordBatch.from_arrays(cells, names=[*names, *beside])
 
     def column(self, batch: Any, name: str) -> Any:  # noqa: ANN401 -- pyarrow has no types
         """Return a column as declared, all rows of a batch of the original."""
@@ -184,13 +190,6 @@ class DeclaredSource:
             return combine(*(self.column(batch, each) for each in bases))
         of, convert = self._made[name]
         return batch.column(of) if convert is None else convert(batch.column(of))
-
-    def rows(self, cells: list[Any], batch: Any) -> list[Any]:  # noqa: ANN401
-        """Return the cells of the rows in use, given those of a batch of the original."""
-        if not self._tests:
-            return cells
-        met = reduce(pc.and_, (test(self.column(batch, name)) for name, test in self._tests))
-        return [movable(each).filter(met) for each in cells]
 
     def parts(self) -> list[DeclaredSource]:
         """Return the source's parts, declared alike."""

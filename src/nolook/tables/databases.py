@@ -112,9 +112,8 @@ class Database:
                 f"the database has no table or view {self.table!r} that can be read; expected the "
                 "name of one (as it is stored; schema.name if it is in another schema)"
             )
-        schema, table, columns = found
-        label = table if schema in _USUAL else f"{schema}.{table}"
-        start = partial(reader.read, schema, table, columns)
+        label, place, columns = found
+        start = partial(reader.read, place, columns)
         return Spooled(f"the table {label!r}", [column for column, _ in columns], start, label)
 
 
@@ -129,6 +128,12 @@ def is_address(source: object) -> TypeGuard[str]:
 def _quoted(name: str) -> str:
     """Return a name as an identifier of SQL, whatever letters it holds."""
     return '"' + name.replace('"', '""') + '"'
+
+
+#: A table's schema and name, and of each column its name, declared type, and if it may be null.
+_Named: TypeAlias = tuple[str, str, Sequence[tuple[Any, ...]]]
+#: Columns, and the SQL that reads a cell of each.
+_Columns: TypeAlias = Sequence[tuple[Column, str]]
 
 
 class _Reader(ABC):
@@ -154,17 +159,18 @@ class _Reader(ABC):
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         """Yield the columns of batches of rows, of types that can be cast to these."""
 
-    def find(self, table: str) -> tuple[str, str, list[tuple[Column, str]]] | None:
-        """Return a table's schema and name, and what reads each of its columns."""
+    def find(self, table: str) -> tuple[str, str, _Columns] | None:
+        """Return a table's name in words and in SQL, and its columns with what reads each."""
         with self.connect() as connection:
             if (named := self.names(connection, table)) is None:
                 return None
             schema, name, columns = named
+            place = f"{_quoted(schema)}.{_quoted(name)}"
             made = [self._column(*each) for each in columns]
             if usable := [each for each in made if each[0].type is not None]:
                 # Access may be refused, which shows without a row.
-                deque(self._rows(connection, schema, name, usable, " WHERE 1 = 0"), maxlen=0)
-        return schema, name, made
+                deque(self._rows(connection, f"{place} WHERE 1 = 0", usable), maxlen=0)
+        return name if schema in _USUAL else f"{schema}.{name}", place, made
 
     def _column(self, name: str, declared: str, nullable: bool) -> tuple[Column, str]:
         for pattern, sql, kind in self.cells:
@@ -175,26 +181,16 @@ class _Reader(ABC):
         words = declared.partition("(")[0].strip().lower() or "no declared type"
         return Column(name, None, words), ""
 
-    def read(
-        self, schema: str, table: str, columns: Sequence[tuple[Column, str]], names: Sequence[str]
-    ) -> Iterator[Any]:
+    def read(self, place: str, columns: _Columns, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         known = {each[0].name: each for each in columns}
         with self.connect() as connection:
-            yield from self._rows(connection, schema, table, [known[name] for name in names])
+            yield from self._rows(connection, place, [known[name] for name in names])
 
-    def _rows(
-        self,
-        connection: Any,  # noqa: ANN401
-        schema: str,
-        table: str,
-        columns: Sequence[tuple[Column, str]],
-        end: str = "",
-    ) -> Iterator[Any]:
+    def _rows(self, connection: Any, place: str, columns: _Columns) -> Iterator[Any]:  # noqa: ANN401
         fields = pa.schema([(column.name, column.type) for column, _ in columns])
         chosen = (f"{sql} AS {_quoted(f'c{i}')}" for i, (_, sql) in enumerate(columns))
-        place = f"{_quoted(schema)}.{_quoted(table)}"
-        sql = f"SELECT {', '.join(chosen)} FROM {place}{end}"  # noqa: S608 -- names are quoted
+        sql = f"SELECT {', '.join(chosen)} FROM {place}"  # noqa: S608 -- names are quoted
         for cells in self.stream(connection, sql, fields.types):
             made = [each.cast(kind) for each, kind in zip(cells, fields.types, strict=True)]
             yield pa.RecordBatch.from_arrays(made, schema=fields)
@@ -431,8 +427,6 @@ def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ..
         return found
 
 
-#: A table's schema and name, and of each column its name, declared type, and if it may be null.
-_Named: TypeAlias = tuple[str, str, Sequence[tuple[Any, ...]]]
 _READERS: dict[str, type[_Reader]] = {
     "duckdb": _DuckDB,
     "sqlite": _SQLite,

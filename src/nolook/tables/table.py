@@ -444,19 +444,15 @@ class Table:
         cells : list
             The cells of the columns `beside`, as they are in the source; they are not private.
         """
-        source, design = self._source, self._design
-        names = design.source_names
-        room = rows_at_once(design.size)
-        for batch in source.original.batches(list(dict.fromkeys((*source.needed(names), *beside)))):
+        design = self._design
+        names, room = design.source_names, rows_at_once(design.size)
+        for batch in self._source.batches(names, beside):
             for start in range(0, batch.num_rows, room):
-                piece = batch.slice(start, room)
-                cells = [source.column(piece, name) for name in names]
-                cells = source.rows([*cells, *map(piece.column, beside)], piece)
-                rows = pa.RecordBatch.from_arrays(cells[: len(names)], names=list(names))
+                rows = batch.slice(start, room)
                 numbers = np.empty((design.size, rows.num_rows))
-                complete = design.fill(rows, numbers)
+                complete = design.fill(rows.select([*range(len(names))]), numbers)
                 (numbers,) = self._turned(iter([numbers]), None)
-                yield numbers, complete, cells[len(names) :]
+                yield numbers, complete, rows.columns[len(names) :]
 
     def fields_beside(self, names: Sequence[str]) -> list[Any]:
         """Return the Arrow fields of further columns to be read, and progress these.
