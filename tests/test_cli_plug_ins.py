@@ -70,3 +70,15 @@ def test_plug_ins_are_not_looked_for_where_a_command_of_nolook_is_meant(cli, mon
     assert not looked
     cli({}, "federated")
     assert looked
+
+
+@pytest.mark.parametrize("package", ["nolook", "other"])
+@pytest.mark.usefixtures("cli")
+def test_libraries_are_withheld_from_plug_ins_of_nolook_only(monkeypatch, package):
+    withheld = {"pandas"}
+    monkeypatch.setattr("nolook.cli._plug_ins.WITHHELD", withheld)
+    found = EntryPoint("json", "json:dumps", "nolook.commands")
+    found = found._for(type("Package", (), {"name": package}))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [found])
+    assert nolook.cli._run(["json"]) == 1
+    assert withheld == ({"pandas"} if package == "nolook" else set())

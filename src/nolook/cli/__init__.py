@@ -75,10 +75,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # names may hold any letter
     # Imports make hundreds of thousands of objects that stay: to search them takes up to 0.1 s.
     gc.set_threshold(20_000, 10, 1000)
-    arguments = sys.argv[1:]
-    if {each.__name__.replace("_", "-") for each in _COMMANDS}.intersection(arguments[:1]):
-        start_lightly()
-    sys.exit(_run(arguments))
+    start_lightly()
+    sys.exit(_run(sys.argv[1:]))
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from nolook.cli._start import WITHHELD
 from nolook.errors import NolookError
 
 
@@ -33,6 +34,8 @@ class WithPlugIns(TyperGroup):
         for found in entry_points(group="nolook.commands"):
             if found.name in self.commands:
                 continue
+            if found.dist is None or found.dist.name != "nolook":
+                WITHHELD.clear()  # another package may need it
             try:
                 command: Any = get_command(found.load())
             except (Exception, SystemExit) as error:  # noqa: BLE001 -- stops no other command

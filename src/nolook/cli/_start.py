@@ -1,6 +1,6 @@
 """Quick start of a command: without libraries that others import in vain.
 
-This changes the whole process: only `main` calls it, before one of nolook's own commands.
+This changes the whole process: only `main` calls it, before any command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 # Others import these wherever they are installed: pyarrow and scikit-learn frames, Numba a
 # parser of C and one of settings, joblib figures about processes.
-_WITHHELD = {"pandas", "cffi", "yaml", "psutil"}
+WITHHELD = {"pandas", "cffi", "yaml", "psutil"}
 # Others import these, mostly without a use.
 _DEFERRED = {
     *("numpy.f2py", "numpy.ma", "numpy.polynomial", "numpy.testing", "scipy.spatial"),
@@ -35,7 +35,7 @@ class _Light(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: object = None
     ) -> ModuleSpec | None:
         del path, target
-        if fullname in _WITHHELD:
+        if fullname in WITHHELD:
             raise ModuleNotFoundError(f"a command needs no {fullname}", name=fullname)
         if fullname not in _DEFERRED:
             within = fullname.rpartition(".")[0]
