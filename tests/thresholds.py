@@ -37,6 +37,7 @@ HIVE = rf"{HIVE_ROWS} rows(?:.*\n)*?\| hive folder, 32 files \|"
 COVERED = r"^\| {}.* \| \d+ \| \S+ \| (\S+) \| \S+ \| \S+ \|$"
 
 #: Where it stands how moments choose five columns before the default regression.
+FROM_10_000 = r"^\| \w+ \| [15]0,000 \|"
 BEFORE_LINEAR = r"at k = 5\n(?:(?!#).*\n)*?- Best before `linear`(?:.*\n)*?  Moments .*"
 
 #: On how many of 12 tables, at every epsilon, what was planned came true. 10 were asked for: the
@@ -225,6 +226,8 @@ COMMITTED = [
     ("selection_choices", r"least difference in standard errors \| (\S+) \|", "least", -2.0),
     ("selection_choices", r"^\| \d+ \| \S+ \| (\S+) \| \S+ \|$", "least", 1.5),
     ("selection_choices", r"^\| \d+ \| \S+ \| \S+ \| (\S+) \|$", "most", 1.0),
+    ("selection_columns", rf"{FROM_10_000} 30 \| (\S+) \|", "least", 0.97),
+    ("selection_columns", rf"{FROM_10_000} (?:300|500|1,000) \| \S+ \| (\S+) \|", "least", 0.8),
     ("smoothing", r"faster than cvxopt at N = 32,768: at least (\S+) times", "least", 10),
     ("smoothing", r"N = 1,048,576: at most (\S+) s", "most", 20),
     ("smoothing", r"peak of the whole process (\S+) MiB", "most", 1024),

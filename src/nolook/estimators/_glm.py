@@ -89,6 +89,13 @@ class GeneralisedLinearModel(PrivateModel):
         if not any(frame.curves):
             self.spread_ = frame.spread.among(frame.kept)
 
+    def _keep_constant(self, intercept: float) -> None:
+        """Keep a constant: the association is no more than noise."""
+        self.detected_, self.curves_ = False, ()
+        self.coef_, self.intercept_ = np.zeros_like(self.coef_), intercept
+        self.coef_interval_ = self.intercept_interval_ = None
+        self._keep_measures(dict.fromkeys(set(self._measured) - {"base_rate"}))
+
     def _linear_predictor(self, rows: Array) -> Array:
         """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
         return np.asarray(self.intercept_ + row_products(self._clipped(rows).T, self.coef_))

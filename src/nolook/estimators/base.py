@@ -315,6 +315,8 @@ class PrivateModel(PrivateEstimator):
 
     #: What it may measure of itself; each has an interval, too.
     _measured: ClassVar[tuple[str, ...]]
+    #: The measure that is 0 for a constant.
+    _gain: ClassVar[str] = "r2"
 
     epsilon: float = 1.0
     delta: float = DEFAULT_DELTA
@@ -332,6 +334,16 @@ class PrivateModel(PrivateEstimator):
     weight_norm_ = math.inf
     failed_ = False
     detected_ = True
+
+    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+        super()._fit(X, y, ledger, progress)
+        known = getattr(self, f"{self._gain}_interval_", None)
+        if known is not None and known[1] <= 0.0 and self.detected_ and self.coef_.any():
+            self._replace_by_constant()
+        return self
+
+    def _replace_by_constant(self) -> None:
+        """Release a constant instead, which predicts no worse than the model."""
 
     @property
     def selection(self) -> PrivateEstimator | None:
@@ -483,12 +495,13 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
-        known = self.r2_interval_ if self.detected_ and self.coef_.any() else None
-        worse = known is not None and bool(known[1] <= 0.0)
-        self.failed_ |= worse
-        if worse or not self.detected_:
+        if not self.detected_:
             self._hide()
         return self
+
+    def _replace_by_constant(self) -> None:
+        self.failed_ = True
+        self._hide()
 
     def _hide(self) -> None:
         """Keep the target's centre alone: nothing that is made of noise may pass for a model."""

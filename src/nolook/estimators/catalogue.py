@@ -264,8 +264,9 @@ SELECTORS = {
         "random, is ranked.",
     ),
 }
-#: Up to so many columns their cross-products, at most 2 MB, are the better choice with a delta.
-MOST_BY_MOMENTS = 500
+#: With a delta, `moments` is the better choice up to so many columns from about 10,000 rows on;
+#: with three times as many it is nowhere better (`benchmarks/selection_columns.py`).
+MOST_BY_MOMENTS = 100
 
 
 def selector_for(columns: int, delta: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table
 
 __all__ = ["LogisticRegression"]
+
+# A base rate of 0 or 1 counts as this far from it.
+_LEAST_RATE = 1e-6
 
 
 class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: ignore[misc]
@@ -89,7 +93,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         Centre, scale and range of each column, found privately; the target, last, is in log-odds.
     detected_ : bool
         Whether the model was distinguishable from noise. If not, it still predicts, shrunk towards
-        the base rate, but its coefficients have no intervals. The budget is spent all the same.
+        the base rate, but its coefficients have no intervals; if `pseudo_r2_` was surely
+        not above 0 it predicts the base rate. The budget is spent all the same.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the columns have names.
@@ -116,6 +121,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     kind = "logistic model"
     _measured = ("base_rate", "auc", "pseudo_r2")
+    _gain = "pseudo_r2"
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
 
@@ -142,6 +148,10 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         self._keep_measures({name: getattr(model, name) for name in self._measured})
         if not self.detected_:
             self.coef_interval_ = self.intercept_interval_ = None
+
+    def _replace_by_constant(self) -> None:
+        rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)
+        self._keep_constant(math.log(rate / (1.0 - rate)))
 
     @property
     def odds_ratio_(self) -> Array:

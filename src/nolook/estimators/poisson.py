@@ -10,7 +10,7 @@ import numpy as np
 from nolook._arrays import Array, Flags
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
-from nolook.algorithms.glm.counts_inference import counts_model
+from nolook.algorithms.glm.counts_inference import counts_model, log_mean
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget
 from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
@@ -81,7 +81,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         by the length of ``f x``, or by ``2 f`` if that is larger, in scales of the target.
     detected_ : bool
         Whether the model was distinguishable from noise. If not, it still predicts, shrunk towards
-        the mean, but its coefficients have no intervals. The budget is spent all the same.
+        the mean, but its coefficients have no intervals; if `deviance_explained_` was surely not
+        above 0 it predicts the mean. The budget is spent all the same.
 
     See Also
     --------
@@ -105,6 +106,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     kind = "count model"
     _measured = ("deviance_explained",)
+    _gain = "deviance_explained"
     _ledger_label = "regression of counts"
 
     exposure: str | None = None
@@ -133,6 +135,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     def _store(self, released: NoisyCounts) -> None:
         known, fit = counts_model(released)
+        self._log_mean = log_mean(released)
         self._keep_measures({"deviance_explained": fit})
         self._store_scaling(released.scaling)
         self.detected_ = released.detected
@@ -142,6 +145,9 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         self.influence_bound_ = released.clip
         if self.exposure is not None:
             self.exposure_range_ = released.exposures[1:]
+
+    def _replace_by_constant(self) -> None:
+        self._keep_constant(self._log_mean)
 
     def _hide(self) -> None:
         """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""

@@ -93,7 +93,7 @@ class _Model(Fitted, frozen=True):
         expect((self.scaling.scale > 0.0).all(), "scaling.scale to be above 0")
         detected = bool(getattr(self, "detected", self.scaling.detected[-1]))
         if (curves := getattr(self, "curves", None)) is not None:
-            _check_curves(curves, size, detected=detected)
+            _check_curves(curves, size, detected=detected and not getattr(self, "failed", False))
         if not detected:
             known = self.fields(lambda name: name in _HIDDEN and getattr(self, name) is not None)
             expect(not known, "no estimates where nothing is detected")

@@ -110,6 +110,7 @@ class NoisyCounts(NoisyLikelihood):
 
     exposures: tuple[float, float, float]  # the usual one, the least and the most
     clip: float  # K at the last gradient
+    mean: float  # in scales of the target, of the model
     fit: Vector  # noisy sums of the deviances from the mean, and from the model, cut off
     fit_sigma: float
 
@@ -214,8 +215,8 @@ class CountRelease(Frame):
         clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
         progress("fit")
         model = likelihood.at(blocks, found.theta)
-        constant = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
-        exact = blocks.fold(ModelDeviances(model, constant, blocks.whole)).value
+        mean_of_fit = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
+        exact = blocks.fold(ModelDeviances(model, mean_of_fit, blocks.whole)).value
         fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
         progress("scores")
         moments = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
@@ -228,6 +229,7 @@ class CountRelease(Frame):
             steps=steps,
             **asdict(found, recurse=False),
             detected=detected,
+            mean=mean_of_fit,
             exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
             score_moments=moments[0],
             score_sigma=moments[1],

@@ -12,10 +12,11 @@ from attrs import evolve
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients, explained
 
-__all__ = ["counts_model"]
+__all__ = ["counts_model", "log_mean"]
 
 # Intervals of the deviance explained that say nothing.
 _WIDEST = 0.5
+_TINY = 1e-300
 
 
 def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
@@ -25,8 +26,17 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
     its interval: None where noise hides it.
     """
     theta, scaling = release.spread.model(release.theta), release.scaling
-    theta[0] += math.log(scaling.scale[-1] / release.exposures[0])
+    theta[0] += _log_unit(release)
     scale = scaling.scale.copy()
     scale[-1] = 1.0
     known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
     return known, explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else None
+
+
+def log_mean(release: NoisyCounts) -> float:
+    """Return the logarithm of the constant mean with which the fit is compared."""
+    return math.log(max(release.mean, _TINY)) + _log_unit(release)
+
+
+def _log_unit(release: NoisyCounts) -> float:
+    return math.log(release.scaling.scale[-1] / release.exposures[0])
