@@ -184,6 +184,33 @@ GROUPS = Release(
 )
 
 
+MEDIANS = tabulation.tabulation(Budget(4.0), "add-remove", [(0,)], [(0,)], [], [1])
+
+
+def blocks_of_groups(rows, draws, source):
+    """Return the number of rows of the second group in one block, times its weight."""
+    table = pa.table({"by": rows[:, 0] > 0, "value": rows[:, 1]})
+    run = tabulation._Run(MEDIANS, nolook.read_table(table).as_codes(), source)
+    run.ends = [np.arange(64.0)]
+    exact = GroupedCells(run._grouped, (1,), run.ends).update(rows.T.astype(float))
+    found = (run._values(exact)[1].blocks[0,].values[1] for _ in range(draws))
+    return [np.array([each[0] for each in found])]
+
+
+SHARED = Release(
+    "blocks of groups of one shape",
+    BY_GROUP,
+    blocks_of_groups,
+    MEDIANS.costs[-1].epsilon,
+    4_000,
+    0.5,
+)
+
+
+def blocks_counted_as_cells(patch):
+    patch.setattr(tabulation, "blocks_and_cells_sensitivities", lambda times, _: (2 * times, 1.5))
+
+
 def noise_halved(patch):
     exact = tabulation.noisy_counts
 
@@ -195,6 +222,7 @@ def noise_halved(patch):
 
 FAULTS = (
     Fault("noise of the values of groups halved", GROUPS, noise_halved),
+    Fault("weight of blocks forgotten", SHARED, blocks_counted_as_cells),
     Fault("scale of one level less", COUNTS, one_level_less, 4.0),
     Fault("sensitivity of a replaced row forgotten", REPLACED, replacement_forgotten, 4.0),
     Fault("root without a share of the budget", COUNTS, one_root_more, 3.0),

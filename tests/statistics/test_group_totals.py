@@ -9,10 +9,12 @@ import pytest
 
 from nolook.kernels.group_totals import MOMENT_UNIT
 from nolook.statistics.group_totals import (
+    BLOCK_WEIGHT,
     GroupCounts,
     GroupedCells,
     Grouping,
     GroupMoments,
+    blocks_and_cells_sensitivities,
     moments_l1_sensitivity,
     moments_l2_sensitivity,
 )
@@ -105,3 +107,18 @@ def test_no_unit_moves_moments_by_more_than_their_sensitivity(relation):
     if relation == "add-remove":  # and some row attains both
         assert largest[0] > 0.999 * l1
         assert largest[1] > 0.999 * l2**2
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_no_row_moves_blocks_and_cells_by_more_than_their_sensitivity(relation):
+    generator, largest, ends = np.random.default_rng(4), [0, 0], np.arange(1.0, 65.0)
+    for _ in range(100):
+        change = 0
+        for sign in (1, -1)[: 1 + (relation == "replace")]:
+            row = generator.integers(0, [[3], [4], [70]], (3, 1)).astype(float)
+            own = GroupedCells(GROUPINGS, [2], [ends]).update(row).value.reshape(-1, 2, 32)
+            change = change + sign * np.append(BLOCK_WEIGHT * own.sum(axis=2), own)
+        largest = np.maximum(largest, [abs(change).sum(), (change**2).sum()])
+    l1, l2 = blocks_and_cells_sensitivities(len(GROUPINGS), relation)
+    assert largest[0] == l1
+    assert 0.999 * l2**2 < largest[1] <= Fraction(l2) ** 2

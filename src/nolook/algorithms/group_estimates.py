@@ -17,7 +17,8 @@ from attrs import evolve, frozen
 from nolook._arrays import Flags, Numbers, Places, Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
-from nolook.algorithms.tabulation import ColumnSums, ColumnValues, Released
+from nolook.algorithms.shared_shapes import ColumnValues
+from nolook.algorithms.tabulation import ColumnSums, Released
 
 __all__ = [
     "ALL",
@@ -321,14 +322,14 @@ def quantiles_of(
     factor, at = _factor(released), np.asarray(shares, dtype=np.float64)
     numbers = []
     for dimensions, place in groups.of_each():
-        forest = own.of(dimensions, place)
+        forest = own.cells_of(dimensions, place)
         rows, variance = forest.rows, forest.rows_variance
         if rows <= _ENOUGH * math.sqrt(variance):
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = forest.distribution(own.points, rows, variance, "isotonic")
         if released.squares is not None:
-            weighed = released.squares.values[column].of(dimensions, place)
+            weighed = released.squares.values[column].cells_of(dimensions, place)
             total = weighed.rows, weighed.rows_variance
             found = evolve(found, squares=weighed.distribution(own.points, *total, "isotonic"))
         value = found.ppf(at)

@@ -33,7 +33,6 @@ from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
     SQUARES_PARTS,
-    NoisyForest,
     Weighing,
     event_for_rows,
     event_part,
@@ -42,6 +41,7 @@ from nolook.algorithms.node_counts import (
 )
 from nolook.algorithms.pairs import shrunk, strongest
 from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
+from nolook.algorithms.shared_shapes import BLOCK, ColumnValues
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts
 from nolook.kernels.group_totals import MOMENT_UNIT
@@ -53,10 +53,12 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
 from nolook.statistics.group_totals import (
+    BLOCK_WEIGHT,
     GroupCounts,
     GroupedCells,
     Grouping,
     GroupMoments,
+    blocks_and_cells_sensitivities,
     moments_l1_sensitivity,
     moments_l2_sensitivity,
 )
@@ -70,7 +72,6 @@ __all__ = [
     "LEVELS",
     "MOST_NUMBERS",
     "ColumnSums",
-    "ColumnValues",
     "Released",
     "TabulationRelease",
     "tabulation",
@@ -115,21 +116,6 @@ class ColumnSums:
     moments: Margins
     clipped: float  # how far clipping moves the mean of all rows, at most; infinite if unknown
     kurtosis: float  # of the clipped values of all rows, about the center
-
-
-@frozen(eq=False)
-class ColumnValues:
-    """The values of one column, in cells of a grid, by group."""
-
-    points: Vector  # the last one stands for infinity
-    whole: bool  # whether all values are whole numbers
-    forest: Forest
-    blocks: Margins  # the last axis holds the counts of blocks
-
-    def of(self, dimensions: Dimensions, place: tuple[int, ...]) -> NoisyForest:
-        """Return the forest of one group of a margin."""
-        margin = self.blocks[dimensions]
-        return NoisyForest(self.forest, margin.values[place], margin.variance)
 
 
 @frozen(eq=False)
@@ -195,6 +181,11 @@ class TabulationRelease:
     def numbers(self) -> tuple[int, ...]:
         """All columns of numbers."""
         return tuple(sorted({*self.summed, *self.spread}))
+
+    @property
+    def shared(self) -> bool:
+        """Whether groups share the shape of their values within blocks of cells."""
+        return not self.tests and any(self.grouped)
 
     @property
     def progress_steps(self) -> int:
@@ -409,14 +400,23 @@ class _Run:
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
         release, event, points = self._release, self._cost[BLOCKS], self.ends
         forest = best_forest(len(points[0]), noise_kind(event), shares=True)
+        if release.shared:
+            forest = Forest(len(points[0]), (BLOCK, 1))
         counts = exact.value.reshape(-1, forest.cells)
-        blocks = np.concatenate([block_counts(each, forest.lengths) for each in counts])
-        columns = forest.levels * len(release.spread) * len(self._grouped)
-        noisy, variance = self._noisy(BLOCKS, blocks, columns, self._whole)
-        tables = _tables(self._grouped, noisy, variance, len(release.spread), forest.blocks)
-        found = margins(tables)
+        blocks = np.array([block_counts(each, forest.lengths) for each in counts])
+        times = len(release.spread) * len(self._grouped)
+        if release.shared:
+            blocks[:, : forest.padded // BLOCK] *= BLOCK_WEIGHT
+            sensitivities = blocks_and_cells_sensitivities(times, release.relation)
+            found = noisy_counts(blocks.ravel(), event, sensitivities, self._source, self._whole)
+        else:
+            found = self._noisy(BLOCKS, blocks.ravel(), forest.levels * times, self._whole)
+        tables = _tables(self._grouped, *found, len(release.spread), forest.blocks)
+        values = margins(tables)
         return {
-            column: ColumnValues(own, self._table.whole[column], forest, _of_column(found, place))
+            column: ColumnValues(
+                own, self._table.whole[column], forest, _of_column(values, place), release.shared
+            )
             for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
         }
 
@@ -554,7 +554,12 @@ def tabulation(  # noqa: PLR0913 -- what is released
     failure = budget.delta / (2 * len(searched)) if searched else 0.0
     budget = Budget(budget.epsilon, budget.delta / 2 if searched else budget.delta)
     numbers, groupings = len({*summed, *spread}), len(grouped)
-    levels = best_forest(CELLS, "gaussian" if budget.delta else "laplace", shares=True).levels
+    levels: float = best_forest(
+        CELLS, "gaussian" if budget.delta else "laplace", shares=True
+    ).levels
+    if any(grouped) and not tests:
+        l1, l2 = blocks_and_cells_sensitivities(1, relation)
+        levels = (l1 / l2) ** 2
     each = _COMPARED if tests else _SHARES
     # How often a row is counted, and the share of the budget for each time.
     rows = {

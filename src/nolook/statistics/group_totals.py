@@ -11,13 +11,15 @@ from attrs import frozen
 from nolook._arrays import Array, Integers
 from nolook.kernels.group_totals import add_cells, add_moments, add_weights, group_numbers
 from nolook.statistics import Statistic
-from nolook.statistics.cell_counts import node_counts_l2_sensitivity
+from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
 
 __all__ = [
+    "BLOCK_WEIGHT",
     "GroupCounts",
     "GroupMoments",
     "GroupedCells",
     "Grouping",
+    "blocks_and_cells_sensitivities",
     "moments_l1_sensitivity",
     "moments_l2_sensitivity",
 ]
@@ -36,6 +38,22 @@ def moments_l2_sensitivity(times: int, relation: Literal["add-remove", "replace"
     """L2 sensitivity of the same, rounded up: the squares add up to at most 69/64."""
     once = node_counts_l2_sensitivity(69 * times) / 8
     return once if relation == "add-remove" else 2 * once
+
+
+#: How often blocks are counted where their cells are counted once: they have less noise.
+BLOCK_WEIGHT = 3
+
+
+def blocks_and_cells_sensitivities(
+    times: int, relation: Literal["add-remove", "replace"]
+) -> tuple[int, float]:
+    """L1 and L2 sensitivity of counts of blocks, times BLOCK_WEIGHT, and of their cells.
+
+    A row is in one block and in one cell of each of `times` pairs of column and grouping.
+    """
+    changes = times * cell_counts_sensitivity(relation)
+    l2 = node_counts_l2_sensitivity((BLOCK_WEIGHT**2 + 1) * changes)
+    return (BLOCK_WEIGHT + 1) * changes, l2
 
 
 @frozen
