@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from nolook.kernels.histogram import (
     MAGNITUDE_BINS,
+    likeliest,
     linear_counts,
     magnitude_counts,
     magnitude_edges,
@@ -97,3 +98,14 @@ def test_precisions_and_their_sums(ratio):
     np.testing.assert_allclose(precise, expected, rtol=1e-12)
     np.testing.assert_allclose(squares, (mass**2 * expected).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(logs, np.log(expected).sum(axis=0), rtol=1e-12, atol=1e-12)
+
+
+def test_the_likeliest_row_place_and_size():
+    generator = np.random.default_rng(0)
+    found, prior = generator.normal(2.0, 3.0, size=(5, 40)), generator.normal(size=40)
+    squares = generator.uniform(0.5, 2.0, size=5)
+    size = (found / squares[:, None]).clip(0.5, 3.0)
+    gain = size * (found - size * squares[:, None] / 2.0) / 4.0 + prior
+    row, place, largest, of = likeliest(found, squares, prior, 0.5, 3.0, 2.0)
+    assert (row, place) == np.unravel_index(gain.argmax(), gain.shape)
+    assert (largest, of) == pytest.approx((gain[row, place], size[row, place]))

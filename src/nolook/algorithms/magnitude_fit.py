@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 from nolook._arrays import Flags, Matrix, Places, Vector
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_edges
+from nolook.kernels.histogram import MAGNITUDE_BINS, likeliest, magnitude_edges
 
 __all__ = ["TAIL", "MagnitudeFit", "fit_magnitudes", "tail_bins"]
 
@@ -119,22 +119,26 @@ def fit_magnitudes(
     shapes, sigma = _shapes(), noise.deviation
     columns = len(counts)
     best, powers = np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)
-    gain, share, present = np.zeros(columns), np.zeros(columns), np.full(columns, rows)
+    gain, size = np.zeros(columns), np.zeros(columns)
     prior = -np.abs(np.arange(_POWERS) - _POWERS / 2 + 0.5) / _DECAY
     prior -= math.log(np.exp(prior).sum())
-    windows, zero = _windows(counts), counts[:, _POWERS + 1]
+    zero = counts[:, _POWERS + 1]
     zeros = zero.clip(0.0, rows)
     some_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
     only_zeros = some_zeros if gaps else rows * (2.0 * zero - rows) / (2.0 * sigma**2)
-    for j in range(columns):
-        around = np.concatenate([windows[j, 0], windows[j, 1]])
-        if gaps:
-            gain[j], best[j], powers[j], size = _best_of_some(around, sigma, rows, prior)
-            gain[j] += only_zeros[j]
-            present[j] = max(1.0, min(size + zeros[j], rows))
-            share[j] = size / (size + zeros[j])
-        else:
-            gain[j], best[j], powers[j], share[j] = _best(around, zero[j], sigma, rows, prior)
+    # With m rows that are not zero, counts k, z of them zero, a = p'k and b = p'p, the gain over
+    # "all rows are zero" is (m a - m^2 b / 2) / sigma^2: a parabola in m. Without gaps the zeros
+    # are the n - m other rows, so that a is larger by n - z, and b by 1.
+    more = np.zeros(columns) if gaps else rows - zero
+    squares = (shapes.mass**2).sum(axis=1) + (not gaps)
+    for j, window in enumerate(_windows(counts)):
+        found = shapes.mass @ np.concatenate(window) + more[j]
+        best[j], powers[j], gain[j], size[j] = likeliest(
+            found, squares, prior, _SMALLEST_SHARE * rows, rows, sigma
+        )
+    gain += only_zeros
+    present = size + zeros if gaps else np.full(columns, rows)
+    share, present = size / present, present.clip(1.0, rows)
     unit = np.exp2(powers - _POWERS / 2)
     mean, deviation = shapes.mean[best], shapes.deviation[best]
     center = share * mean
@@ -163,47 +167,6 @@ def _windows(counts: Matrix) -> Matrix:
     inner[:, 0] = counts[:, _POWERS + 2 : -1]
     inner[:, 1] = counts[:, _POWERS:0:-1]
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, _POWERS, axis=2))
-
-
-def _best(
-    windows: Matrix, zero: float, sigma: float, rows: float, prior: Vector
-) -> tuple[float, int, int, float]:
-    """Return gain, shape, power of two and share of the most plausible of all for one column.
-
-    With counts k, of which z are zero, a = p'k and b = p'p, the log-likelihood of a share w is
-    (n w a - (n w)^2 b / 2 + n (1 - w) z - (n (1 - w))^2 / 2) / sigma^2: a parabola in w.
-    """
-    mass = _shapes().mass
-    found = mass @ windows
-    squares = (mass**2).sum(axis=1, keepdims=True)
-    share = found + (rows - zero)
-    share /= rows * (squares + 1.0)
-    np.clip(share, _SMALLEST_SHARE, 1.0, out=share)
-    found += rows - zero
-    found -= share * (rows * (squares + 1.0) / 2.0)
-    found *= share * (rows / sigma**2)
-    found += prior
-    shape, power = np.unravel_index(int(found.argmax()), found.shape)
-    only_zeros = rows * (zero - rows / 2.0) / sigma**2
-    best = float(found[shape, power]) + only_zeros
-    return best, int(shape), int(power), float(share[shape, power])
-
-
-def _best_of_some(
-    windows: Matrix, sigma: float, rows: float, prior: Vector
-) -> tuple[float, int, int, float]:
-    """Return gain, shape, power of two and rows of the most plausible of all for one column.
-
-    As `_best`, but a may be the count of any number of rows m up to n: the log-likelihood of m is
-    (m a - m^2 b / 2) / sigma^2, plus that of the zeros.
-    """
-    mass = _shapes().mass
-    found = mass @ windows
-    squares = (mass**2).sum(axis=1, keepdims=True)
-    size = (found / squares).clip(_SMALLEST_SHARE * rows, rows)
-    gain = size * (found - size * squares / 2.0) / sigma**2 + prior
-    shape, power = np.unravel_index(int(gain.argmax()), gain.shape)
-    return float(gain[shape, power]), int(shape), int(power), float(size[shape, power])
 
 
 def _ranges(

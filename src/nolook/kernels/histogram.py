@@ -17,6 +17,7 @@ from nolook._compiled import compiled
 
 __all__ = [
     "MAGNITUDE_BINS",
+    "likeliest",
     "linear_counts",
     "magnitude_counts",
     "magnitude_edges",
@@ -131,3 +132,24 @@ def precisions(mass: Array, ratio: float) -> tuple[Array, Array, Array]:
             logs += np.log(product)
             product[:] = 1.0
     return precise, squares, logs + np.log(product)
+
+
+@partial(compiled, error_model="numpy")
+def likeliest(
+    found: Array, squares: Array, prior: Array, least: float, most: float, sigma: float
+) -> tuple[int, int, float, float]:
+    """Return row and place of the largest gain, that gain, and the size that it is for.
+
+    The gain of a size m from `least` to `most` is ``m (a - m b / 2) / sigma**2`` and a place's
+    prior: a of the matrix, b of the row's squares.
+    """
+    own, best = np.empty_like(prior), (0, 0, -np.inf, 0.0)
+    for i in range(squares.size):
+        for j in range(prior.size):
+            size = min(max(found[i, j] / squares[i], least), most)
+            own[j] = size * (found[i, j] - size * squares[i] / 2.0) / sigma**2 + prior[j]
+        place = int(own.argmax())
+        if own[place] > best[2]:
+            size = min(max(found[i, place] / squares[i], least), most)
+            best = i, place, own[place], size
+    return best
