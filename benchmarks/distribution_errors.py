@@ -1,10 +1,9 @@
-"""Whether the standard errors of a private distribution are as large as the errors by its noise.
+"""Whether the standard errors of a private distribution are as large as its errors.
 
 Of releases with default smoothing, the root mean square error of histogram bins, shares and
-quantiles of the table over the root mean square of the standard error of the noise, which itself
-depends on the release; that of sampled rows is left out. Bins of one width side by side, also ones
-that coincide with the blocks that are counted, where least squares does most. A quantile's error
-counts where its stated one is of many steps, and not infinite, as it is near the ends of few rows.
+quantiles over the root mean square of the standard error stated, which itself depends on the
+release. Bins of one width side by side, also ones that coincide with the blocks that are counted,
+where least squares does most. A quantile's error counts where its stated one is of many steps.
 
     python -m benchmarks.distribution_errors [--output FILE] [--runs 400]
 """
@@ -83,15 +82,13 @@ def ratios(shape, size, rows, budget, relation, runs):
     sums = {name: np.zeros((2, len(low))) for name, (low, _) in bins.items()}
     sums |= {"share": np.zeros((2, len(few))), "quantile": np.zeros((2, len(P)))}
     for seed in range(runs):
-        found = release_counts([cells], plan, SeededSource(seed))[0].noise_alone
+        (found,) = release_counts([cells], plan, SeededSource(seed))
         for name, (low, high) in bins.items():
             masses, own = found.masses(np.ravel([edges[low], edges[high]], order="F"))
             add(sums[name], masses[::2] - (exact[high] - exact[low]), own[::2])
-        add(sums["share"], found.cdf(few) - exact[few], found.cdf_error(few))
+        add(sums["share"], found.cdf(edges[few]) - exact[few], found.cdf_error(edges[few]))
         own = found.ppf_error(P)
-        known = (own > 2) & np.isfinite(own)
-        errors = np.where(known, found.ppf(P) - true, 0)
-        add(sums["quantile"], errors, np.where(known, own, 0))
+        add(sums["quantile"], np.where(own > 2, found.ppf(P) - true, 0), np.where(own > 2, own, 0))
     return {name: quotient(*pair) for name, pair in sums.items()}
 
 
@@ -112,7 +109,7 @@ def report(runs):
     """Yield the lines of the report."""
     yield "# Errors of private distributions over the standard errors stated"
     yield ""
-    yield f"Noise only, default smoothing, {runs} runs. Histogram: the worst of those with"
+    yield f"Default smoothing, {runs} runs, root mean squares. Histogram: the worst of those with"
     yield "bins of 1, 10 and 100 cells, of a tenth and a quarter of the grid, and of one block of"
     yield "cells; in brackets the worst single bin of all. Fullest: at most seven fullest cells, as"
     yield "bins. Quantiles of 0.05 to 0.95, where the error stated is more than 2 steps of the grid"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
-from nolook.algorithms.bounded_design import PublicDesign
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from papers.public_design import PublicDesign
 from tests.algorithms.boosting import data, gram_of, no_stage, plain
 from tests.collected import Collected
 

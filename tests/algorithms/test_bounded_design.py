@@ -7,7 +7,6 @@ import pytest
 
 from nolook.algorithms.bounded_design import (
     DesignSearch,
-    PublicDesign,
     release_gram,
 )
 from nolook.algorithms.norm_bound import SHARES
@@ -15,6 +14,7 @@ from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from papers.public_design import PublicDesign
 from tests.collected import Collected
 
 NAMES = ("a", "b", "y")

@@ -261,6 +261,17 @@ def test_the_limit_of_the_standard_library_does_not_matter(tmp_path):
         csv.field_size_limit(before)
 
 
+def test_a_larger_limit_of_the_standard_library_stays(tmp_path):
+    path = write(tmp_path, b'1,"2",' + b"3" * (text._LONGEST_CELL + 1) + b'\n1,2,"3"\n')
+    expected = rows_of(path)
+    before = csv.field_size_limit(10**9)
+    try:
+        np.testing.assert_array_equal(rows_of(path), expected)
+        assert csv.field_size_limit() == 10**9
+    finally:
+        csv.field_size_limit(before)
+
+
 def test_a_cell_too_long_for_the_reader_spoils_its_row_alone(tmp_path):
     long = b"1,2,3\n" + b"4,5," + b"x" * (text._LONGEST_CELL + 1) + b"\n"
     for tail in (b"7,8,9\n", b'7,8,"9"\n'):

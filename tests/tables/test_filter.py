@@ -163,6 +163,39 @@ def test_dates_and_long_integers_are_compared_as_they_are():
     assert chosen(pa.table({"id": [0, 1], "k": broken}), [("k", "!=", "a")]) == [0, 1]
 
 
+@pytest.mark.parametrize("sign", ["=", "!=", "<", "<=", ">", ">=", "in", "not in"])
+def test_no_number_is_an_error_for_a_number_of_another_kind(sign):
+    """Whatever the cells: an error would tell of them."""
+    wide = 2**60 + 1
+    columns = {
+        "int64": pa.array([1, 2, wide]),
+        "uint64": pa.array([1, 2, wide], pa.uint64()),
+        "int8": pa.array([1, 2, 127], pa.int8()),
+        "double": pa.array([1.0, 2.0, 1e300]),
+        "decimal": pa.array([1, 2, wide]).cast(pa.decimal128(30, 2)),
+    }
+    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    equal = {"=": operator.eq, "in": operator.eq}.get(sign, operator.ne)
+    for name, cells in columns.items():
+        table = pa.table({"id": [0, 1, 2], "k": cells})
+        for word in (1.5, 2, 1e30, 2**53 + 1, -(2**70), "9007199254740993"):
+            compare = orders.get(sign, equal)
+            expected = [i for i, cell in enumerate(cells) if compare(cell.as_py(), float(word))]
+            value = [word] if "in" in sign else word
+            assert chosen(table, [("k", sign, value)]) == expected, (name, word)
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_times_are_compared_to_the_microsecond(unit):
+    first = dt.datetime.fromisoformat("2024-03-10T17:05:03.123456")
+    times = [first + dt.timedelta(microseconds=7 * i) for i in range(150)]
+    table = pa.table({"id": range(150), "k": pa.array(times).cast(pa.timestamp(unit))})
+    for i in range(0, 150, 11):
+        assert chosen(table, [("k", "=", times[i].isoformat())]) == [i]
+        assert chosen(table, [("k", "<=", times[i].isoformat())]) == [*range(i + 1)]
+        assert chosen(table, [("k", "<", times[i].isoformat())]) == [*range(i)]
+
+
 def test_cells_of_every_kind_of_column_can_be_left_out():
     """Also views, which Arrow cannot choose among, and texts that are not UTF-8."""
     words = [b"a", b"\xff", b"c"]

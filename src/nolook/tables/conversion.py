@@ -378,9 +378,9 @@ def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     return pa.array(days, pa.float64(), mask=~present)
 
 
-def days_of(times: Any) -> Any:  # noqa: ANN401
-    """Return dates and times of Arrow as days since 1970."""
-    return _to_days(times, declared=ColumnSchema("datetime"))
+def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
+    """Return dates and times of Arrow as days since an origin."""
+    return _to_days(times, declared=ColumnSchema("datetime", origin=origin))
 
 
 def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: ANN401

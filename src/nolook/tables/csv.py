@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,6 @@ _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
-_LIMIT = Lock()  # of the standard library's cells, which is one for the whole process
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What to do about bytes that are no text in their encoding: two cells that differ, such as the
 # identifiers of two persons, stay different.
@@ -71,7 +69,7 @@ def decoded(raw: bytes, encoding: str) -> bytes:
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
 
-    Cells are as they are written, white space around them included.
+    Cells are as they are written, white space after them included.
 
     Parameters
     ----------
@@ -184,7 +182,11 @@ class Rows:
         for _ in range(form.skip):
             self._filled()
         # Empty if a quote is not closed.
-        self.header = header or [cell.encode("latin-1") for cell in self._filled() or ()]
+        self.header = (
+            header
+            if header is not None
+            else [cell.encode("latin-1") for cell in self._filled() or ()]
+        )
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
         """Yield for each block the cells of the wanted columns; null in a malformed row."""
@@ -222,15 +224,14 @@ class Rows:
     def _row(self) -> list[str] | None:
         """Return the next row's cells: none of a blank line or comment, None of a malformed row."""
         self._drawn = 0
-        with _LIMIT:
-            usual = csv.field_size_limit(_LONGEST_CELL)
-            try:
-                cells = next(self._reader)
-            except csv.Error:  # a cell is too long
-                return None
-            finally:
-                csv.field_size_limit(usual)
-        return cells if self._drawn <= _LONGEST else None
+        if csv.field_size_limit() < _LONGEST_CELL:  # of the whole process: never lowered
+            csv.field_size_limit(_LONGEST_CELL)
+        try:
+            cells = next(self._reader)
+        except csv.Error:  # a cell is too long
+            return None
+        long = self._drawn > _LONGEST_CELL and max(map(len, cells), default=0) > _LONGEST_CELL
+        return None if long or self._drawn > _LONGEST else cells
 
     def _filled(self) -> list[str] | None:
         """Return the next row that is neither blank nor a comment."""

@@ -170,7 +170,8 @@ def tests(
 def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
     """Return the mask of the cells of a column that meet a condition; no cell makes it fail."""
     kind, own = in_words(column.type), schema.columns.get(column.name) or ColumnSchema("text")
-    read = _WORDS.get(_DATES.get(own.type, kind))
+    dates = own.type in _DATES or kind in {"date", "date and time"}
+    read = partial(_day, column.type) if dates else _WORDS.get(kind)
     if read is None:
         raise _refused(
             f"compares {column.name!r}, which has type {column.declared}; expected a column of "
@@ -204,14 +205,17 @@ def _meets(
     further words that a cell may be.
     """
     if pt.is_date(cells.type) or pt.is_timestamp(cells.type):
-        cells = days_of(cells)
+        cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
     known = cells.is_valid()
     # As integers, where doubles may be too few: an identifier may have 18 digits.
     if is_number(cells.type) and (not pt.is_integer(cells.type) or cells.type == pa.uint64()):
         cells = cells.cast(pa.float64(), safe=False)
         known = pc.is_finite(cells)
     if sign in _ORDERS:
-        met = _ORDERS[sign](cells, pa.scalar(number_of(words[0])))
+        number = number_of(words[0])
+        whole = pt.is_integer(cells.type) and isinstance(number, int)
+        kind, word = (pa.int64(), number) if whole else (pa.float64(), float(number or 0))
+        met = _ORDERS[sign](cells.cast(kind, safe=False), pa.scalar(word, kind))
     else:
         place = places(cells, (*words, *others, *missing))
         met = pc.fill_null(pc.less(place, len(words)), False)
@@ -240,13 +244,15 @@ def _truth(condition: Condition, value: Value, own: ColumnSchema) -> str:
     raise _unlike(condition, "true or false", "true")
 
 
-def _day(condition: Condition, value: Value, own: ColumnSchema) -> str:
-    """Return the days since the column's origin."""
-    with suppress(ValueError):
+def _day(kind: Any, condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ANN401
+    """Return the number that a cell holds of a date: days since the origin if that is declared."""
+    with suppress(ValueError, OverflowError):  # also pyarrow's own
         found = dt.datetime.fromisoformat(str(value))
+        if found.tzinfo is None and own.type in _DATES:
+            return repr(days_of(pa.array([found]), own.origin)[0].as_py())
         if found.tzinfo is None:
-            return repr((found - dt.datetime.fromisoformat(own.origin)) / dt.timedelta(days=1))
-    raise _unlike(condition, "a date", "2024-12-31")
+            return str(pa.scalar(found.date() if pt.is_date(kind) else found, kind).value)
+    raise _unlike(condition, "a date that its column can hold", "2024-12-31")
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
@@ -262,8 +268,5 @@ _WORDS: dict[str, Callable[[Condition, Value, ColumnSchema], str]] = {
     "boolean": _truth,
     "integer": _number,
     "number": _number,
-    "date": _day,
-    "date and time": _day,
 }
-#: Declared types whose cells are days, and numbers therefore.
-_DATES = {"date": "date", "datetime": "date"}
+_DATES = {"date", "datetime"}  # declared types whose cells are days

@@ -87,7 +87,8 @@ def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noq
         whole = pt.is_integer(kind) and kind != pa.uint64()  # an identifier may have 18 digits
         if whole and not any(isinstance(value, float) for value in values):
             return _index(cells.cast(pa.int64()), values)
-        return _index(pc.add(cells.cast(pa.float64(), safe=False), 0.0), values, pa.float64())
+        doubles = [None if value is None else float(value) for value in values]
+        return _index(pc.add(cells.cast(pa.float64(), safe=False), 0.0), doubles, pa.float64())
     if pt.is_boolean(kind):
         words = [TRUTHS.get(word.lower(), word) for word in words]
     firsts = {word: i for i, word in reversed([*enumerate(words)])}
