@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 import time
+from base64 import b64encode
 from concurrent.futures import Future
 
 import httpx
@@ -254,6 +255,7 @@ def test_a_server_that_cannot_start_says_why_in_one_line(forks, tmp_path, change
     assert said.count("\n") == 1
     assert what in said
     assert files[0].read_text() == ""
+    assert not pair.homes[0].state.is_dir()
 
 
 def public(**changed):
@@ -288,12 +290,17 @@ def test_tokens(tmp_path):
         assert known.find(token[:-1]) is known.find(token + "0") is known.find("") is None
     with pytest.raises(ParameterError, match="role"):
         make_tokens("king", file)
-    twice = f"owner {'0' * 64}\n"
-    bad = [f"owner {'0' * 64} {limits}" for limits in ("0", "x", "- ", "1 0", "1 2 3", "-1")]
-    for content in (
-        "owner", "owner zz", "king " + "0" * 64, "\n", "é", *bad,
-        twice + twice.replace("owner", "peer"), twice + twice.replace("\n", " 1"),
-    ):  # fmt: skip
+    line = {"role": "owner", "digest": b64encode(bytes(32)).decode(), "most": 1, "rate": 2**31}
+    file.write_text(json.dumps(line))
+    Tokens(file)
+    bad = [{name: line[name] for name in line if name != lost} for lost in ("role", "digest")]
+    bad += [line | {"role": role} for role in ("king", "owner\n", "", None)]
+    bad += [line | {"digest": b64encode(bytes(n)).decode()} for n in (0, 3, 31, 33)]
+    bad += [line | {"digest": "zz"}, line | {"more": 1}]
+    bad += [line | {name: n} for name in ("most", "rate") for n in (0, -1, 1.5, "1", 2**31 + 1)]
+    twice = [line | {"role": "peer"}, line | {"most": 2}]
+    broken = [*map(json.dumps, bad), *(json.dumps(line) + "\n" + json.dumps(x) for x in twice)]
+    for content in ("owner", "\n", "é", *broken):
         file.write_text(content)
         with pytest.raises(ParameterError, match="tokens"):
             Tokens(file)

@@ -663,6 +663,22 @@ def test_a_disk_that_fails_stops_the_server(both, monkeypatch, capfd):
     assert service.put(Arrival(ids[5], first[5])).result(PATIENCE) == 1
 
 
+def test_reports_end_in_an_answer_whatever_fails(both, monkeypatch, capfd):
+    ids, first, *_ = reports(SMALL, 40)
+    service = both.services[0]
+    monkeypatch.setattr(Store, "_enter", lambda *_: {}["a value that was sent"])
+    refused(503, service.put(Arrival(ids[5], first[5])).result, PATIENCE)
+    monkeypatch.undo()
+    refused(500, service.put, Arrival(ids[6], first[6]))
+    assert capfd.readouterr().err == "nolook: error: internal error in serve: KeyError\n"
+
+
+def test_reports_of_a_server_that_has_stopped_are_refused(both):
+    ids, first, *_ = reports(SMALL, 40)
+    both.services[0].close()
+    refused(503, both.services[0].put(Arrival(ids[5], first[5])).result, PATIENCE)
+
+
 def _fail(*_):
     raise sqlite3.OperationalError("disk I/O error")
 

@@ -331,7 +331,8 @@ def reset(port, ca):
 
 def test_connections_that_callers_reset_leave_no_memory_behind(tmp_path):
     authority = Authority(tmp_path)
-    config = configured(Response(status_code=401), *authority.sign("server"))
+    config = configured(*authority.sign("server"))
+    config.loaded_app = Response(status_code=401)
     held = []
 
     def protocol():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 from attrs import evolve
 
 from nolook.errors import ParameterError
 from nolook.federated.failures import ReportError
+from nolook.federated.reports import MOST_TOGETHER
 from nolook.federated.sealing import Unsealer, public_key, seal, sealed_bytes
-from nolook.federated.server.report_intake import arrivals
+from nolook.federated.server.report_intake import GroupCommit, arrivals
 from nolook.federated.tokens import Token
 from tests.federated.made import PRIVATE, ROC, SMALL, reports
 
@@ -80,3 +83,22 @@ def test_a_batch_with_a_key_that_is_none_seals_nothing():
     batch = evolve(SMALL, keys=("00" * 32, SMALL.keys[1]))
     with pytest.raises(ParameterError, match="not a public key"):
         seal(batch, 0, SENT[0][0])
+
+
+def test_one_flush_stores_no_more_than_one_request_may_hold():
+    flushes, gate = [], Event()
+
+    class Slow:
+        def add(self, together):
+            gate.wait(60)
+            flushes.append(len(together))
+            return [True] * len(together)
+
+    intake = GroupCommit(Slow(), pytest.fail)
+    sizes = [1, 100, 100, 100, MOST_TOGETHER - 1, 2, 254, 1]
+    found = [intake.put(*[None] * size) for size in sizes]
+    gate.set()
+    intake.close()
+    assert [one.result(0) for one in found] == sizes
+    assert sum(flushes) == sum(sizes)
+    assert 0 < min(flushes) <= max(flushes) <= MOST_TOGETHER

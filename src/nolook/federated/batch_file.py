@@ -1,4 +1,4 @@
-"""Recognize the file of a batch; only for one is loaded what reads it."""
+"""Recognize the file of a batch. The reader is loaded only if the file is a batch."""
 
 from __future__ import annotations
 

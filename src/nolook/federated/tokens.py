@@ -36,8 +36,8 @@ _LARGEST_FILE = 2**30
 class Token(Content, frozen=True, omit_defaults=True):
     """A token at a server: its role and limits; None sets no limit."""
 
-    role: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(ROLES)})$")]
-    digest: bytes
+    role: Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(ROLES)})\Z")]
+    digest: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
     most: Limit | None = None  # reports to one batch
     rate: Limit | None = None  # reports in a second
 
@@ -79,7 +79,6 @@ class Tokens:
                 self._known = self._read()
             except ParameterError as error:
                 sys.stderr.write(f"nolook: error: {error}\n")
-                sys.stderr.flush()
         return self._known.get(_digest(token))
 
 

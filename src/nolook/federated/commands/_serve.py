@@ -59,14 +59,14 @@ def serve(
     connections = Connections(connections_per_address)
     allow_files(len(batches))
     access = Access(peer.url, files.peer_token, peer.authority)
+    config = configured(files.certificate, files.certificate_key)
     with (
-        opened(unsealers, files, access) as services,
         listening(host, port, connections, proxy) as listener,
+        opened(unsealers, files, access) as services,
     ):
         app = make_app(services, known, connections)
         names = ", ".join(one.name for one in batches)
-        config = configured(app, files.certificate, files.certificate_key)
-        answer(config, listener, f"{folder.name} serves {names}")
+        answer(config, app, listener, f"{folder.name} serves {names}")
 
 
 def _batches(files: list[Path]) -> list[Batch]:

@@ -50,7 +50,7 @@ class BatchService:
         self.batch = batch
         self._ledger = ledger
         self._peer = peer
-        self._failure: NolookError | None = None
+        self._failure: Exception | None = None
         self._next_word = 0.0
         self._changing = threading.Lock()
         self._agreeing = threading.Lock()
@@ -206,12 +206,13 @@ class BatchService:
             self._check_alive()
             raise RefusedError("the server's disk is full; try again later", 503) from None
 
-    def _fail(self, error: NolookError) -> None:
+    def _fail(self, error: Exception) -> None:
         """Tell the operator of an error; all but a full disk, told once a minute, end the work."""
         ends = not isinstance(error, DiskFullError)
         if self._failure is not None or (not ends and time.monotonic() < self._next_word):
             return
         self._failure = error if ends else None
         self._next_word = time.monotonic() + _BETWEEN_WORDS
-        sys.stderr.write(f"nolook: error: {error}\n")
-        sys.stderr.flush()
+        known = isinstance(error, NolookError)  # the message of another may quote what was sent
+        said = str(error) if known else f"internal error in serve: {type(error).__name__}"
+        sys.stderr.write(f"nolook: error: {said}\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from nolook.errors import NolookError
 from nolook.federated.failures import DiskFullError
 from nolook.federated.server.store import Store
 from nolook.federated.shares import check_reports
@@ -24,7 +23,7 @@ class Expander:
     It calls `failed` with an error that ends its work, or with that of a full disk, which does not.
     """
 
-    def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
+    def __init__(self, store: Store, failed: Callable[[Exception], None]) -> None:
         self._store = store
         self._failed = failed
         self._block = max(1, min(_MOST_REPORTS, _LEAVES >> store.batch.levels))
@@ -48,7 +47,7 @@ class Expander:
             while not (self._stopping or self._finished()):
                 self._hurrying.wait(_GATHERING)
                 self._hurrying.clear()
-        except NolookError as error:
+        except Exception as error:  # noqa: BLE001 -- nobody else would hear of it
             self._failed(error)
 
     def _finished(self) -> bool:

@@ -5,12 +5,13 @@ Reports that arrive together share one flush. Each is answered when it is on the
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
-from nolook.errors import NolookError
 from nolook.federated.failures import RefusedError, ReportError
 from nolook.federated.reports import MOST_TOGETHER, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
@@ -42,13 +43,14 @@ def arrivals(unsealer: Unsealer, body: bytes, token: Token) -> list[Arrival]:
 class GroupCommit:
     """A queue before a store, emptied by one thread.
 
-    It calls `failed` with an error of the store; what was to be stored is refused.
+    It calls `failed` with any error of the store; what was to be stored is refused.
     """
 
-    def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
+    def __init__(self, store: Store, failed: Callable[[Exception], None]) -> None:
         self._store = store
         self._failed = failed
         self._waiting: deque[tuple[Sequence[Arrival], Future[int]]] = deque()
+        self._changing = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "intake")
 
     def put(self, *arrivals: Arrival) -> Future[int]:
@@ -57,11 +59,12 @@ class GroupCommit:
         If any is refused, the others are stored, and the future raises the first refusal.
         """
         outcome: Future[int] = Future()
-        if len(self._waiting) < _MOST_WAITING:
-            self._waiting.append((arrivals, outcome))
-            self._pool.submit(self._store_some)
-        else:
-            outcome.set_exception(RefusedError(_STOPPED, 503))
+        with self._changing, suppress(RuntimeError):  # it is closed
+            if len(self._waiting) < _MOST_WAITING:
+                self._pool.submit(self._store_some)
+                self._waiting.append((arrivals, outcome))
+                return outcome
+        outcome.set_exception(RefusedError(_STOPPED, 503))
         return outcome
 
     def close(self) -> None:
@@ -69,18 +72,21 @@ class GroupCommit:
         self._pool.shutdown()
 
     def _store_some(self) -> None:
-        """Wait a little for more reports, if there is any, and store them."""
-        if self._waiting:
-            time.sleep(_GATHERING)
+        """Wait a little for more reports, if any wait, and store them."""
+        with self._changing:
+            if not self._waiting:
+                return
+        time.sleep(_GATHERING)
         together: list[tuple[Sequence[Arrival], Future[int]]] = []
         reports: list[Arrival] = []
-        while self._waiting and len(reports) < MOST_TOGETHER:
+        most = max(MOST_TOGETHER, len(self._waiting[0][0]))
+        while self._waiting and len(reports) + len(self._waiting[0][0]) <= most:
             together.append(self._waiting.popleft())
             reports += together[-1][0]
         outcomes: list[bool | RefusedError]
         try:
             outcomes = self._store.add(reports)
-        except NolookError as error:  # the next start finds out what reached the files
+        except Exception as error:  # noqa: BLE001 -- the next start finds out what reached the files
             self._failed(error)
             outcomes = [RefusedError(_STOPPED, 503)] * len(reports)
         for arrivals, waiting in together:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -49,9 +50,9 @@ def opened(
     unsealers: Sequence[Unsealer], files: Folder, peer: Access
 ) -> Iterator[list[tuple[Unsealer, BatchService]]]:
     """Open the batches' files; close them at the end."""
-    make_folder(files.state)
     with ExitStack() as stack:
         client = stack.enter_context(ServerClient(peer, _PEER_PATIENCE))
+        make_folder(files.state)
         services = []
         for one in unsealers:
             folder = files.state / one.batch.name
@@ -79,10 +80,10 @@ def listening(host: str, port: int, connections: Connections, proxy: str | None)
         ) from None
 
 
-def configured(app: ASGIApp, certificate: Path, key: Path) -> uvicorn.Config:
-    """Return the handler of requests; a ParameterError if certificate or key cannot be used."""
+def configured(certificate: Path, key: Path) -> uvicorn.Config:
+    """Return settings without an app; a ParameterError if certificate or key cannot be used."""
     config = uvicorn.Config(
-        app,
+        Starlette(),  # until there is an app to answer
         loop="asyncio",  # calls `Listener.accept`; uvloop would not
         http=_Protocol,
         ws="none",
@@ -110,8 +111,9 @@ def configured(app: ASGIApp, certificate: Path, key: Path) -> uvicorn.Config:
     return config
 
 
-def answer(config: uvicorn.Config, listener: Listener, greeting: str) -> None:
+def answer(config: uvicorn.Config, app: ASGIApp, listener: Listener, greeting: str) -> None:
     """Print the greeting with the address; answer requests until a signal ends this process."""
+    config.loaded_app = app
     host, port = listener.getsockname()[:2]
     sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
     sys.stdout.flush()
