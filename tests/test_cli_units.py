@@ -135,7 +135,7 @@ def test_that_no_unit_is_named_is_said_where_a_column_may_say_whose_row_it_is(fo
             f"[columns]\n{schema.replace('who', 'patient_id')}\n", encoding="utf-8"
         )
         fit = (*fit, "--schema", "own.toml")
-    said = "Each row is protected separately. If patient_id identifies patients or the like"
+    said = "Each row is protected separately. If patient_id identifies patients or households"
     # Whoever declares a text has said that it names nobody.
     assert (said in " ".join(run(folder, *fit).out.split())) == (schema != 'who = "text"')
     assert said not in " ".join(run(folder, *fit, "--unit", "patient_id").out.split())

@@ -149,7 +149,7 @@ def test_a_column_of_integers_is_counted_at_whole_numbers(tmp_path):
         assert numbers[0] == numbers[1]
     assert ecdf.distribution_.mean_step(0.05) == 0.0
     page = ecdf.content()
-    assert dict(page.settings)["Thresholds"].startswith("whole numbers: steps of at most a 1024th")
+    assert dict(page.settings)["Thresholds"].startswith("whole numbers: all up to 2048, then")
     assert page.cards[1][1] in {"39", "40"}
     nolook.save(ecdf, tmp_path / "ages.json")
     assert nolook.load(tmp_path / "ages.json").cdf(39.5) == ecdf.cdf(39)

@@ -127,6 +127,9 @@ def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, open_ledge
     assert isinstance(mechanism, ApproximateEvent)
     assert mechanism.epsilon == pytest.approx(3.0 * (0.95 if n_models == "auto" else 1.0))
     assert mechanism.delta == 1e-5
+    page = fitted.content()
+    assert "scales" not in [one.name for one in page.sections]
+    assert "inf" not in str(page.sections).split()
 
 
 @pytest.mark.parametrize("kind", [RawTukeyRegressor, PublishedTukeyRegressor])

@@ -366,7 +366,8 @@ def describe(
     Parameters
     ----------
     X : Table, array or frame of shape (n_samples, columns)
-    epsilon, delta, ledger, progress, random_state As for :func:`tabulate`.
+    epsilon, delta, ledger, progress, random_state
+        As for :func:`tabulate`.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     if numbers:
         leave_out = usage_hint("exclude", numbers[:8], "features=[...]")
         together = (
-            ", and protect all rows of a patient or the like together if one identifies them "
+            ", and protect all rows of a patient or household together if one identifies them "
             f"({usage_hint('unit', numbers[0])})"
         )
         hints.append(
@@ -55,7 +55,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     if units and alone:
         hints.append(
             f"Each row is protected separately. If {'one of ' * (len(units) > 1)}{listed(units)} "
-            "identifies patients or the like, who may have several rows, protect all of them "
+            "identifies patients or households, who may have several rows, protect all of them "
             f"together ({usage_hint('unit', units[0] if len(units) == 1 else 'NAME')})."
         )
     return hints

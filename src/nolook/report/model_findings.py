@@ -121,7 +121,7 @@ def _regression(model: PrivateModel) -> tuple[Section, ...]:
 def _scales(model: PrivateModel) -> tuple[Section, ...]:
     """Return the table of the released centres and scales of the columns used."""
     scaling, words = model.scaling_, words_of(model)
-    if model.failed_ or not model.detected_:
+    if model.failed_ or not model.detected_ or math.isinf(scaling.limit):
         return ()
     used = [*(model.considered & ~model.dropped).tolist(), words.scales_target]
     if not any(used):
@@ -130,18 +130,18 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     if words.estimates_errors:
         notes.append(phrase("model.clipped_shares"))
     if guesses := int(sum(compress(~scaling.detected, used))):
-        columns = len(scaling.names)
         hidden.append(
-            phrase("model.guessed_scales", guesses=guesses, columns=columns, one=words.one)
+            phrase("model.guessed_scales", guesses=guesses, columns=len(used), one=words.one)
         )
-    section = Section(
-        "scales",
-        "Scales found privately",
-        tables=(_scale_table(model, used),),
-        notes=(*notes, *(f"* {words}" for words in hidden)),
-        printed=tuple(hidden),
+    return (
+        Section(
+            "scales",
+            "Scales found privately",
+            tables=(_scale_table(model, used),),
+            notes=(*notes, *(f"* {words}" for words in hidden)),
+            printed=tuple(hidden),
+        ),
     )
-    return (section,)
 
 
 def _scale_table(model: PrivateModel, used: list[bool]) -> Table:

@@ -223,7 +223,7 @@ class LinearWords:
 
     def predictions(self) -> Text:
         """Say between which ends predictions are, if there are any."""
-        limits = getattr(self.model, "target_range_", (math.nan, math.nan))  # chances have none
+        limits = getattr(self.model, "target_range_", (0.0, 1.0))  # chances have none
         inverse = getattr(self.model, "inverse", None)
         undone = {} if inverse is None else {
             "inverse": inverse[0].__name__, "factor": self.model.smearing_}  # fmt: skip

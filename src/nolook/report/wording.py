@@ -207,8 +207,8 @@ def _written(value: float, decimals: int, way: str) -> str:
 def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:
     """Describe the public thresholds used."""
     if grid is None:
-        what, least = ("whole", "1") if whole else ("all", "7.6e-06")
-        return f"{what} numbers: steps of at most a 1024th from {least} to 7e+13, coarser beyond"
+        least = "whole numbers: all up to 2048, then" if whole else "all numbers: from 7.6e-06"
+        return f"{least} in steps of at most a 1024th to 7e+13, coarser beyond"
     kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
     ends = number(grid.low, _FREE_DIGITS), number(grid.high, _FREE_DIGITS)
     return f"from {ends[0]} to {ends[1]} in {kind} of {number(grid.step, _FREE_DIGITS)}"
