@@ -130,7 +130,7 @@ def covered(frame, by, name, runs):
         table = nolook.read_table(rows[[*by, name]], categories=levels)
         released = nolook.tabulate(table, by, mean=name, median=name)
         places = released.to_frame().index.get_indexer(own.index)
-        found = {each.label: each.estimates for each in released.measured}
+        found = {each.label: each.shown for each in released.measured}
         cells += len(own)
         expected = whole.loc[own.index]
         expected["size"] *= SAMPLE / len(frame)

@@ -54,6 +54,22 @@ def test_groups_are_counted_and_measured_where_values_are_missing_too():
     np.testing.assert_allclose(frame.loc["A", "all"]["count"], frame.loc["A"][1:]["count"].sum())
 
 
+def test_the_noise_of_a_frame_is_whole_where_intervals_end_at_0(tmp_path):
+    frame, levels = pd.DataFrame({"a": ["x"] * 500}), {"a": [f"l{i}" for i in range(60)] + ["x"]}
+    table = nolook.read_table(frame, categories=levels)
+    found = nolook.tabulate(table, ["a"], epsilon=0.5, random_state=0)
+    nolook.save(found, tmp_path / "found.json")
+    for one in (found, nolook.load(tmp_path / "found.json")):
+        rows = one.to_frame()
+        assert (rows["count_high"] == 0.0).any()
+        assert (rows["count_low"] >= 0.0).all()
+        noise = rows["count_noise"].drop("all")
+        assert noise.to_numpy() == pytest.approx(noise.max())
+    cells = str([each.tables for each in found.content().sections])
+    assert "(0 to" in cells
+    assert "(-" not in cells
+
+
 def test_quantiles_and_intervals_of_integers_are_such():
     generator = np.random.default_rng(1)
     frame = pd.DataFrame({

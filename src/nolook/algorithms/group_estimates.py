@@ -167,7 +167,7 @@ def _counted(
         rest = total.values - squares[0], total.variance + squares[1]
         sampled *= design_effect(near / rows, own, squares_ratio(rows - count, *rest, usual))
     noise, both = np.sqrt(variance), np.sqrt(variance + sampled)
-    return _around(count, noise, both, _factor(released)).within(0.0, np.inf)
+    return _around(count, noise, both, _factor(released))
 
 
 def _usual(released: Released) -> float:
@@ -209,7 +209,7 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
         near = ((own / effect + 2.0) / (count / effect + 4.0)).clip(0.0, 1.0)
         total = np.sqrt(noise**2 + near * (1.0 - near) / (count / effect + 4.0))
         shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
-        return _around(share, noise, total, _factor(released)).within(0.0, 1.0).where(shown)
+        return _around(share, noise, total, _factor(released)).where(shown)
 
 
 def _split(

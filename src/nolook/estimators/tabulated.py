@@ -44,7 +44,8 @@ class Measured:
         The value that a share is of, or the share that a quantile is at.
     estimates : Estimates
         `value`, the ends `low` and `high` of the 95 % interval of noise and sampling, and those of
-        the noise; NaN where noise hides a number, or there is no interval.
+        the noise, all also where no number can be; NaN where noise hides a number, or there is no
+        interval.
     """
 
     name: str
@@ -60,16 +61,21 @@ class Measured:
         return "_".join(part for part in (name, self.column, at) if part is not None)
 
     @property
+    def shown(self) -> Estimates:
+        """The estimates, with the ends of intervals where they can be."""
+        if self.name in {"sum", "mean", "deviation", "quantile"}:
+            return self.estimates
+        return self.estimates.within(0.0, 1.0 if self.name == "share" else math.inf)
+
+    @property
     def row(self) -> tuple[Vector, ...]:
         """The values, the ends of their intervals, and half the width of those for the noise."""
-        value, low, high, *noise = self.estimates
-        return value, low, high, (noise[1] - noise[0]) / 2
+        *_, least, most = self.estimates
+        return *[*self.shown][:3], (most - least) / 2
 
     def totals(self, weight: float) -> Self:
         """Return numbers of rows and sums as those of a row of another weight."""
-        return (
-            evolve(self, estimates=self.estimates.times(weight)) if self.name in _TOTALS else self
-        )
+        return evolve(self, estimates=self.estimates.times(weight if self.name in _TOTALS else 1.0))
 
 
 @frozen(repr=False)
@@ -101,7 +107,7 @@ class _Table(Result):
 
     def groups_of(self, margin: Sequence[str]) -> Places:
         """Return the places of the groups of a margin, in the order of its columns' levels."""
-        own = np.array([name in margin for name in self.names], dtype=np.bool_)
+        own = np.array([name in margin for name in self.names])
         return np.flatnonzero(((self.codes != ALL) == own).all(axis=1))
 
 
@@ -158,7 +164,7 @@ class Tabulation(_Table):
             None except for one table of two columns whose rows or units count once each and have no
             survey weights, under add-remove, with at most 2,000 groups.
         """
-        if len(self.by) != 1 or len(self.names) != 2 or self.n_rows_error == 0.0:
+        if len(self.by) != 1 or len(self.names) != 2 or not self.n_rows_error:
             return None
         groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
         counts = self._declared(self.measured[0], self.by[0])
@@ -166,8 +172,7 @@ class Tabulation(_Table):
         if weighted or groups > _MOST_TESTED or min(counts.shape) < 2:
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
-        deviation = self.n_rows_error / math.sqrt(groups)
-        return independence_test(counts, deviation, normal=normal)
+        return independence_test(counts, self.n_rows_error / math.sqrt(groups), normal=normal)
 
     def associations(self) -> dict[tuple[str, ...], float]:
         """Return Cramér's V of each pair of columns by the estimates, the largest first.
@@ -233,23 +238,20 @@ class Description(_Table):
     def _columns(self) -> dict[str, Any]:
         listed: list[tuple[Any, ...]] = []
         for each in self.measured:
-            if each.column is not None:
-                (place,) = self.groups_of(())
-                what = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
-                listed.append((each.column, what, *(one[place] for one in each.row)))
-                continue
-            for (name,) in self.by:
-                for place in self.groups_of((name,)):
-                    level = self.label(name, self.codes[place, self.names.index(name)])
-                    listed.append((name, level, *(one[place] for one in each.row)))
+            label = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
+            what = each.column, label
+            for own in self.by if each.column is None else ((),):
+                for place in self.groups_of(own):
+                    level = (own[0], self.label(own[0], self.codes[place].max())) if own else what
+                    listed.append((*level, *(one[place] for one in each.row)))
         return dict(
             zip(("column", "what", "value", *_ENDS), zip(*listed, strict=True), strict=True)
         )
 
 
 def _cramer(table: Vector) -> float:
-    total = max(float(table.sum()), 1.0)
-    free = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+    total = max(table.sum(), 1.0)
+    free = np.outer(table.sum(1), table.sum(0)) / total
     held = free > 0.0
-    square = float(((table - free)[held] ** 2 / free[held]).sum()) / total
+    square = ((table - free)[held] ** 2 / free[held]).sum() / total
     return math.sqrt(square / max(min(table.shape) - 1, 1))

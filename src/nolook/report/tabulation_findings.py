@@ -83,7 +83,7 @@ def _head(each: Measured, counted: str) -> str:
 
 def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
     """Return one number and its interval: the total one, or where there is none of the noise."""
-    found = each.estimates
+    found = each.shown
     value = float(found.value[place])
     if math.isnan(value):
         return _HIDDEN
@@ -195,7 +195,7 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
     if len(quantiles) > _MOST_QUANTILES:
         return _curves(found, by, quantiles)
     each = others[0] if others and others[0].name != "estimate" else counts
-    value, low, high, noise_low, noise_high = each.estimates
+    value, low, high, noise_low, noise_high = each.shown
     if np.isnan(low).all():
         low, high = noise_low, noise_high
     places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])]
