@@ -8,6 +8,7 @@ import pytest
 from nolook.algorithms.adassp import AdaSSP
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from papers.amin2023.adassp import BoundedAdaSSP
 
 
 def no_stage(name):
@@ -21,15 +22,18 @@ def data(rows=4000, seed=0):
 
 
 def run(X, y, mu, seed=0):
-    return AdaSSP(mu, (1.0, 1.0)).run(table_from_arrays(X, y), SeededSource(seed), no_stage)
+    release = BoundedAdaSSP(mu, (1.0, 1.0))
+    return release.run(table_from_arrays(X, y), SeededSource(seed), no_stage)
 
 
-@pytest.mark.parametrize("bounds", [None, (1.0, 1.0)])
-def test_events_add_up_to_mu_and_the_three_statistics_share_alike(bounds):
-    events = AdaSSP(0.3, bounds).events()
+@pytest.mark.parametrize(
+    ("release", "number"), [(AdaSSP(0.3), 11), (BoundedAdaSSP(0.3, (1.0, 1.0)), 3)]
+)
+def test_events_add_up_to_mu_and_the_three_statistics_share_alike(release, number):
+    events = release.events()
     assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(0.3, rel=1e-12)
     assert len({event.mu for event in events[-3:]}) == 1
-    assert len(events) == (11 if bounds is None else 3)
+    assert len(events) == number
 
 
 def test_with_hardly_any_noise_it_is_least_squares():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from nolook._unit import WHOLE
 from nolook.algorithms import node_counts, scaling, sublasso, tukey
@@ -37,11 +38,8 @@ def fewer_rows_counted(patch):
 
 
 def identifiers_rounded(patch):
-    def as_fractions(cells):
-        whole = cells.to_numpy(zero_copy_only=False).astype(np.float64)
-        return whole.view(np.uint8), np.arange(0, 8 * whole.size + 1, 8)
-
-    patch.setattr(units, "_whole_bytes", as_fractions)
+    written = units._bytes_of
+    patch.setattr(units, "_bytes_of", lambda cells: written(cells.cast(pa.float64(), safe=False)))
 
 
 class ScaledRows(ClippedProducts):

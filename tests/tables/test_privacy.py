@@ -210,6 +210,7 @@ def test_nothing_public_counts_the_rows():
         "may_drop_rows",
         "n_columns",
         "others",
+        "whole",
         "with_source",
         "as_codes",
         "code_labels",

@@ -140,9 +140,13 @@ class NoisyForest:
     variance: float  # of the noise of one block
 
     @cached_property
+    def _cells(self) -> Vector:  # files leave out what begins with an underscore
+        return cells_of_blocks(self.blocks, self.forest.padded, self.forest.lengths)
+
+    @property
     def cells(self) -> Vector:
         """The least-squares counts of all cells, padded ones too."""
-        return cells_of_blocks(self.blocks, self.forest.padded, self.forest.lengths)
+        return self._cells
 
     @property
     def rows(self) -> float:
