@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,3 +225,15 @@ def test_more_groups_than_fit_are_refused(costs_nothing):
         "too many",
     )
     assert "362,404 groups" in said
+
+
+def test_a_page_shows_no_share_or_count_outside_its_interval():
+    frame = pd.DataFrame({"g": ["a", "b"] * 150, "yes": [False] * 300})
+    table = nolook.read_table(frame, categories={"g": ["a", "b", "c"]})
+    cells = re.compile(r"(-?[\d.]+)(?: %)? \((-?[\d.]+) to (-?[\d.]+)")
+    for seed in range(8):
+        found = nolook.tabulate(table, "g", share="yes", epsilon=0.3, random_state=seed)
+        shown = cells.findall(str(found))
+        assert shown
+        for value, low, high in shown:
+            assert 0.0 <= float(low) <= float(value) <= float(high)

@@ -83,19 +83,16 @@ def _head(each: Measured, counted: str) -> str:
 
 def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
     """Return one number and its interval: the total one, or where there is none of the noise."""
-    found = each.shown
-    value = float(found.value[place])
+    value, *ends = (float(numbers[place]) for numbers in each.shown)
     if math.isnan(value):
         return _HIDDEN
-    ends = (float(found.low[place]), float(found.high[place]))
-    if noise or math.isnan(ends[0]):
-        ends = (float(found.noise_low[place]), float(found.noise_high[place]))
+    low, high = ends[2:] if noise or math.isnan(ends[0]) else ends[:2]
     if each.name == "estimate":
         return f"{value:,.0f}"
-    scale = 100.0 if each.name == "share" else 1.0
-    value = max(value, 0.0) if each.name in {"count", "values", "missing"} else value
-    shown, interval = estimated(scale * value, (scale * ends[0], scale * ends[1]))
-    percent = " %" if each.name == "share" else ""
+    scale, percent = (100.0, " %") if each.name == "share" else (1.0, "")
+    if each.name in {"count", "values", "missing", "share"}:
+        value = min(max(value, low), high)
+    shown, interval = estimated(scale * value, (scale * low, scale * high))
     return f"{shown}{percent} ({interval}{percent})"
 
 
