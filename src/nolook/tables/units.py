@@ -290,6 +290,9 @@ def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
     cells = written_out(cells)
     if pt.is_date(cells.type):  # as numbers, since not all of 64 bits are whole days
         cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
+    if pt.is_integer(cells.type):  # eight bytes each, of any width: less than their digits
+        wide = cells.cast(pa.uint64() if pt.is_uint64(cells.type) else pa.int64()).to_numpy()
+        return wide.view(np.uint8), np.arange(0, 8 * wide.size + 1, 8)
     if not (pt.is_large_binary(cells.type) or pt.is_fixed_size_binary(cells.type)):
         cells = cells.cast(pa.large_string())
     cells = cells.cast(pa.large_binary())

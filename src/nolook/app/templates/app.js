@@ -29,6 +29,8 @@ if (form) {
     clearTimeout(timer);
     if (epsilon.value.trim()) timer = setTimeout(check, 400);
   });
+  // What was typed before this was loaded.
+  if (epsilon.value !== epsilon.defaultValue) form.dispatchEvent(new Event("input"));
 }
 
 // Levels that were found and are known.
