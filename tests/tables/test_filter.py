@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import itertools
 import json
 import operator
 
@@ -146,8 +147,11 @@ def test_cells_of_a_text_file_are_compared_as_declared(tmp_path):
 
 def test_dates_and_long_integers_are_compared_as_they_are():
     days = [dt.datetime.fromisoformat(f"2024-01-0{i}") for i in (1, 2, 3)]
-    for kind in (pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.date32(), pa.date64()):
-        table = pa.table({"id": [0, 1, 2], "day": pa.array(days).cast(kind)})
+    kinds = (pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.date32(), pa.date64())
+    for kind, coded in itertools.product(kinds, (False, True)):
+        cells = pa.array(days).cast(kind)
+        cells = cells.dictionary_encode() if coded else cells
+        table = pa.table({"id": [0, 1, 2], "day": cells})
         assert chosen(table, [("day", ">=", "2024-01-02")]) == [1, 2]
         assert chosen(table, [("day", "in", [dt.date(2024, 1, 3)])]) == [2]
     wide = pa.table({"id": [0, 1], "k": [2**53, 2**53 + 1]})

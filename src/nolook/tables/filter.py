@@ -246,6 +246,7 @@ def _truth(condition: Condition, value: Value, own: ColumnSchema) -> str:
 
 def _day(kind: Any, condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ANN401
     """Return the number that a cell holds of a date: days since the origin if that is declared."""
+    kind = kind.value_type if pt.is_dictionary(kind) else kind
     with suppress(ValueError, OverflowError):  # also pyarrow's own
         found = dt.datetime.fromisoformat(str(value))
         if found.tzinfo is None and own.type in _DATES:
