@@ -565,6 +565,19 @@ def test_nothing_is_loaded_in_vain(modules, vain):
     assert (done.out, done.err) == ("[]\n", "")
 
 
+@pytest.mark.parametrize("target", ["1", "0", "yes"])
+def test_a_report_of_one_value_loads_no_tables(target):
+    classes = ("yes", None) if target == "yes" else (None, None)
+    program = (
+        "import sys\nfrom nolook.federated.commands._submit import _Wanted\n"
+        f"wanted = _Wanted('0.3', None, None, {target!r}, {classes}, None, None)\n"
+        "class Batch:\n    labels = ()\n"
+        "print(*wanted._rows(Batch)[1], 'nolook.tables' in sys.modules)\n"
+    )
+    done = run_python_script([sys.executable, "-c", program], cwd=None, env=None)
+    assert (done.out, done.err) == (f"{target != '0'} False\n", "")
+
+
 def test_groups_without_a_command_show_help(tmp_path):
     for words in (["federated"], ["federated", "serve", "--help"]):
         done = run(*words, cwd=tmp_path)

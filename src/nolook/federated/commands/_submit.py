@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -173,9 +174,8 @@ class _Wanted:
         if isinstance(self.table, Path) and self.table.is_file():
             status = self.table.stat()
             source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
-        options = [self.column, self.target, self.classes, self.unit]
-        if self.schema is not None:
-            options.append(self.schema.digest)
+        described = [] if self.schema is None else [self.schema.digest]
+        options = [self.column, self.target, self.classes, self.unit, *described]
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
     def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
@@ -198,10 +198,9 @@ class _Wanted:
 
             found = [same(str(self.value), label) for label in batch.labels]
             return float((*found, bool(self.value), True).index(True))
-        try:
+        number = math.nan
+        with suppress(ValueError):
             number = float(str(self.value))
-        except ValueError:
-            number = math.nan
         if math.isnan(number):
             raise ParameterError(f"--value is {self.value!r}; expected a number (such as 0.31)")
         return number
@@ -215,9 +214,12 @@ class _Wanted:
             if self.target is None:
                 return number, None
 
-            from nolook.tables.words import same
+            known = {self.classes[0]: True} if self.classes[0] else {"1": True, "0": False}
+            if self.target not in known:  # the tables' code takes long to load
+                from nolook.tables.words import same
 
-            return number, np.array([same(self.target, self.classes[0] or "1")])
+                known[self.target] = same(self.target, self.classes[0] or "1")
+            return number, np.array([known[self.target]])
         from nolook.privacy.noise import SystemEntropy
         from nolook.tables.read import check_probability, read_scores, read_table
 
