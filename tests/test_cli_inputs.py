@@ -139,7 +139,8 @@ def test_rows_lost_to_line_breaks_are_said_first(tmp_path, cli):
     done = cli(*fit)
     assert done.status == 0
     assert re.search(r"About \d\d % of the rows were left out", said(done, 60))
-    assert "nolook schema --check" in said(done, 90)
+    assert "multiline = true" in said(done, 110)
+    assert "nolook schema --check" in said(done, 110)
 
 
 def test_a_category_whose_empty_cells_cost_rows_is_named(tmp_path, cli):
@@ -147,12 +148,12 @@ def test_a_category_whose_empty_cells_cost_rows_is_named(tmp_path, cli):
     path = written(tmp_path / "t.csv", ["x", "grp", "y"], X, groups, Y)
     fit = ("fit", path, "-t", "y", "-f", "x,grp", *BUDGET, "-o", tmp_path / "m.json", "--force")
     closed = ("--categories", "grp=north,south")
-    assert "can cause that: x, grp, y." in said(cli(*fit, *closed))
+    assert "can cause that: x, grp, y;" in said(cli(*fit, *closed))
     (tmp_path / "s.toml").write_text(
         'columns.grp = {type = "category", levels = ["north", "south"], undeclared = "missing"}\n'
     )
     declared = cli(*fit, "-s", tmp_path / "s.toml", "--missing", "centre")
-    assert "can cause that: grp, y." in said(declared)
+    assert "can cause that: grp, y;" in said(declared)
 
 
 @pytest.mark.parametrize("command", ["fit", "roc", "calibration"])

@@ -187,11 +187,11 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     if left_out - 2.0 * found.lost.error < _MUCH * (left_out + found.rows[0]):
         return ()
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    share = f"{100.0 * left_out / (left_out + found.rows[0]):.0f}"
     words = (
-        f"About {share} % of the {unit.counted}s were left out. Missing or undeclared values of "
-        f"these columns can cause that: {one_line(', '.join(names[:_FEW]))}{more}. The "
-        "data owner finds them with nolook schema --check TABLE."
+        f"About {100.0 * left_out / (left_out + found.rows[0]):.0f} % of the {unit.counted}s were "
+        "left out. Missing or undeclared values of these columns can cause that: "
+        f"{one_line(', '.join(names[:_FEW]))}{more}; so can line breaks in a text file's cells "
+        "(multiline = true). The data owner finds them with nolook schema --check TABLE."
     )
     return (words,)
 
