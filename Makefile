@@ -83,8 +83,8 @@ test-audits: $(READY) ## Check costs against other accountants, and releases by 
 
 # Default: all Pythons from 3.11 on that are found.
 PYTHONS ?=
-test-install: $(READY) ## Install nolook into empty environments and run README's examples there
-	@$(BIN)/python scripts/check_install.py $(PYTHONS)
+test-install: $(READY) ## Install nolook into empty environments and run the examples of README and of all pages there
+	@$(BIN)/python scripts/check_install.py --pages $(PYTHONS)
 
 # Each paper's trials, figures and page; a run that was stopped goes on.
 PAPERS := amin2023 dick2023 swope2024 barczewski2024

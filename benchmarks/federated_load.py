@@ -4,7 +4,7 @@ One server of two, on loopback: it has each sealed report opened, checked and on
 answers. Where owners come one by one, its processor time an owner is that of the quickest tenth, as
 others used the machine; one core takes in 1 owner in that time. The time by the clock includes the
 callers, who are on the same two cores. Where connections are kept, the processor time includes
-everything up to the sum of all reports.
+everything up to the sum of all reports. A start is a new process: the median of 10.
 
     python -m benchmarks.federated_load [--output benchmarks/results/federated_load.md]
         [--owners 4000] [--strangers 2000] [--reports 100000]
@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import socket
 import ssl
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,18 +44,23 @@ from nolook.privacy.noise import SystemEntropy
 CALLERS = 2  # processes that play owners
 THREADS = 8  # owners at once, of each of them
 PARTS = 10  # of which the quickest is shown: others use the machine
+STARTS = 10
+ONE_ADDRESS = ("--connections-per-address", "512")
 TICK = os.sysconf("SC_CLK_TCK")
+NOLOOK = Path(sys.executable).with_name("nolook")
 
 
 def prepared(folder, owners):
-    """Set up a server; return its words, the batch, an owner's token, its authority and port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    """Set up two servers; return their folders, their public files and a batch for them."""
+    with ExitStack() as stack:
+        free = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        ports = [each.getsockname()[1] for each in free]
     homes = [Folder(folder / name) for name in ("server0", "server1")]
-    for home, at in zip(homes, (port, 1), strict=True):
-        home.make(f"https://127.0.0.1:{at}", nolook.Budget(1.0))
-    copyfile(homes[1].public, homes[0].peer)
-    copyfile(homes[1].handed_out / "peer.token", homes[0].peer_token)
+    for home, port in zip(homes, ports, strict=True):
+        home.make(f"https://127.0.0.1:{port}", nolook.Budget(1.0))
+    for home, other in (homes, homes[::-1]):
+        copyfile(other.public, home.peer)
+        copyfile(other.handed_out / "peer.token", home.peer_token)
     parties = [read_party(home.public) for home in homes]
     batch = Batch(
         "load",
@@ -64,21 +70,24 @@ def prepared(folder, owners):
         owners,
         servers=tuple(one.url for one in parties),
         keys=tuple(one.key for one in parties),
+        authorities=tuple(one.authority for one in parties),
     )
     write_batch(batch, folder / "batch.json")
-    (token,) = read_tokens(homes[0].handed_out / "owner.token")
-    words = ["federated", "serve", homes[0].path, "--batch", folder / "batch.json", "--port", port]
-    words += ["--connections-per-address", 512]  # all owners have one address here
-    return words, batch, token, parties[0].authority, port
+    return homes, parties, batch
+
+
+def server_of(folder, role=0):
+    """Return the words that start a server."""
+    home, file = folder / f"server{role}", folder / "batch.json"
+    port = read_party(Folder(home).public).url.rpartition(":")[2]
+    # All owners have one address here.
+    return ("federated", "serve", home, "--batch", file, "--port", port, *ONE_ADDRESS)
 
 
 @contextmanager
 def served(words):
     """Run the server; give the process."""
-    command = Path(sys.executable).with_name("nolook")
-    with subprocess.Popen(
-        [command, *map(str, words)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen([NOLOOK, *words], stdout=subprocess.PIPE, text=True) as process:
         if " serves load at " not in process.stdout.readline():
             sys.exit("the server did not start")
         try:
@@ -175,9 +184,11 @@ def strangers(port, count):
 def measured(owners, idle):
     """Return owners a second by the clock, processor seconds an owner, and memory in MB."""
     with tempfile.TemporaryDirectory() as name:
-        words, batch, token, ca, port = prepared(Path(name), owners)
+        homes, parties, batch = prepared(Path(name), owners)
+        (token,) = read_tokens(homes[0].handed_out / "owner.token")
         requests = requests_of(batch, token, owners)
-        with served(words) as process, strangers(port, idle):
+        ca, port = parties[0].authority, int(parties[0].url.rpartition(":")[2])
+        with served(server_of(Path(name))) as process, strangers(port, idle):
             fresh = multiprocessing.get_context("spawn")  # a copy would lack the strangers' thread
             with ProcessPoolExecutor(CALLERS, mp_context=fresh) as pool:
                 # Once for nothing, which starts the callers.
@@ -204,16 +215,16 @@ def sent_together(access, parts):
 def streamed(reports, together):
     """Return processor seconds a report, checks included, of the callers too, and memory in MB."""
     with tempfile.TemporaryDirectory() as name:
-        words, batch, _, authority, port = prepared(Path(name), reports)
+        homes, parties, batch = prepared(Path(name), reports)
         values = np.random.default_rng(0).integers(0, 256, reports).astype(float)
         start = time.process_time()
         _, first, _ = make_reports(batch, values, None, SystemEntropy())
         sealed = [seal(batch, 0, one.tobytes()) for one in first]
         made = (time.process_time() - start) / reports
         parts = [sealed[k : k + together] for k in range(0, reports, together)]
-        token = Path(name) / "server0" / "hand-out" / "owner.token"
-        access = Access(f"https://127.0.0.1:{port}", token, authority)
-        with served(words) as process:
+        token = homes[0].handed_out / "owner.token"
+        access = Access(parties[0].url, token, parties[0].authority)
+        with served(server_of(Path(name))) as process:
             before = spent(process.pid)
             with ThreadPoolExecutor(THREADS) as pool:
                 shares = [parts[k::THREADS] for k in range(THREADS)]
@@ -224,6 +235,46 @@ def streamed(reports, together):
             while used != (used := spent(process.pid) - before):
                 time.sleep(1.5)  # until all reports are checked
             return used / reports, made, memory(process.pid)
+
+
+def whole(words, folder):
+    """Run a program to its end; return its seconds by the clock and of processor."""
+    start = time.perf_counter()
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=folder) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        seconds, process.returncode = time.perf_counter() - start, status
+    if status:
+        sys.exit(f"{words[0]} failed")
+    return seconds, used.ru_utime + used.ru_stime
+
+
+def until_ready(words):
+    """Start a server; return the seconds until it listens, by the clock and of processor."""
+    start = time.perf_counter()
+    with served(words) as process:
+        return time.perf_counter() - start, spent(process.pid)
+
+
+def starts():
+    """Return the seconds of each kind of process, by the clock and of processor."""
+    python = (sys.executable, "-c")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        homes, *_ = prepared(folder, 1)
+        words = [NOLOOK, "federated", "submit", "--batch", "batch.json", "--value", "31"]
+        for home in homes:
+            words += ["--token-file", home.handed_out / "owner.token"]
+        kinds = {
+            "`python -c pass`": lambda: whole((*python, "pass"), folder),
+            '`python -c "import numpy"`': lambda: whole((*python, "import numpy"), folder),
+            "`nolook federated serve`, until it listens": lambda: until_ready(
+                server_of(Path(name))
+            ),
+        }
+        found = {kind: [run() for _ in range(STARTS)] for kind, run in kinds.items()}
+        with served(server_of(folder)), served(server_of(folder, 1)):
+            sent = [whole(words, folder) for _ in range(STARTS)]
+    return found | {"`nolook federated submit --value`, to its end": sent}
 
 
 def report(owners, strangers, reports):
@@ -253,6 +304,11 @@ def report(owners, strangers, reports):
     for count, together in ((reports // 10, 1), (reports // 10, MOST_TOGETHER)):
         yield _line(count, together)
     yield _line(reports, MOST_TOGETHER)
+    yield from ("", "## Start of a process", "")
+    yield from ("| process | s by the clock | s of processor |", "|---|---:|---:|")
+    for kind, times in starts().items():
+        clock, used = map(statistics.median, zip(*times, strict=True))
+        yield f"| {kind} | {clock:.2f} | {used:.2f} |"
     yield from ("", "## Bytes that an owner sends", "")
     yield "Both sealed halves of a report, next to the larger share and the proof of Prio3Histogram"
     yield "by the VDAF draft's formula (field elements of 16 bytes, chunks of the square root)."

@@ -159,6 +159,18 @@ def test_a_command_loads_nothing_in_vain(people, tmp_path, cli, command, also):
     assert (done.status, done.err) == (0, "")
 
 
+@pytest.mark.parametrize("threads", ["", "3"])
+def test_a_command_starts_no_threads_of_blas_unless_told(tmp_path, threads):
+    program = (
+        "from nolook.cli._start import start_lightly\nstart_lightly()\n"
+        "import os\nprint(os.environ['OPENBLAS_NUM_THREADS'])\n"
+    )
+    env = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    env |= {"OPENBLAS_NUM_THREADS": threads} if threads else {}
+    done = run_python_script([sys.executable, "-c", program], cwd=tmp_path, env=env)
+    assert (done.out, done.err) == (f"{threads or 1}\n", "")
+
+
 def test_what_commands_defer_is_there_when_it_is_used(tmp_path):
     program = (
         "from nolook.cli._start import start_lightly\nstart_lightly()\n"

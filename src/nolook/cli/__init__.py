@@ -120,8 +120,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _usage(error: Any) -> str:  # noqa: ANN401 -- see `run`
     """Show the error of a command's arguments, and where to read about them."""
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "nolook"
+    command = getattr(getattr(error, "ctx", None), "command_path", "nolook")
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument"):
         message += "; expected lists without blanks, such as age,height, or in quotes"

@@ -1,10 +1,11 @@
-"""Quick start of a command: without libraries that others import in vain.
+"""Quick start of a command: without libraries and threads that others start in vain.
 
 This changes the whole process: only `main` calls it, before any command.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -73,5 +74,6 @@ class _Again(Loader):
 
 
 def start_lightly() -> None:
-    """Withhold some libraries, and load others at their first use."""
+    """Withhold some libraries, load others at their first use, and start no threads of BLAS."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # releases use one: `undisturbed`
     sys.meta_path.insert(0, _Light())
