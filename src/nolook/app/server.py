@@ -72,7 +72,7 @@ def _is_table(path: Path) -> bool:
         return path.suffix != ".nolook" and any(
             map(_is_table, filter(Path.is_file, path.iterdir()))
         )
-    return path.suffix in _DATABASES or path.name.lower().endswith(tuple(ENDINGS))
+    return path.suffix in _DATABASES or path.name.lower().endswith(ENDINGS)
 
 
 def _overview(request: Request, form: Form) -> Response:  # noqa: ARG001

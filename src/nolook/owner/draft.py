@@ -30,8 +30,8 @@ from nolook.tables.conversion import conversion
 from nolook.tables.csv import uncompressed
 from nolook.tables.databases import Database
 from nolook.tables.files import Place, in_storage
-from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.office import SHEETS, SheetFile
+from nolook.tables.folders import Folder, Listing, is_text, kind_of, located, open_place
+from nolook.tables.office import SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source, attempt, in_words, movable, raw_texts
@@ -174,11 +174,10 @@ def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
 
 def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from some rows of a file of text, and from what names of folders tell."""
-    is_sheet = place.label.lower().endswith(SHEETS)
-    guess = _sheet_form if is_sheet else _text_form
-    what = "Excel" if is_sheet else "CSV"
-    refused = f"{place.name} is not a readable {what} file (damaged, or not text?)"
-    form = attempt(refused, guess, place)
+    kind = kind_of(place)
+    is_sheet = kind is SheetFile
+    refused = f"{place.name} is not a readable {kind.kind} file (damaged, or not text?)"
+    form = attempt(refused, _sheet_form if is_sheet else _text_form, place)
     opened = open_place(place, form=form)
     names = [column.name for column in opened.columns]
     named = [name for name in names if name]

@@ -34,10 +34,7 @@ from nolook.tables.schema import FileFormat
 from nolook.tables.source import LONGEST_CELL as _LONGEST_CELL  # without the blanks before it
 from nolook.tables.source import Column
 
-__all__ = ["TEXT_FILES", "CsvFile", "decoded", "uncompressed"]
-
-#: How the names of text files end; each may be compressed.
-TEXT_FILES = tuple(f".{kind}{way}" for kind in ("csv", "tsv", "txt") for way in ("", ".gz", ".zst"))
+__all__ = ["CsvFile", "decoded", "uncompressed"]
 
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
@@ -85,7 +82,8 @@ class CsvFile(File):
         If it cannot be opened or has no header line.
     """
 
-    kind = "CSV"
+    kind, is_text = "CSV", True
+    endings = tuple(f".{end}{way}" for end in ("csv", "tsv", "txt") for way in ("", ".gz", ".zst"))
 
     def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
         usual = "\t" if ".tsv" in Path(place.label.lower()).suffixes else ","

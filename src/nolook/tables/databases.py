@@ -130,8 +130,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-#: A table's schema and name, and of each column its name, declared type, and if it may be null.
-_Named: TypeAlias = tuple[str, str, Sequence[tuple[Any, ...]]]
 #: Columns, and the SQL that reads a cell of each.
 _Columns: TypeAlias = Sequence[tuple[Column, str]]
 
@@ -143,6 +141,9 @@ class _Reader(ABC):
     #: By an expression for declared types, the first that fits: the SQL that reads a cell, which
     #: makes no cell an error, and the type that this gives, perhaps of the expression's groups.
     cells: ClassVar[Sequence[tuple[str, str, Any]]]
+    #: The query for the columns of what a name may mean, the likeliest first: a table's schema and
+    #: name, then a column's name, declared type, and whether it may be null.
+    listing: ClassVar[str]
 
     def __init__(self, uri: str, place: str) -> None:
         self._uri, self._place = uri, place
@@ -152,21 +153,18 @@ class _Reader(ABC):
         """Open a connection that can only read."""
 
     @abstractmethod
-    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
-        """Return a table's schema and name, and its columns: name, declared type, if nullable."""
-
-    @abstractmethod
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         """Yield the columns of batches of rows, of types that can be cast to these."""
 
     def find(self, table: str) -> tuple[str, str, _Columns] | None:
         """Return a table's name in words and in SQL, and its columns with what reads each."""
         with self.connect() as connection:
-            if (named := self.names(connection, table)) is None:
+            found = connection.execute(self.listing, (table,)).fetchall()
+            if not found:
                 return None
-            schema, name, columns = named
+            schema, name, *_ = found[0]
             place = f"{_quoted(schema)}.{_quoted(name)}"
-            made = [self._column(*each) for each in columns]
+            made = [self._column(*each[2:]) for each in found if each[:2] == (schema, name)]
             if usable := [each for each in made if each[0].type is not None]:
                 # Access may be refused, which shows without a row.
                 deque(self._rows(connection, f"{place} WHERE 1 = 0", usable), maxlen=0)
@@ -228,9 +226,13 @@ class _SQLite(_OfFile):
         (".*(?:DATE|TIME).*", _TEXT, pa.large_string()),
     )
     _CELLS = 1 << 16  # of a batch, which are objects before they are Arrow's
-    _RELATIONS = """
-    SELECT name FROM main.sqlite_schema
-    WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name IN (?, ?)
+    # Hidden columns of virtual tables are arguments.
+    listing = """
+    SELECT 'main', t.name, c.name, c.type, TRUE
+    FROM main.sqlite_schema t JOIN pragma_table_xinfo(t.name, 'main') c
+    WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite!_%' ESCAPE '!'
+      AND ?1 IN (t.name, 'main.' || t.name) AND c.hidden <> 1
+    ORDER BY t.name <> ?1, c.cid
     """
 
     def connect(self) -> AbstractContextManager[Any]:
@@ -240,23 +242,12 @@ class _SQLite(_OfFile):
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.text_factory = bytes  # which need not be UTF-8
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA query_only = ON")
         return closing(connection)
 
-    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
-        asked = (table, table.removeprefix("main."))
-        found = [each[0].decode() for each in connection.execute(self._RELATIONS, asked)]
-        if not found:
-            return None
-        name = table if table in found else found[0]
-        listed = connection.execute(f"PRAGMA main.table_xinfo({_quoted(name)})").fetchall()
-        # Hidden columns of virtual tables are arguments.
-        shown = [each for each in listed if each[6] != 1]
-        return "main", name, [(each[1].decode(), each[2].decode(), True) for each in shown]
-
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
+        connection.text_factory = bytes  # which need not be UTF-8
         cursor = connection.execute(sql)
         while found := cursor.fetchmany(max(1, self._CELLS // len(kinds))):
             yield [
@@ -294,18 +285,11 @@ class _DuckDB(_OfFile):
     # them a stream holds two blocks of each column, of 256 KiB. One text may need more, up to the
     # most, to be found too long.
     _ROOM, _MOST_ROOM = 256, 1 << 16
-    _RELATIONS = """
-    SELECT there, name FROM (
-      SELECT schema_name AS there, table_name AS name FROM duckdb_tables()
-      WHERE database_name = current_database()
-      UNION ALL SELECT schema_name, view_name FROM duckdb_views()
-      WHERE database_name = current_database() AND NOT internal)
-    WHERE name = $1 OR there || '.' || name = $1 ORDER BY there <> 'main', name <> $1
-    """
-    _COLUMNS = """
-    SELECT column_name, data_type, is_nullable FROM duckdb_columns()
-    WHERE database_name = current_database() AND schema_name = ? AND table_name = ?
-    ORDER BY column_index
+    listing = """
+    SELECT schema_name, table_name, column_name, data_type, is_nullable FROM duckdb_columns()
+    WHERE database_name = current_database() AND NOT internal
+      AND $1 IN (table_name, schema_name || '.' || table_name)
+    ORDER BY schema_name <> 'main', table_name <> $1, schema_name, column_index
     """
 
     def connect(self) -> AbstractContextManager[Any]:
@@ -315,10 +299,6 @@ class _DuckDB(_OfFile):
         # It is printed, and tells how many rows there are.
         connection.execute("SET enable_progress_bar = false")
         return closing(connection)
-
-    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
-        found = connection.execute(self._RELATIONS, [table]).fetchone()
-        return found and (*found, connection.execute(self._COLUMNS, [*found]).fetchall())
 
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         room, given = self._ROOM + len(kinds) // 2, 0
@@ -370,25 +350,21 @@ class _PostgreSQL(_Reader):
     )
     _SECONDS = 20  # to wait for a connection, where the address says nothing else
     _BYTES = 1 << 22  # of a batch
-    _RELATIONS = """
-    SELECT n.nspname, c.relname, c.oid::int8
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%'
-      AND n.nspname <> 'information_schema'
-      AND ((c.relname = $1 AND n.nspname = ANY (current_schemas(false)))
-        OR n.nspname || '.' || c.relname = $1)
-    ORDER BY c.relname = $1 DESC, array_position(current_schemas(false), n.nspname) LIMIT 1
-    """
     # A domain is read as what it is made of; numbers of at most 18 digits fit 64 bits.
-    _COLUMNS = """
-    SELECT a.attname,
+    listing = """
+    SELECT n.nspname, c.relname, a.attname,
       CASE WHEN b.typtype = 'e' THEN 'enum' WHEN b.typname <> 'numeric' THEN b.typname
       WHEN format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)
         ~ '[(](\\d|1[0-8]),0[)]$' THEN 'numeric whole' ELSE 'numeric' END,
       NOT a.attnotnull
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
-    WHERE a.attrelid = $1::int8::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%'
+      AND n.nspname <> 'information_schema' AND a.attnum > 0 AND NOT a.attisdropped
+      AND ((c.relname = $1 AND n.nspname = ANY (current_schemas(false)))
+        OR n.nspname || '.' || c.relname = $1)
+    ORDER BY c.relname = $1 DESC, array_position(current_schemas(false), n.nspname), a.attnum
     """
 
     def __init__(self, uri: str, place: str) -> None:
@@ -399,32 +375,19 @@ class _PostgreSQL(_Reader):
     def connect(self) -> Iterator[Any]:
         from adbc_driver_postgresql import dbapi
 
-        with closing(dbapi.connect(self._uri, autocommit=True)) as connection:
+        with (
+            closing(dbapi.connect(self._uri, autocommit=True)) as connection,
+            closing(connection.cursor()) as cursor,
+        ):
             for statement in self._SETTINGS:
-                _asked(connection, statement)
-            yield connection
-
-    def names(self, connection: Any, table: str) -> _Named | None:  # noqa: ANN401
-        found = _asked(connection, self._RELATIONS, table)
-        if not found:
-            return None
-        ((schema, name, number),) = found
-        return schema, name, _asked(connection, self._COLUMNS, number)
+                cursor.execute(statement)
+            yield cursor
 
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401, ARG002
-        with closing(connection.cursor()) as cursor:
-            size = {"adbc.postgresql.batch_size_hint_bytes": str(self._BYTES)}
-            cursor.adbc_statement.set_options(**size)
-            cursor.execute(sql)
-            with cursor.fetch_record_batch() as reader:
-                yield from (batch.columns for batch in reader)
-
-
-def _asked(connection: Any, sql: str, *parameters: object) -> list[tuple[Any, ...]]:  # noqa: ANN401
-    with closing(connection.cursor()) as cursor:
-        cursor.execute(sql, parameters or None)
-        found: list[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
-        return found
+        size = {"adbc.postgresql.batch_size_hint_bytes": str(self._BYTES)}
+        connection.adbc_statement.set_options(**size)
+        with connection.execute(sql).fetch_record_batch() as reader:
+            yield from (batch.columns for batch in reader)
 
 
 _READERS: dict[str, type[_Reader]] = {

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +21,6 @@ from nolook.tables.source import Column, attempt, guarded, sound
 
 __all__ = [
     "MOST_PARTS",
-    "TYPED_FILES",
     "ArrowFile",
     "File",
     "ParquetFile",
@@ -149,7 +148,9 @@ class File(ABC):
     Raises TableError if there is no such file, it is not a regular file, or it cannot be opened.
     """
 
-    kind: str  # the format, for messages
+    kind: ClassVar[str]  # the format, for messages
+    endings: ClassVar[tuple[str, ...]]  # of the names of such files
+    is_text: ClassVar[bool] = False  # whether every cell is text, since no types are declared
     _pieces = 1  # that can be read apart, as opening it tells
     _run_of: range | None = None  # the pieces to be read, if not all
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
@@ -197,7 +198,7 @@ class File(ABC):
 class ParquetFile(File):
     """A Parquet file."""
 
-    kind = "Parquet"
+    kind, endings = "Parquet", (".parquet", ".pq")
 
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
@@ -230,7 +231,7 @@ class ParquetFile(File):
 class ArrowFile(File):
     """An Arrow IPC file (also Feather, version 2) or stream; one batch at a time is in memory."""
 
-    kind = "Arrow"
+    kind, endings = "Arrow", (".arrow", ".arrows", ".feather", ".ipc")
 
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
@@ -251,13 +252,6 @@ class ArrowFile(File):
                 # The format has no checksums: an offset or index may lead out of its buffer.
                 columns = [sound(column) for column in batch.columns]
                 yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-#: Classes of files that declare types, by the ends of their names.
-TYPED_FILES: dict[str, type[ParquetFile | ArrowFile]] = {
-    **dict.fromkeys((".parquet", ".pq"), ParquetFile),
-    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), ArrowFile),
-}
 
 
 def _arrow(file: Any, options: Any) -> Any:  # noqa: ANN401

@@ -24,22 +24,32 @@ from attrs import evolve, frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables.csv import TEXT_FILES, CsvFile
+from nolook.tables.csv import CsvFile
 from nolook.tables.databases import is_address
 from nolook.tables.files import (
     MOST_PARTS,
-    TYPED_FILES,
+    ArrowFile,
     File,
+    ParquetFile,
     Place,
     bare_path,
     in_runs,
     in_storage,
     place_of,
 )
-from nolook.tables.office import SHEETS, STATISTICS, SheetFile, StatisticsFile
+from nolook.tables.office import SheetFile, StatisticsFile
 from nolook.tables.source import Column, attempt, in_words, plain, raw_texts
 
-__all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
+__all__ = [
+    "Folder",
+    "Listing",
+    "is_text",
+    "kind_of",
+    "label_of",
+    "located",
+    "open_place",
+    "would_read",
+]
 
 #: The values that the names of a file's folders give, by column.
 _Values: TypeAlias = Mapping[str, str | None]
@@ -56,13 +66,9 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
 _TEXT = pa.large_string()
-#: What reads files, by the ends of their names.
-ENDINGS: dict[str, Any] = {
-    **TYPED_FILES,
-    **dict.fromkeys(TEXT_FILES, CsvFile),
-    **dict.fromkeys(SHEETS, SheetFile),
-    **dict.fromkeys(STATISTICS, StatisticsFile),
-}
+_KINDS: tuple[Any, ...] = (ParquetFile, ArrowFile, CsvFile, SheetFile, StatisticsFile)
+#: How the names of files end.
+ENDINGS: tuple[str, ...] = tuple(end for kind in _KINDS for end in kind.endings)
 
 
 @frozen
@@ -93,12 +99,12 @@ def located(source: object) -> object:
 
 def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
-    return isinstance(source, Listing) and _class(source.files[0][1]) in {CsvFile, SheetFile}
+    return isinstance(source, Listing) and kind_of(source.files[0][1]).is_text
 
 
 def open_place(place: Place, **how: Any) -> File:  # noqa: ANN401
     """Open a file; one of text needs its format, and names where it has none."""
-    opened: File = _class(place)(place, **how)
+    opened: File = kind_of(place)(place, **how)
     return opened
 
 
@@ -196,7 +202,7 @@ def _check_few(name: str, count: int) -> None:
 
 
 def _check_one_kind(name: str, places: Sequence[Place]) -> None:
-    kinds = [_class(place) for place in places]
+    kinds = [kind_of(place) for place in places]
     usual = next(filter(None, kinds), None)
     if usual is None:
         raise TableError(
@@ -211,10 +217,9 @@ def _check_one_kind(name: str, places: Sequence[Place]) -> None:
             )
 
 
-def _class(place: Place) -> Any:  # noqa: ANN401
+def kind_of(place: Place) -> Any:  # noqa: ANN401
     """Return the class that reads a file, by the end of its name; None if there is none."""
-    kinds = ENDINGS.items()
-    return next((kind for end, kind in kinds if place.label.lower().endswith(end)), None)
+    return next((kind for kind in _KINDS if place.label.lower().endswith(kind.endings)), None)
 
 
 def _check_no_logs(name: str, places: Iterable[Place]) -> None:
@@ -290,10 +295,10 @@ def _entries(system: Any, folder: str) -> list[tuple[str, Any]]:  # noqa: ANN401
         found = system.get_file_info(fs.FileSelector(folder))
         return [(info.base_name, info.type) for info in found if info.base_name]
     with os.scandir(folder) as entries:
-        return [(entry.name, _kind_of(entry)) for entry in islice(entries, _MOST_ENTRIES + 1)]
+        return [(entry.name, _type_of(entry)) for entry in islice(entries, _MOST_ENTRIES + 1)]
 
 
-def _kind_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
+def _type_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
     # Links are neither, which pyarrow follows; Python 3.12 knows Windows' other kind of them.
     if entry.is_dir(follow_symlinks=False) and not getattr(entry, "is_junction", bool)():
         return fs.FileType.Directory
@@ -414,7 +419,7 @@ def _merged(
         raise TableError(f"{here} has no column {name!r}, which {first} has ({hint})")
     for name in added:
         # Where a file of text has no header, this may be a cell.
-        shown = "a column" if isinstance(file, CsvFile | SheetFile) else f"a column {name!r}"
+        shown = "a column" if file.is_text else f"a column {name!r}"
         raise TableError(f"{here} has {shown} that {first} lacks ({hint})")
     found = {column.name: column for column in file.columns}
     merged = [

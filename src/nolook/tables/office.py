@@ -30,11 +30,7 @@ from nolook.tables.source import Column, attempt
 from nolook.tables.spool import Spooled
 from nolook.tables.words import number_of
 
-__all__ = ["SHEETS", "STATISTICS", "SheetFile", "StatisticsFile"]
-
-#: How the names of sheets, and of statistics programs' files, end.
-SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
+__all__ = ["SheetFile", "StatisticsFile"]
 
 _ROWS = 32_768
 _READ = 1 << 17  # rows; a library reads from the start up to them
@@ -95,7 +91,8 @@ class SheetFile(_OnceFile):
         The columns' names if there is none.
     """
 
-    kind, library = "Excel", "python_calamine"
+    kind, library, is_text = "Excel", "python_calamine", True
+    endings = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
     def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
         self._form, self._names = form, names
@@ -174,6 +171,7 @@ class StatisticsFile(_OnceFile):
     """A file of SPSS, Stata or SAS. A column whose codes have words, its labels, is text."""
 
     kind, library = "SPSS, Stata or SAS", "pyreadstat"
+    endings = (".sav", ".zsav", ".dta", ".sas7bdat")
 
     def _declared(self) -> tuple[Column, ...]:
         about = self._read(metadataonly=True)[1]
