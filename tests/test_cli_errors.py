@@ -134,7 +134,7 @@ REFUSED = {
         ("-t smoker -p yes", "'smoker' has the declared values true", "cells can have"),
         ("-t city -p A", "--negative is not given", "--negative no"),
         ("-t city -p A --negative ' a'", "are the same value of 'city'", "two different"),
-        ("-t city --negative A", "--positive is not a text", "--positive yes"),
+        ("-t city --negative A", "--positive is not a string", "--positive yes"),
         ("-t cost -s other.toml", "has number there", "declare another type"),
         ("-t cost --missing mean", "--missing is 'mean'", "'drop-row'"),
         ("-t cost -x city,born,died --select 3", "--select is 3", "fewer than"),
@@ -216,7 +216,7 @@ REFUSED = {
         ("--positive yes", "'number'", "integer"),
         ("--target real --positive yes", "'real'", "of type number"),
         ("--target member --positive yes", "'member'", "true"),
-        ("--positive ''", "--positive is not a text", "--positive yes"),
+        ("--positive ''", "--positive is not a string", "--positive yes"),
     ],
     "calibration scores.parquet --probability score --target number --epsilon 2": [
         ("--groups 0", "groups is 0"),

@@ -121,7 +121,7 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
 
 
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:
-    """Return `value` as a tuple if it holds distinct, non-empty texts, at least one."""
+    """Return `value` as a tuple if it holds distinct, non-empty strings, at least one."""
     advice = f"for example {example or usage_hint(name, ['age', 'height'])}"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise refusal(name, value, "a list of names", advice)
@@ -132,7 +132,7 @@ def check_names(value: object, name: str, example: str | None = None) -> tuple[s
         raise refusal(name, value, "a list of names", advice) from None
     for entry in entries:
         if not isinstance(entry, str) or not entry:
-            raise refusal(name, value, "non-empty texts", advice)
+            raise refusal(name, value, "non-empty strings", advice)
         if entry in names:
             raise refusal(name, entry, "each name once", "leave the second one out")
         names[entry] = None

@@ -60,10 +60,11 @@ def test_whatever_users_call_has_an_example(name):
     sorted(
         {kind.__name__ for kind in KINDS}
         | {"compare_groups", "cross_validate", "describe", "evaluate", "quantiles", "survival"}
-        | {"tabulate"}
+        | {"tabulate", "CalibrationCurve", "CrossValidation", "Description", "Evaluation"}
+        | {"GroupComparison", "Quantiles", "SurvivalCurve", "Tabulation"}
     ),
 )
-def test_whatever_releases_names_what_is_like_it(name):
+def test_releases_and_results_name_what_is_like_them(name):
     text = inspect.getdoc(getattr(nolook, name))
     (entries,) = re.findall(SECTION.format("See Also"), text, re.MULTILINE)
     assert all(hasattr(nolook, other) for other in re.findall(r"^(\w+) : ", entries, re.MULTILINE))

@@ -269,9 +269,9 @@ def test_columns_kept_beside_are_those_of_the_same_rows():
         ([("x", "=", float("nan"))], "a missing value"),
         ([("absent", "=", 1)], "no such column"),
         ([("x", "=", "word")], "expected a number"),
-        ([("word", "<", "b")], "texts or booleans"),
+        ([("word", "<", "b")], "strings or booleans"),
         ([("flag", "=", "perhaps")], "expected true or false"),
-        ([("flag", ">", True)], "texts or booleans"),
+        ([("flag", ">", True)], "strings or booleans"),
     ],
 )
 def test_what_is_no_condition_is_refused_in_one_line(where, words):

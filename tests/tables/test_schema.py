@@ -129,7 +129,10 @@ def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
             {"columns": {"a": {"type": "number", "thousands": "."}}},
             "decimal and thousands are both",
         ),
-        ({"columns": {"a": {"type": "date", "pattern": "%y"}}}, "expected a text with %Y, %m and"),
+        (
+            {"columns": {"a": {"type": "date", "pattern": "%y"}}},
+            "expected a string with %Y, %m and",
+        ),
         ({"columns": {"a": {"type": "date", "origin": "soon"}}}, "expected a day"),
         ({"columns": {"a": {"type": "date", "parts": ["hour"]}}}, "parts is 'hour'"),
         ({"columns": {"a": {"type": "date", "parts": ["year"]}}}, "expected both or neither"),
@@ -140,7 +143,7 @@ def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
         ({"file": {"separator": ";"}}, "'separator' is not a setting"),
         ({"column": {}}, "'column' is not a setting; expected one of file, columns; do you mean"),
         ({"columns": ["a"]}, "expected a mapping"),
-        ({"columns": {"": "number"}}, "expected non-empty texts"),
+        ({"columns": {"": "number"}}, "expected non-empty strings"),
         ([], "expected settings by name"),
     ],
 )

@@ -30,11 +30,11 @@ def declared_classes(classes: object) -> NDArray[Any] | None:
     known = len(pair) == 2 and all(isinstance(one, _KINDS) for one in pair)
     if not known or isinstance(classes, str) or pair[0] == pair[1]:
         raise ParameterError(
-            "classes is not a pair of different numbers, booleans or texts; expected the negative "
-            "class, then the positive one (for example classes=('no', 'yes'))"
+            "classes is not a pair of different numbers, booleans or strings; expected the "
+            "negative class, then the positive one (for example classes=('no', 'yes'))"
         )
     if isinstance(pair[0], str) != isinstance(pair[1], str):
-        raise ParameterError("classes are a text and a number; expected two texts or two numbers")
+        raise ParameterError("classes are a string and a number; expected two of one type")
     return np.array(pair)
 
 

@@ -17,7 +17,7 @@ class PrivateFinding(PrivateEstimator):
     def keep_release(
         self, released: object, *, privacy: PrivacyGuarantee, read_options: dict[str, Any]
     ) -> Self:
-        """Become what a fit would have made of a release that was made and charged elsewhere.
+        """Keep a release that was made and charged elsewhere, as `fit` keeps its own.
 
         This is post-processing: nothing is charged, and no data are read.
 
@@ -26,7 +26,7 @@ class PrivateFinding(PrivateEstimator):
         released : object
             What the release of :meth:`plan` returns.
         privacy : PrivacyGuarantee
-            Under which it was made.
+            Its guarantee.
         read_options : dict
             How the data were read, as in `read_options_`.
 

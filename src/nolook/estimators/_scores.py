@@ -70,8 +70,8 @@ class ScoredEstimator(PrivateFinding):
             Infinite scores count as the largest double. A row of an array without a score is left
             out, or counts as 0 where the number of rows is public; a Table's `missing` decides.
         target : array or series of shape (n_samples,)
-            Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
-            negative, missing values too, unless they are a Table's: its `missing` decides.
+            Numbers, booleans or strings; None if `scores` is a Table. All values but `pos_label`
+            are negative, missing ones too, unless they are a Table's: its `missing` decides.
         y_true, y_score : optional
             The same as `target` and `scores`, by scikit-learn's names.
         ledger, progress : optional
@@ -116,7 +116,7 @@ def check_pos_label(label: object) -> None:
     if not isinstance(label, str) and not -largest <= number <= largest:
         raise ParameterError(
             f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
-            "a text (the target's value for the positive class)"
+            "a string (the target's value for the positive class)"
         )
 
 

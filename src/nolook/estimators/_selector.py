@@ -74,13 +74,13 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         return known_k(self.k)
 
     def needs_delta(self) -> bool:
-        """Tell whether no fit can do without a delta."""
+        """Return whether every fit needs a delta."""
         return False
 
     def spend_beside(self, events: tuple[Event, ...], budget: Budget, delta: float) -> None:
-        """Make choices as sharp as one budget for them and other releases allows.
+        """Let choices and other releases share one budget, in place of the selection's own epsilon.
 
-        Whatever the selection's own epsilon; what it then comes to alone, it states for a `delta`.
+        `plan` then states the selection's own cost as an epsilon for a `delta`.
         """
         self._beside = Beside(events, budget, delta)
 

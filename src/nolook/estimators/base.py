@@ -113,13 +113,13 @@ class PrivateEstimator(Result, Declared):
 
     @property
     def privacy(self) -> PrivacyGuarantee:
-        """That of the fit."""
+        """The guarantee of the fit."""
         check_is_fitted(self)
         return self.privacy_
 
     @property
     def read_options(self) -> dict[str, Any]:
-        """That of the fit."""
+        """Types and settings the columns of the fit were read with."""
         return self.read_options_
 
     def plan(self) -> Plan[Any]:
@@ -369,12 +369,12 @@ class PrivateModel(PrivateEstimator):
 
     @property
     def dropped(self) -> Flags:
-        """Mask of the features left out because nothing in them stood out from the noise."""
+        """Mask of the features left out, since they are not distinguishable from noise."""
         return np.asarray(~self.scaling_.detected[:-1] & (self.coef_ == 0.0))
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """Those of features neither dropped nor left out by a choice, and the intercept, last."""
+        """The coefficients of the features in use and, last, the intercept."""
         part = self.regression
         scale, ends = part.scaling_.scale[:-1, None], part.coef_interval_
         numbers = np.full((len(scale), 3), np.nan)
@@ -511,7 +511,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self._keep_measures(dict.fromkeys(self._measured))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R2 on rows. That of private rows is not private; a warning says so if it can."""
+        """Return R2 on rows. It is not private on private rows; a warning says so if possible."""
         warn_of_score(self, X)
         return float(super().score(X, y, sample_weight))
 

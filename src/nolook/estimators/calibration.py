@@ -44,6 +44,10 @@ class CalibrationCurve(Drawn):
         Private number of rows; noise may make it negative in a small group.
     errors : ndarray of shape (groups,)
         The standard error of `prob_true` less `prob_pred` due to the noise, not to sampling.
+
+    See Also
+    --------
+    HosmerLemeshow : The test and the groups.
     """
 
     kind = "calibration curve"

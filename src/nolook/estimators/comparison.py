@@ -81,6 +81,11 @@ class GroupComparison(Result):
         Guarantee of the whole result.
     read_options : dict
         How the columns were read.
+
+    See Also
+    --------
+    compare_groups : Releases the comparison.
+    SurvivalCurve : Times to an event, by group.
     """
 
     value: str

@@ -136,12 +136,12 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
 ) -> CrossValidation:
     """Cross-validate a model within one budget.
 
-    The score is the mean over the folds of R2 (numbers) or AUC (two classes) on the rows of a fold,
-    for a model fitted to all others. Each row, or unit, draws its fold at random, so folds differ
-    in size. A row is in one evaluation and in all fits but one: as many releases as there are
-    folds, each with an equal share of the budget. Models are therefore noisier than one fitted with
-    the whole budget, and scores lower; compare them only with each other. Proof:
-    ``algorithms/cross_validation.md``.
+    The score is the mean over the folds of R2, ``1 - sum (y_i - p_i)**2 / sum (y_i - mean)**2``, or
+    of the AUC for two classes, on the rows of a fold, for a model fitted to all others. Each row,
+    or unit, draws its fold at random, so folds differ in size. A row is in one evaluation and in
+    all fits but one: as many releases as there are folds, each with an equal share of the budget.
+    Models are therefore noisier than one fitted with the whole budget, and scores lower; compare
+    them only with each other. Proof: ``algorithms/cross_validation.md``.
 
     Guarantee
     ---------

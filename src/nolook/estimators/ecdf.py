@@ -105,7 +105,7 @@ class ECDF(PrivateFinding):
         self.keep_rows(self.distribution_.counted)
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the share of values up to each t, rounded down to a threshold.
+        """Return F(t), the share of values up to each t, rounded down to a threshold.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class ECDF(PrivateFinding):
         return (fitted.cdf(t), fitted.cdf_error(t)) if return_std else fitted.cdf(t)
 
     def quantile(self, p: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the first threshold up to which the share of values is at least p.
+        """Return the first threshold t with ``F(t) >= p``.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class ECDF(PrivateFinding):
         return self._fitted().masses(places)
 
     def pdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the density: the share of the cell that holds t, divided by the cell's width.
+        """Return the density ``(F(b) - F(a)) / (b - a)``, for the cell from a to b that holds t.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class ECDF(PrivateFinding):
         return (density, error) if return_std else density
 
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the mean of the values, each rounded up to a threshold.
+        """Return the mean ``sum_k t_k (F(t_k) - F(t_k-1))``, values rounded up to thresholds.
 
         Needs a `grid`: the noise of the end cells is multiplied by its width.
 

@@ -93,6 +93,11 @@ class Evaluation(Result):
     model : fitted model, or JudgedModel
         The evaluated model, if it is a private release and not read from a file; otherwise its
         method and its own guarantee.
+
+    See Also
+    --------
+    evaluate : Releases the evaluation.
+    CrossValidation : Several fits, each evaluated on other rows.
     """
 
     kind = "evaluation"
@@ -126,7 +131,7 @@ class Evaluation(Result):
         return tuple(name for part in self._all for name in part.questions)
 
     def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
-        """Have the curve or the calibration answer."""
+        """Return a further result of the curve or the calibration at no cost."""
         for part in self._all:
             if question in part.questions:
                 return part.ask(question, **arguments)

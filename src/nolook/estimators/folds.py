@@ -68,6 +68,11 @@ class CrossValidation(Result):
         Names of the model and of the target.
     read_options : dict
         How the table was read.
+
+    See Also
+    --------
+    cross_validate : Releases the scores.
+    Evaluation : One model, evaluated on given rows.
     """
 
     kind = "cross-validation"
@@ -90,13 +95,13 @@ class CrossValidation(Result):
     def scores(self) -> tuple[Estimate | None, ...]:
         """The score of each fold: `value`, its standard `error` and 95 % `interval`.
 
-        None if noise hides it or the private test of the fit failed.
+        None if it is not distinguishable from noise, or the private test of the fit failed.
         """
         return tuple(map(shown, self.estimates))
 
     @property
     def mean(self) -> Estimate | None:
-        """The mean over folds; None if one of them is not known, or if noise hides it."""
+        """The mean over folds; None if a fold has none, or it is not distinguishable from noise."""
         return shown(mean_of(self.estimates))
 
     @property

@@ -98,6 +98,8 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
     def predict_median(self, X: ArrayLike) -> Vector:
         """Predict the median of the column of which the target is a declared logarithm.
 
+        For ``log(y)`` that is ``exp(b_0 + x'b)``.
+
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
@@ -116,8 +118,8 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
     def predict_mean(self, X: ArrayLike) -> Vector:
         """Predict the mean of the column of which the target is a declared logarithm.
 
-        The median times `smearing_`: the mean if errors have the same distribution in all rows, and
-        are as often above as below 0.
+        For ``log(y)`` that is ``smearing_ * exp(b_0 + x'b)``: the mean if errors have the same
+        distribution in all rows, and are as often above as below 0.
 
         Parameters
         ----------

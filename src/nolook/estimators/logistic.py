@@ -155,7 +155,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     @property
     def odds_ratio_(self) -> Array:
-        """Odds ratios: the factor of the odds for one more of a column."""
+        """Odds ratios ``exp(b_j)``: the factor of the odds for one more of a column."""
         return exponential(self.coef_)
 
     @property
@@ -169,7 +169,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         return in_ratios("odds_ratio", numbers)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Return the log-odds of the positive class; inputs are clipped as in training.
+        """Return the log-odds ``b_0 + x'b`` of the positive class; x is clipped as in training.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
             return self._linear_predictor(rows)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on rows; that of private rows is not private."""
+        """Return the accuracy on rows. On private rows it is not private."""
         warn_of_score(self, X)
         return float(super().score(X, y, sample_weight))
 

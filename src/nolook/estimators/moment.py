@@ -71,7 +71,7 @@ class MomentSelector(PrivateSelector):
     delta: float = DEFAULT_DELTA
 
     def needs_delta(self) -> bool:
-        """Tell whether no fit can do without a delta."""
+        """Return whether every fit needs a delta."""
         return True
 
     def plan(self) -> Plan[NoisyMoments]:

@@ -200,7 +200,7 @@ class PrivatePipeline(PrivateRegressor):
 
     @property
     def questions(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the regression."""
+        """The questions that the regression answers."""
         return self.regressor.questions
 
     @property
@@ -264,7 +264,7 @@ class PrivatePipeline(PrivateRegressor):
         self.keep_parts(selector, regressor)
 
     def keep_parts(self, selector: PrivateSelector, regressor: PrivateRegressor) -> None:
-        """Keep the fitted parts and what they say of the whole pipeline."""
+        """Keep the fitted parts, and the results of the whole pipeline."""
         if hasattr(self, "classes_"):
             regressor.classes_ = self.classes_
         self.selector_, self.regressor_ = selector, regressor

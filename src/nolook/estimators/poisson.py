@@ -160,7 +160,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     @property
     def rate_ratio_(self) -> Array:
-        """Rate ratios: the factor of the mean for one more of a column."""
+        """Rate ratios ``exp(b_j)``: the factor of the mean for one more of a column."""
         return exponential(self.coef_)
 
     @property

@@ -54,6 +54,11 @@ class Quantiles(Result):
         The public grids, by column.
     whole : tuple of bool
         Which columns were declared to hold integers.
+
+    See Also
+    --------
+    quantiles : Releases the quantiles.
+    ECDF : All quantiles of one column.
     """
 
     kind = "quantiles"

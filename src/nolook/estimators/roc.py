@@ -149,7 +149,7 @@ class ROCCurve(ScoredEstimator):
         }
 
     def rate_at(self, fpr: Any) -> Any:  # noqa: ANN401 -- of the shape of `fpr`
-        """Return the true positive rate at a false positive rate."""
+        """Return ``P(score > t | positive)`` at the t where that of negative rows is `fpr`."""
         rising = np.maximum.accumulate(self.fpr_), np.maximum.accumulate(self.tpr_)
         return np.interp(fpr, *rising)
 
@@ -238,8 +238,8 @@ class ROCCurve(ScoredEstimator):
         Classified
             The threshold used, the confusion matrix, sensitivity, specificity, predictive values,
             accuracy and F1, each with a 95 % interval (`value`, `low`, `high`), for numbers of rows
-            of the noise only; None
-            for a rate whose denominator the noise may be all of.
+            only of the noise. A rate is None if the number of rows it is a share of is not
+            distinguishable from noise.
         """
         return classified(self._fitted(), check_threshold(threshold))
 

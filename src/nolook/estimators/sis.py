@@ -106,5 +106,5 @@ class SISSelector(RowSelector):
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:
-        """Tell whether no fit can do without a delta: where ranges are found."""
+        """Return whether every fit needs a delta, to find ranges."""
         return self.score == "covariance"

@@ -146,7 +146,9 @@ def survival(  # noqa: PLR0913 -- what may be asked
 ) -> SurvivalCurve:
     """Release survival curves with medians, and the log-rank test of groups.
 
-    No range is needed. All groups together cost as much as one.
+    The curve is ``S(t) = prod over t_i <= t of (1 - d_i / n_i)``, for the noisy number of events
+    d_i at time t_i and the noisy number of rows at risk n_i just before it. No range is needed. All
+    groups together cost as much as one.
 
     Guarantee
     ---------

@@ -138,6 +138,11 @@ class Tabulation(_Table):
         Guarantee of the whole result.
     read_options : dict
         How the columns were read.
+
+    See Also
+    --------
+    tabulate : Releases the tables.
+    Description : The same measures of every column, without groups.
     """
 
     kind: ClassVar[str] = "tabulation"
@@ -154,6 +159,10 @@ class Tabulation(_Table):
 
     def independence(self) -> tuple[float, float, float] | None:
         """Return the chi-square statistic of two columns, its p-value and Cramér's V.
+
+        The statistic is ``C = sum_ij (n_ij - e_ij)**2 / e_ij``, for the noisy counts n_ij of r
+        rows and c columns and ``e_ij = n_i. n_.j / n``; ``V = sqrt((C - mean C) / (n (min(r, c) -
+        1)))``, where the mean is that of independent tables.
 
         Undeclared and missing values are left out. The null distribution is simulated with the
         noise, at no further cost. With weights of rows the test is conservative.
@@ -177,6 +186,7 @@ class Tabulation(_Table):
     def associations(self) -> dict[tuple[str, ...], float]:
         """Return Cramér's V of each pair of columns by the estimates, the largest first.
 
+        ``V = sqrt(C / (n (min(r, c) - 1)))`` for the chi-square statistic C of the estimates.
         Undeclared and missing values are left out. Empty unless all pairs were asked for.
         """
         estimates = [each for each in self.measured if each.name == "estimate"]

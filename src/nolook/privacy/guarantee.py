@@ -203,7 +203,7 @@ class PrivacyGuarantee:
         for name, text in (("table", self.table), ("where", self.where)):
             if not isinstance(text, str | None):
                 raise ParameterError(
-                    f"{name} is a value of type {type(text).__name__}; expected a text or nothing"
+                    f"{name} is a value of type {type(text).__name__}; expected a string or None"
                 )
         check_choice("relation", self.relation, get_args(Relation))
         known = tuple(_KINDS.values())

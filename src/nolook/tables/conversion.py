@@ -523,7 +523,7 @@ def _class(
     """Return the words of the class that one of them names."""
     if not isinstance(word, str) or not word.strip():
         raise ParameterError(
-            f"{parameter_name(name)} is not a text; expected a value of the target (for example "
+            f"{parameter_name(name)} is not a string; expected a value of the target (for example "
             f"{usage_hint(name, _EXAMPLES[name])})"
         )
     for each in classes:

@@ -114,7 +114,7 @@ def _checked(condition: object) -> Condition:
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
         raise _refused(
             f"compares {column!r} with a missing value, none, or more than {_MANY}; expected "
-            "numbers, texts, dates or booleans"
+            "numbers, strings, dates or booleans"
         )
     return Condition(column, sign, known)
 
@@ -175,13 +175,13 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     if read is None:
         raise _refused(
             f"compares {column.name!r}, which has type {column.declared}; expected a column of "
-            "numbers, texts, dates or booleans"
+            "numbers, strings, dates or booleans"
         )
     words = [read(condition, value, own) for value in condition.values]
     if condition.sign in _ORDERS and read in {_text, _truth}:
         raise _refused(
-            f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds texts or "
-            f"booleans (for example {column.name} = {condition.values[0]})"
+            f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
+            f"or booleans (for example {column.name} = {condition.values[0]})"
         )
     levels = [level for level in own.levels if level is not None]
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()

@@ -79,7 +79,7 @@ def _encoding(encoding: object, name: str) -> str:
 def _words(words: object, name: str) -> tuple[str, ...]:
     if is_list(words) and all(isinstance(word, str) for word in words):
         return tuple(dict.fromkeys(word.strip() for word in words))
-    raise refusal(name, words, "a list of texts", f'for example {name} = ["yes"]')
+    raise refusal(name, words, "a list of strings", f'for example {name} = ["yes"]')
 
 
 def _false_words(words: object, name: str) -> tuple[str, ...] | None:
@@ -91,8 +91,8 @@ def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
     if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
         raise ParameterError(
-            f"{name} has a text that is empty, long or could be part of a number; expected signs "
-            'such as ["€", "EUR"]'
+            f"{name} has a string that is empty, long or could be part of a number; expected "
+            'symbols such as ["€", "EUR"]'
         )
     return words
 
@@ -128,7 +128,7 @@ def check_pattern(pattern: object, name: str = "pattern") -> str:
         signs = re.findall(r"%(.?)", pattern)
         if {*"Ymd"} <= {*signs} <= {*"YmdHMSz"} and len({*signs}) == len(signs):
             return pattern
-    expected = "a text with %Y, %m and %d, and %H, %M, %S and %z for times"
+    expected = "a string with %Y, %m and %d, and %H, %M, %S and %z for times"
     raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
 
 
@@ -495,7 +495,7 @@ class Schema:
     def only(self, names: Iterable[str | None]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
 
-        A unit among them stays one. Without a header the others keep their places, as texts of no
+        A unit among them stays one. Without a header the others keep their places, as strings of no
         use.
         """
         kept, needed = set(names), set[str]()

@@ -92,7 +92,7 @@ class Column:
 def in_words(kind: Any) -> str:  # noqa: ANN401
     """Return the name of an Arrow type for messages."""
     if kind is None:
-        return "neither numbers nor texts"
+        return "neither numbers nor strings"
     if pt.is_dictionary(kind):
         return in_words(kind.value_type)
     found = (words for words, names in _IN_WORDS.items() if re.match(names, str(kind)))

@@ -455,10 +455,10 @@ class Table:
                 yield numbers, complete, rows.columns[len(names) :]
 
     def fields_beside(self, names: Sequence[str]) -> list[Any]:
-        """Return the Arrow fields of further columns to be read, and progress these.
+        """Return the Arrow fields of further columns, which are then read too.
 
-        They are of the source's types, in CSV texts. Raises TableError if a column is unknown or
-        occurs twice.
+        Their types are those of the source, strings for CSV. Raises TableError if a column is
+        unknown or occurs twice.
         """
         source = self._source.original
         declared = Columns(source)
@@ -534,7 +534,7 @@ class Table:
     def may_drop_rows(self) -> bool:
         """Tell from a filter, policy and declared types whether rows may be left out.
 
-        Their number is private then. A category lacks an empty text, too, whatever its type.
+        Their number is private then. An empty string is missing in a category, too.
         """
         source, design = self._source, self._design
         needed = {design.target} if design.needs_target else set()

@@ -256,7 +256,7 @@ def _levels(levels: object, name: str, example: str) -> Levels:
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
     texts = list(map(checked_level, listed)) if is_list(listed) else []
     if not is_list(listed) or texts.count(None) > listed.count(None):
-        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
+        raise refusal(name, levels, "a list of strings or integers", f"for example {example}")
     if texts and {*texts} == {None}:
         return (None, None)  # levels that a tabulation is to find
     others = texts.count(None)
