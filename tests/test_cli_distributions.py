@@ -14,7 +14,7 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.report.wording import estimated, number, with_error
+from nolook.report.wording import estimated, number, rows_in_words, with_error
 from tests.report.command import Result, names_in, spent, write_table
 from tests.report.pages import Page
 from tests.test_cli_errors import refused
@@ -109,10 +109,10 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     fitted = nolook.load(here / "people.age.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
     median = f"{fitted.quantile(0.5):.6g}"
-    for text in ("Distribution of age", "Number of rows", "50 % lie at or below", median):
+    for text in ("Distribution of age", "ows used", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
-    assert f"{fitted.n_rows_:,.0f}" in done.out
+    assert rows_in_words(fitted.n_rows_, fitted.n_rows_error_)[0] in done.out.lower()
     assert "epsilon = 2, delta = 0" in done.out
     assert "distribution: people.age.distribution.json" in done.out
     assert len(page.all("polyline")) == len(page.all("polygon")) == 1

@@ -228,8 +228,8 @@ def test_a_release_answers_in_numbers_names_and_kinds(kind):
 def test_what_is_shown_and_written_of_a_release_is_what_it_answers(kind, tmp_path):
     found = made(kind)
     content = found.content()
-    assert content.provenance.guarantee == found.privacy
-    assert content.provenance.parts == found.parts
+    assert content.guarantee == found.privacy
+    assert content.parts == found.parts
     assert content.headline[0].endswith(f"{content.what} ") or not found.privacy.private
     if kind == "scales":
         with pytest.raises(ParameterError, match="release of nolook"):

@@ -150,7 +150,7 @@ def test_a_column_of_integers_is_counted_at_whole_numbers(tmp_path):
     assert ecdf.distribution_.mean_step(0.05) == 0.0
     page = ecdf.content()
     assert dict(page.settings)["Thresholds"].startswith("whole numbers: all up to 2048, then")
-    assert page.cards[1][1] in {"39", "40"}
+    assert page.cards[0][1] in {"39", "40"}
     nolook.save(ecdf, tmp_path / "ages.json")
     assert nolook.load(tmp_path / "ages.json").cdf(39.5) == ecdf.cdf(39)
     # As any number where nothing declares them to be whole.

@@ -18,8 +18,7 @@ _VOID = {"meta", "br", "hr", "img", "link", "input", "base", "embed"}
 
 def of_table(found, table):
     """What was found, of a table of this name."""
-    guarantee = evolve(found.provenance.guarantee, table=table)
-    return evolve(found, provenance=evolve(found.provenance, guarantee=guarantee))
+    return evolve(found, guarantee=evolve(found.guarantee, table=table))
 
 
 def render(model, *, table):

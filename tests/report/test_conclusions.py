@@ -47,11 +47,11 @@ def a_model(effects, margins, names=("a", "b", "c", "y"), scale=1.0):
 @pytest.mark.parametrize("name", made.PAGES)
 def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
     found = made.PAGES[name]()
-    private = found.provenance.guarantee.private
+    private = found.guarantee.private
     ledger_status = LedgerStatus(date(2026, 11, 2), "l", (("1", "2"),) * 2)
     section = in_short(of_table(found, "people.parquet"), ledger_status)
     answers = {question: " ".join(map(plain, texts)) for question, texts in section.answers}
-    one = found.provenance.guarantee.unit.protected
+    one = found.guarantee.unit.protected
     assert list(answers) == [
         "What was asked",
         "What came out",

@@ -12,6 +12,7 @@ from nolook.report.page import render_page
 from nolook.report.picture import Axis, Band, Line, Picture, Point, axis
 from nolook.report.plots import draw_on
 from nolook.report.svg import svg
+from nolook.report.wording import rows_in_words
 from tests.report.golden_pages import of_column
 from tests.report.pages import Page, of_table
 
@@ -52,7 +53,7 @@ def test_the_page_says_what_the_release_says():
         "Distribution of age in people.csv",
         "Table people.csv: how the values of age are distributed.",
         "epsilon 0.5",
-        f"{ecdf.n_rows_:,.0f}",
+        rows_in_words(ecdf.n_rows_, ecdf.n_rows_error_)[0].removesuffix(" rows"),
         f"{ecdf.quantile(0.95):.0f}",
         "from 0 to 100 in steps of 1",
         "counts of blocks",
@@ -62,7 +63,7 @@ def test_the_page_says_what_the_release_says():
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
     page = Page(render_page(public.content()))
     assert "The number of rows, which is treated as public" in page.text
-    assert "none, it is public" in page.text
+    assert "0, it is public" in page.text
     assert "3,000" in page.text
 
 
@@ -89,7 +90,7 @@ def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
     ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
     found = ecdf.content()
     assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
-    assert found.cards[1][2] == "standard error under one step of 500"
+    assert found.cards[0][2] == "standard error under one step of 500"
 
 
 def test_a_grid_too_coarse_for_a_column_is_said_first():

@@ -32,7 +32,7 @@ def test_no_column_is_empty(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_not_private_is_called_so_once(name):
-    private = PAGES[name]().provenance.guarantee.private
+    private = PAGES[name]().guarantee.private
     assert [text.count("NOT PRIVATE") for text in golden(name)] == [1 - private] * 2
 
 

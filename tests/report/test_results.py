@@ -121,8 +121,8 @@ def test_text_and_html_say_the_same_as_the_report(name):
     summary = release.summary()
     found = release.content()
     shown, told = texts(summary.html), " ".join(str(summary).split())
-    assert found.provenance.guarantee.in_words() in shown
-    assert found.provenance.guarantee.in_words() in told
+    assert found.guarantee.in_words() in shown
+    assert found.guarantee.in_words() in told
     for section in sections(found):
         for part in () if section.name == "costs" else section.printed:
             words = [part] if isinstance(part, str) else [part.caption, *part.heads]

@@ -353,7 +353,7 @@ class Release(Reading):
 
         findings = evolve(found.content(), title=self.title)
         show(findings, self.output, self.report, self.ledger, quiet=self.quiet)
-        if self.ledger is None and findings.provenance.guarantee.private and not self.quiet:
+        if self.ledger is None and findings.guarantee.private and not self.quiet:
             tell(_UNCHARGED)
 
 

@@ -13,7 +13,7 @@ from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import called
 from nolook.estimators.result import Result, Summary, frame
-from nolook.report.findings import Name, Table, Text, plain, rows_of
+from nolook.report.findings import Name, Table, Text, plain
 from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.summary import summary_of
@@ -257,8 +257,8 @@ def _both(found: Comparison) -> Table:
 
 
 def _rows(part: PrivateModel) -> str:
-    counted = rows_of(part)
-    return NOT_KNOWN if counted is None else rows_in_words(*counted)[0]
+    counted = part.counted
+    return NOT_KNOWN if counted is None else rows_in_words(counted.value, counted.error)[0]
 
 
 def _together(found: Comparison) -> str:

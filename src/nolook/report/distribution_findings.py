@@ -12,20 +12,9 @@ from attrs import frozen
 from nolook._arrays import Flags, Vector
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.report.findings import (
-    Figure,
-    Findings,
-    Lost,
-    Name,
-    Provenance,
-    Section,
-    Table,
-    Text,
-    listed,
-    rows_of,
-)
+from nolook.report.findings import Figure, Findings, Name, Section, Table, Text, findings_of, listed
 from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
-from nolook.report.wording import NOT_KNOWN, grid_in_words, number, rows_in_words, with_error
+from nolook.report.wording import NOT_KNOWN, grid_in_words, number, with_error
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
@@ -87,23 +76,18 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     points, whole = ecdf.distribution_.points, ecdf.distribution_.whole
     steps = steps_below(points, values, whole=whole)
     read = _Quantiles(column, np.array(_SHARES), values, errors, steps, points)
-    rows, error = _rows_counted(ecdf)
     mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
     half = _SHARES.index(0.5)
     middle, middle_error = read.shown(half, with_step=True)
     known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
     measured = [*map(read.shown, range(len(_SHARES))), _value_and_error(*mean)]
-    table = _few_numbers(counted, (rows, error), measured, [*read.steps, mean_step])
-    return Findings(
-        kind="distribution",
+    table = _few_numbers(measured, [*read.steps, mean_step])
+    return findings_of(
+        ecdf,
         what="distribution of",
         of=column,
-        provenance=Provenance.of(ecdf),
-        cards=(
-            (counted.capitalize(), rows, f"standard error {error}"),
-            ("Median", middle, f"standard error {middle_error}" if known else middle_error),
-        ),
+        cards=(("Median", middle, f"standard error {middle_error}" if known else middle_error),),
         question=(": how the values of ", Name(column), " are distributed"),
         conclusion=_where(read, counted),
         certainty=(
@@ -114,22 +98,12 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
             what_was_found(table, (_STEP, _FREE, noise_and_sampling(_ERRORS, unit)), picture),
         ),
         cautions=_coarse(read),
-        lost=Lost.of(ecdf),
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid, whole=whole)),
             ("Smoothing", ecdf.smoothing or "none"),
         ),
     )
-
-
-def _rows_counted(ecdf: ECDF) -> tuple[str, str]:
-    """Return the number of rows and its standard error in words."""
-    value, noise = ecdf.n_rows_ or 0.0, ecdf.n_rows_error_ or 0.0
-    rows, error = f"{value:,.0f}", number(noise, 2)
-    if value < 2.0 * noise:
-        rows = rows_in_words(value, noise, ecdf.privacy.unit.counted)[0]
-    return rows, "none, it is public" if ecdf.relation == "replace" else error
 
 
 @frozen(eq=False)
@@ -204,13 +178,8 @@ def _coarse(read: _Quantiles) -> tuple[str, ...]:
     return (said,)
 
 
-def _few_numbers(
-    counted: str,
-    rows: tuple[str, str],
-    measured: Sequence[tuple[str, str]],
-    steps: Sequence[float],
-) -> Table:
-    """Show the number of rows; quantiles and the trimmed mean with standard errors and steps."""
+def _few_numbers(measured: Sequence[tuple[str, str]], steps: Sequence[float]) -> Table:
+    """Show quantiles and the trimmed mean with standard errors and steps."""
     names = (
         *(f"{100 * p:g} % lie at or below" for p in _SHARES),
         f"Mean without {100 * _TRIMMED:g} % at either end",
@@ -218,12 +187,9 @@ def _few_numbers(
     return Table(
         "The distribution in a few numbers",
         ("Measure", "Value", "Standard error", "Step"),
-        (
-            (f"Number of {counted}", *rows, ""),
-            *(
-                (name, *texts, _step(step) if texts[1] not in {NOT_KNOWN, _END} else "")
-                for name, texts, step in zip(names, measured, steps, strict=True)
-            ),
+        tuple(
+            (name, *texts, _step(step) if texts[1] not in {NOT_KNOWN, _END} else "")
+            for name, texts, step in zip(names, measured, steps, strict=True)
         ),
     )
 
@@ -245,11 +211,10 @@ def quantiles_findings(found: Quantiles) -> Findings:
         ("Column", *(f"{100 * p:g} %" for p in found.shares)),
         rows,
     )
-    return Findings(
-        kind="quantiles",
+    return findings_of(
+        found,
         what="quantiles of",
         of=", ".join(found.names),
-        provenance=Provenance.of(found),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(
             what_was_found(
@@ -264,8 +229,6 @@ def quantiles_findings(found: Quantiles) -> Findings:
             for name, whole in zip(found.names, found.whole, strict=True)
         ),
         cautions=tuple(said for one in read for said in _coarse(one)),
-        rows=rows_of(found),
-        lost=Lost.of(found),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.evaluation import Evaluation, JudgedModel
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Lost, Name, Provenance, Section, unseen_words
+from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
@@ -30,12 +31,13 @@ def evaluation_findings(found: Evaluation) -> Findings:
     """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
     judged = JudgedModel.of(found.model)
+    lost = found.roc.n_left_out_, found.roc.n_undeclared_, found.roc.n_left_out_error_
     cards = curve_cards(found.roc)[:3]
-    return Findings(
-        kind="evaluation",
+    return findings_of(
+        found,
+        scored.target,
         what="evaluation of a model of",
         of=scored.target,
-        provenance=Provenance.of(found),
         cards=cards if test is None else (*cards, calibration_card(test)),
         sections=(*curve_sections(found.roc), _calibration(found)),
         settings=(
@@ -49,8 +51,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
             ("Thresholds", curve_grid(found.roc)),
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
-        rows=(found.n_rows, found.n_rows_error),
-        lost=Lost.of(found.roc, scored.target),
+        rows=NoisyCount(found.n_rows, found.n_rows_error, *lost),
         question=(": how well the model ", Name(scored.score), " predicts ", Name(scored.target)),
         conclusion=(
             *curve_said(found.roc, "the model"),

@@ -51,7 +51,7 @@ def _json(found: Any) -> str:  # noqa: ANN401
         "cautions": cautions(content),
         "conclusion": [*map(plain, content.conclusion)],
         "certainty": [*map(plain, content.certainty)],
-        "rows": content.rows and {"value": content.rows[0], "error": content.rows[1]},
+        "rows": content.rows and {"value": content.rows.value, "error": content.rows.error},
         "measures": [
             {"name": each.name, "value": _known(each.value), "interval": _known(each.ends)}
             for each in found.measures

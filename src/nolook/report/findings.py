@@ -5,7 +5,7 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import frozen
 
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nolook._unit import Unit
+    from nolook.algorithms.scaling import NoisyCount
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.folds import CrossValidation
-    from nolook.estimators.quantiles import Quantiles
-    from nolook.estimators.result import Result
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.report.picture import Picture
 
@@ -27,14 +25,13 @@ __all__ = [
     "Figure",
     "Findings",
     "Name",
-    "Provenance",
     "Section",
     "Table",
     "Text",
+    "findings_of",
     "in_percent",
     "listed",
     "plain",
-    "rows_of",
     "texts",
     "unseen_levels",
     "unseen_words",
@@ -94,12 +91,6 @@ def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def rows_of(release: PrivateEstimator | Quantiles | CrossValidation) -> tuple[float, float] | None:
-    """Return the private number of rows and its standard error, if they were counted."""
-    counted = release.counted
-    return None if counted is None else (counted.value, counted.error)
-
-
 def columns_read(read_options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the features of a table with the levels of categories; "..." is any other value."""
     categories = read_options["categories"]
@@ -147,31 +138,6 @@ def unseen_levels(
 
 
 @frozen
-class Lost:
-    """Noisy numbers of rows that were left out, and of rows with a value that is not declared."""
-
-    left_out: float
-    undeclared: float | None
-    error: float
-    columns: tuple[str, ...]  # a missing value of one of them leaves a row out
-
-    @classmethod
-    def of(
-        cls, release: PrivateEstimator | Quantiles | CrossValidation, *needed: str
-    ) -> Self | None:
-        """Return the rows lost, if counted; `needed` are columns that every row must have."""
-        counted = release.counted
-        if counted is None or counted.left_out is None or counted.lost_error is None:
-            return None
-        options = release.read_options
-        dropping = options["features"]
-        if options["missing"] != "drop-row":  # where other values have a level, so have empty cells
-            levels = options["categories"].items()
-            dropping = [name for name, own in levels if len(own) > 1 and None not in own]
-        return cls(counted.left_out, counted.undeclared, counted.lost_error, (*dropping, *needed))
-
-
-@frozen
 class Table:
     """A table whose rows begin with their names; a cell that is a number is a share of 1."""
 
@@ -210,33 +176,6 @@ class Section:
 
 
 @frozen
-class Provenance:
-    """The promise and the cost of a release: its parts in order, together within the promise.
-
-    `missing` is the policy for missing values, `columns` the features with their levels; `dates`
-    are the columns of dates, with the day that their numbers count from.
-    """
-
-    guarantee: PrivacyGuarantee
-    missing: str
-    parts: tuple[tuple[str, PrivacyGuarantee], ...]
-    columns: tuple[str, ...] = ()
-    dates: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, release: Result) -> Self:
-        """Return the provenance of a release."""
-        options = release.read_options
-        declared = options.get("schema", {}).get("columns", {}).items()
-        dates = tuple(
-            (name, own.get("origin", "1970-01-01"))
-            for name, own in declared
-            if own.get("type") in {"date", "datetime"} and "parts" not in own
-        )
-        return cls(release.privacy, options["missing"], release.parts, columns_read(options), dates)
-
-
-@frozen
 class Findings:
     """The content of one report: headline, guarantee, cards, sections, settings.
 
@@ -247,13 +186,22 @@ class Findings:
     kind: str
     what: str
     of: str
-    provenance: Provenance
+    guarantee: PrivacyGuarantee
+    #: Its parts in order, together within the guarantee.
+    parts: tuple[tuple[str, PrivacyGuarantee], ...]
+    #: The policy for missing values.
+    missing: str
+    #: The features with their levels.
+    columns: tuple[str, ...]
+    #: The columns of dates, with the day that their numbers count from.
+    dates: tuple[tuple[str, str], ...]
+    #: The private number of rows used, if they were counted, and perhaps of those left out.
+    rows: NoisyCount | None
+    #: Columns of which a missing value leaves a row out.
+    needed: tuple[str, ...]
     cards: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     settings: tuple[tuple[str, str], ...]
-    #: The private number of rows used and its standard error, if they were counted.
-    rows: tuple[float, float] | None = None
-    lost: Lost | None = None
     #: What the table was asked; follows its name.
     question: Text = ""
     #: The answer in a sentence or two, from estimates and their intervals.
@@ -268,8 +216,36 @@ class Findings:
     @property
     def headline(self) -> tuple[str, ...]:
         """The subject of a release, its table and rows, and whether it is private."""
-        table = self.provenance.guarantee.of_table
+        table = self.guarantee.of_table
         place = (" in ", Name(table)) if table else ()
-        private = "differentially" if self.provenance.guarantee.private else "not"
+        private = "differentially" if self.guarantee.private else "not"
         what = f"{self.what[:1].upper()}{self.what[1:]} "
         return what, Name(self.of), *place, f" ({private} private)"
+
+
+def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: ANN401 -- a result
+    """Return findings: what all releases answer alike, and what only this kind has.
+
+    `needed` are columns that every row must have, apart from features.
+    """
+    options = release.read_options
+    dropping = options["features"]
+    if options["missing"] != "drop-row":  # where other values have a level, so have empty cells
+        levels = options["categories"].items()
+        dropping = [name for name, words in levels if len(words) > 1 and None not in words]
+    declared = options.get("schema", {}).get("columns", {}).items()
+    alike = {
+        "kind": release.kind,
+        "guarantee": release.privacy,
+        "parts": release.parts,
+        "missing": options["missing"],
+        "columns": columns_read(options),
+        "dates": tuple(
+            (name, one.get("origin", "1970-01-01"))
+            for name, one in declared
+            if one.get("type") in {"date", "datetime"} and "parts" not in one
+        ),
+        "rows": getattr(release, "counted", None),
+        "needed": (*dropping, *needed),
+    }
+    return Findings(**alike | own)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Lost, Name, Provenance, Table, rows_of
+from nolook.report.findings import Findings, Name, Table, findings_of
 from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
 
@@ -42,11 +42,11 @@ def folds_findings(found: CrossValidation) -> Findings:
     )
     unit = found.privacy.unit
     notes = (noise_and_sampling("Intervals", unit), _WEAKER)
-    return Findings(
-        kind="cross-validation",
+    return findings_of(
+        found,
+        found.target,
         what="cross-validation of a model of",
         of=found.target,
-        provenance=Provenance.of(found),
         cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
         sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(
@@ -58,8 +58,6 @@ def folds_findings(found: CrossValidation) -> Findings:
                 f"{count(folds, 'equal part')}: {count(folds - 1, 'fit')} and an evaluation",
             ),
         ),
-        rows=rows_of(found),
-        lost=Lost.of(found, found.target),
         question=(
             f": how well models by the method {found.method} predict ",
             Name(found.target),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Lost, Name, Provenance, Table, Text, unseen_levels
+from nolook.report.findings import Findings, Name, Table, Text, findings_of, unseen_levels
 from nolook.report.picture import DASHES, Axis, Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
@@ -46,21 +47,20 @@ def comparison_findings(found: GroupComparison) -> Findings:
     means, differences = (f"{caption}, with {_interval(unit, 's')}" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
     section = what_was_found(tables[1], notes, _picture(found))
-    rows, lost = _counted(found, found.value, found.by)
     seen = zip(found.groups, found.forests.groups, strict=True)
-    return Findings(
-        kind=found.kind,
+    return findings_of(
+        found,
         what=f"comparison of groups by {found.by}:",
         of=found.value,
-        provenance=evolve(Provenance.of(found), missing=_MISSING),
+        missing=_MISSING,
+        rows=_counted(found),
+        needed=(found.value, found.by),
         cards=(
             ("Difference", pairs[0][1], f"{found.groups[1]} less {first}"),
             ("p-value", pairs[0][3], "rank test, small if groups differ"),
         ),
         sections=(evolve(section, tables=tables, printed=(*tables, *notes)),),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
-        rows=rows,
-        lost=lost,
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
         conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
@@ -110,13 +110,11 @@ def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
     return max(math.fsum(rows), 0.0), math.hypot(*errors)
 
 
-def _counted(
-    found: GroupComparison | SurvivalCurve, *needed: str
-) -> tuple[tuple[float, float], Lost]:
+def _counted(found: GroupComparison | SurvivalCurve) -> NoisyCount:
     """Return the rows of all groups, and those that lack a needed value or declared level."""
     rows, error = _sum_of(found.forests.groups)
     lost_error = math.hypot(error, found.n_rows_error)
-    return (rows, error), Lost(found.n_rows - rows, None, lost_error, needed)
+    return NoisyCount(rows, error, found.n_rows - rows, None, lost_error)
 
 
 def _unseen(
@@ -252,15 +250,16 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         tuple(map(_curve_row, names, found.curves, [places] * len(names))),
     )
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
-    rows, lost = _counted(found, found.time, found.event, *filter(None, (found.by,)))
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):
         events.setdefault(level, found.forests.groups[1::2])
-    return Findings(
-        kind=found.kind,
+    return findings_of(
+        found,
         what=f"survival curve of {found.event}:",
         of=found.time,
-        provenance=evolve(Provenance.of(found), missing=_MISSING),
+        missing=_MISSING,
+        rows=_counted(found),
+        needed=(found.time, found.event, *filter(None, (found.by,))),
         cards=(("Median", _median_cell(found.curves[0]), f"of {names[0]}"), *((card,) * tested)),
         sections=(what_was_found(table, notes, *(_curves_picture(found, across),) * bool(ticks)),),
         settings=(
@@ -268,8 +267,6 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             ("Event", f"{found.event} = {found.level}"),
             ("Groups", found.by or "none"),
         ),
-        rows=rows,
-        lost=lost,
         cautions=_unseen(found, found.event, events),
         question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
         conclusion=(*(_median_said(found, place) for place in range(len(names))), *p_value),

@@ -12,7 +12,14 @@ from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
 from nolook.report.curve_findings import curve_sections
-from nolook.report.findings import Findings, Lost, Provenance, Section, Table, rows_of, unseen_words
+from nolook.report.findings import (
+    Findings,
+    Section,
+    Table,
+    columns_read,
+    findings_of,
+    unseen_words,
+)
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
 from nolook.report.selection_findings import (
@@ -48,11 +55,15 @@ def model_findings(model: PrivateModel) -> Findings:
     words = explanation_of(part)
     formula = formula_of(target, model.read_options)
     after = (Section("method", "The method", words),) if words else ()
-    return Findings(
+    return findings_of(
+        part,
+        target,
         kind="model",
         what=f"{part.kind} of",
         of=target,
-        provenance=Provenance.of(model),
+        guarantee=model.privacy,
+        parts=model.parts,
+        columns=columns_read(model.read_options),
         cards=words_of(part).cards() if part.detected_ else (),
         sections=(*before, *_regression(part), *_scales(part), *after),
         settings=(
@@ -63,8 +74,6 @@ def model_findings(model: PrivateModel) -> Findings:
             *parameters_of(part, "Parameters of the method"),
             *settings,
         ),
-        rows=rows_of(part),
-        lost=Lost.of(part, target),
         question=sentence("model.question", target=target, used=used),
         conclusion=model_conclusion(model),
         certainty=model_certainty(model),
@@ -106,7 +115,8 @@ def _following(model: PrivateModel) -> tuple[str, ...]:
 def why_not_visible(model: PrivateModel) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
     words = words_of(model)
-    rows, error = rows_of(model) or (math.inf, 0.0)
+    counted = model.counted
+    rows, error = (math.inf, 0.0) if counted is None else (counted.value, counted.error)
     unusable = rows < max(_FEW_ROWS, _SURELY * error)
     too_few = not unusable or rows + 2.0 * error > _STILL_FEW
     return words.phrase("why_not_visible", one=words.one, unusable=unusable, too_few=too_few)

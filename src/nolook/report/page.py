@@ -15,11 +15,11 @@ def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
     return template("page.html").render(
         found=found,
         title=found.title or plain(found.headline),
-        private=found.provenance.guarantee.private,
+        private=found.guarantee.private,
         why=WHY_NOT_PRIVATE[1],
         cards=cards(found),
         cautions=cautions(found),
         short=in_short(found, ledger_status),
-        verdict=verdict(found.provenance),
+        verdict=verdict(found.guarantee),
         sections=sections(found),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._chosen import offered_columns
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Lost, Provenance, Table, listed, rows_of
+from nolook.report.findings import Findings, Table, findings_of, listed
 from nolook.report.wording import count, number, span
 
 if TYPE_CHECKING:
@@ -45,16 +45,13 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
     )
     notes = (_CLIPPED, *([] if scaler.detected_.all() else [_GUESSED]))
     features = scaler.read_options_["features"]
-    return Findings(
-        kind="scales",
+    return findings_of(
+        scaler,
         what="scales of",
         of=count(scaler.n_features_in_, "column"),
-        provenance=Provenance.of(scaler),
         cards=(("Columns", str(scaler.n_features_in_), "centred and scaled"),),
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
-        rows=rows_of(scaler),
-        lost=Lost.of(scaler),
         question=(": how the values of ", *listed(features, _MOST_NAMED), " are distributed"),
         conclusion=_seen(scaler, names),
         certainty=(

@@ -13,17 +13,7 @@ from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import (
-    Findings,
-    Lost,
-    Name,
-    Provenance,
-    Section,
-    Table,
-    Text,
-    rows_of,
-    unseen_words,
-)
+from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
     CONFIDENCE,
@@ -91,13 +81,11 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
 def roc_findings(curve: ROCCurve) -> Findings:
     """Return the findings of a ROC curve, with the classification at some thresholds."""
     scored = curve.scored_
-    return Findings(
-        kind="ROC curve",
+    return findings_of(
+        curve,
+        scored.target,
         what="ROC curve of",
         of=scored.score,
-        provenance=Provenance.of(curve),
-        rows=rows_of(curve),
-        lost=Lost.of(curve, scored.target),
         cards=curve_cards(curve),
         sections=curve_sections(curve),
         settings=(
@@ -290,11 +278,11 @@ def _threshold(value: float) -> str:
 def calibration_findings(test: HosmerLemeshow) -> Findings:
     """Say whether probabilities agree with what happened."""
     scored, (table, words, picture) = test.scored_, calibration_parts(test)
-    return Findings(
-        kind="calibration",
+    return findings_of(
+        test,
+        scored.target,
         what="calibration of",
         of=scored.score,
-        provenance=Provenance.of(test),
         cards=(
             calibration_card(test),
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),
@@ -302,8 +290,6 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         ),
         sections=(what_was_found(table, words, picture),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
-        rows=rows_of(test),
-        lost=Lost.of(test, scored.target),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
         conclusion=(calibration_said(test),),

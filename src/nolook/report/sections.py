@@ -27,14 +27,9 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
 )
-from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Provenance, Section, Table, Text
+from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.wording import (
-    count,
-    number,
-    rows_in_words,
-    units_in_words,
-)
+from nolook.report.wording import count, loss_in_words, number, rows_in_words, units_in_words
 
 __all__ = [
     "cards",
@@ -67,10 +62,10 @@ _MISSING = {
 
 def sections(found: Findings) -> tuple[Section, ...]:
     """List the sections of a report, the release's own among those that all have."""
-    provenance = found.provenance
+    guarantee = found.guarantee
     # What is not private has no guarantee; the banner says why.
-    promised = (_guarantee(provenance), _limits(provenance)) if provenance.guarantee.private else ()
-    return (*found.sections, *promised, _costs(provenance), _settings(found))
+    promised = (_guarantee(guarantee), _limits(guarantee)) if guarantee.private else ()
+    return (*found.sections, *promised, _costs(found), _settings(found))
 
 
 def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
@@ -78,7 +73,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.
     asked = question if any(question) else (f": {found.what} ", Name(found.of))
-    guarantee = found.provenance.guarantee
+    guarantee = found.guarantee
     table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
     cost = (
         f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
@@ -86,19 +81,17 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
         if guarantee.private
         else "Nothing is promised, so no ledger counts it.",
     )
-    protected = _protected(found.provenance)
     answers = (
         ("What was asked", (("Table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", (*found.certainty, *rows_described(found))),
         ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
-        (f"How well each {guarantee.unit.protected} is protected", protected),
+        (f"How well each {guarantee.unit.protected} is protected", _protected(guarantee)),
     )
     return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))
 
 
-def _protected(provenance: Provenance) -> tuple[Text, ...]:
-    guarantee = provenance.guarantee
+def _protected(guarantee: PrivacyGuarantee) -> tuple[Text, ...]:
     if not guarantee.private:
         return ("Not at all.",)
     column, one = guarantee.unit.column, guarantee.unit.protected
@@ -109,18 +102,17 @@ def _protected(provenance: Provenance) -> tuple[Text, ...]:
     return (f"{words} The limits of this protection are listed below.", unit)
 
 
-def verdict(provenance: Provenance) -> Strength | None:
+def verdict(guarantee: PrivacyGuarantee) -> Strength | None:
     """Return the strength of a guarantee, or None where there is none."""
-    guarantee = provenance.guarantee
     return strength(guarantee.epsilon, guarantee.delta) if guarantee.private else None
 
 
 def cautions(found: Findings) -> tuple[str, ...]:
     """List the warnings a reader must see first: on the guarantee, then the release's own."""
-    guarantee, counted = found.provenance.guarantee, found.rows and found.rows[0]
+    guarantee, rows = found.guarantee, found.rows
     weak = (
         *too_weak(guarantee.epsilon, guarantee.delta),
-        *delta_too_large(guarantee.delta, counted, guarantee.unit),
+        *delta_too_large(guarantee.delta, None if rows is None else rows.value, guarantee.unit),
     )
     said = (f"{words[:1].upper()}{words[1:]}." for words in weak if guarantee.private)
     return (*said, *_much_lost(found), *found.cautions)
@@ -130,19 +122,19 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     """List the cards of a page: the guarantee, how many rows were used, the release's own."""
     rows: tuple[tuple[str, str, str], ...] = ()
     if found.rows is not None:
-        noun = found.provenance.guarantee.unit.counted
-        about, error = rows_in_words(*found.rows, noun)
+        noun = found.guarantee.unit.counted
+        about, error = rows_in_words(found.rows.value, found.rows.error, noun)
         head = f"{noun.capitalize()}s used"
         rows = ((head, about.removesuffix(f" {noun}s"), f"standard error {error}"),)
-    return (_privacy_card(found.provenance), *rows, *found.cards)
+    return (_privacy_card(found.guarantee), *rows, *found.cards)
 
 
 def rows_used(found: Findings) -> str | None:
     """State the number of rows used, if they were counted."""
     if found.rows is None:
         return None
-    unit = found.provenance.guarantee.unit
-    about, error = rows_in_words(*found.rows, unit.counted)
+    unit = found.guarantee.unit
+    about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
     if unit.weighting is not None:
         about += f" ({one_line(unit.weighting.column)})"
     elif unit.weight_scale > 1:
@@ -154,18 +146,16 @@ def rows_used(found: Findings) -> str | None:
 
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
-    unit, lost = found.provenance.guarantee.unit, found.lost
-    population = tuple(
-        f"{one_line(n)} counts days from {day}." for n, day in found.provenance.dates
-    )
+    unit, rows = found.guarantee.unit, found.rows
+    population = tuple(f"{one_line(name)} counts days from {day}." for name, day in found.dates)
     population += () if unit.weighting is None else units_in_words(unit)
-    if lost is None:
+    if rows is None or rows.lost_error is None:
         return population
     one = unit.counted if unit.weighting is None else unit.protected
-    weighted = unit.row_weight * lost.error
+    weighted = unit.row_weight * rows.lost_error
     said = (
-        (lost.left_out, lost.error, one, "left out because of missing or undeclared values"),
-        (lost.undeclared, weighted, unit.counted, "used with a value that has no declared level"),
+        (rows.left_out, rows.lost_error, one, "left out because of missing or undeclared values"),
+        (rows.undeclared, weighted, unit.counted, "used with a value that has no declared level"),
     )
     about = ((rows_in_words(n, error, noun)[0], why) for n, error, noun, why in said if n)
     return (
@@ -180,15 +170,15 @@ def rows_described(found: Findings) -> tuple[str, ...]:
 
 def _much_lost(found: Findings) -> tuple[str, ...]:
     """Name the columns that can have cost more than about a fifth of the rows."""
-    unit = found.provenance.guarantee.unit
-    if found.lost is None or found.rows is None or unit.weighting is not None:
+    unit, rows = found.guarantee.unit, found.rows
+    if rows is None or rows.left_out is None or rows.lost_error is None or unit.weighting:
         return ()
-    left_out, names = found.lost.left_out, [*found.lost.columns, *filter(None, [unit.column])]
-    if left_out - 2.0 * found.lost.error < _MUCH * (left_out + found.rows[0]):
+    all_rows, names = rows.left_out + rows.value, [*found.needed, *filter(None, [unit.column])]
+    if rows.left_out - 2.0 * rows.lost_error < _MUCH * all_rows:
         return ()
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     words = (
-        f"About {100.0 * left_out / (left_out + found.rows[0]):.0f} % of the {unit.counted}s were "
+        f"About {100.0 * rows.left_out / all_rows:.0f} % of the {unit.counted}s were "
         "left out. Missing or undeclared values of these columns can cause that: "
         f"{one_line(', '.join(names[:_FEW]))}{more}; so can line breaks in a text file's cells "
         "(multiline = true). The data owner finds them with nolook schema --check TABLE."
@@ -196,19 +186,14 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     return (words,)
 
 
-def _privacy_card(provenance: Provenance) -> tuple[str, str, str]:
-    guarantee, word = provenance.guarantee, verdict(provenance)
+def _privacy_card(guarantee: PrivacyGuarantee) -> tuple[str, str, str]:
+    word = verdict(guarantee)
     if word is None:
         return "Privacy", "none", WHY_NOT_PRIVATE[0]
-    return (
-        f"Protection of each {guarantee.unit.protected}",
-        word,
-        f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}",
-    )
+    return f"Protection of each {guarantee.unit.protected}", word, loss_in_words(guarantee)
 
 
-def _guarantee(provenance: Provenance) -> Section:
-    guarantee = provenance.guarantee
+def _guarantee(guarantee: PrivacyGuarantee) -> Section:
     one = guarantee.unit.protected
     meaning = f"The guarantee holds for any table, even against someone who knows all other {one}s."
     if guarantee.relation == "add-remove":
@@ -219,9 +204,8 @@ def _guarantee(provenance: Provenance) -> Section:
     return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes)
 
 
-def _limits(provenance: Provenance) -> Section:
+def _limits(guarantee: PrivacyGuarantee) -> Section:
     """List the limits of the guarantee."""
-    guarantee = provenance.guarantee
     one, unit = guarantee.unit.protected, guarantee.unit
     several = (
         "A person with several rows: their budgets add up."
@@ -282,17 +266,17 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
     return _MECHANISMS.get(type(event), own), ", ".join(shown)
 
 
-def _costs(provenance: Provenance) -> Section:
-    parts = [guarantee for _, guarantee in provenance.parts]
+def _costs(found: Findings) -> Section:
+    parts = [guarantee for _, guarantee in found.parts]
     sums = ""
-    if fsum(part.epsilon for part in parts) > provenance.guarantee.epsilon:
+    if fsum(part.epsilon for part in parts) > found.guarantee.epsilon:
         sums = "Together the parts cost less than the sum of their epsilons. "
     elif len(parts) > 1:
         sums = "The epsilons and the deltas of the parts add up. "
-    if any(isinstance(event, GaussianEvent) for event in provenance.guarantee.mechanisms):
+    if any(isinstance(event, GaussianEvent) for event in found.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."
-    tables = tuple(_cost_table(*part) for part in provenance.parts)
+    tables = tuple(_cost_table(*part) for part in found.parts)
     return Section("costs", "What it cost", tables=tables, notes=(sums + free,), printed=tables)
 
 
@@ -308,8 +292,7 @@ def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
 
 
 def _settings(found: Findings) -> Section:
-    guarantee, provenance = found.provenance.guarantee, found.provenance
-    unit = guarantee.unit
+    guarantee, unit = found.guarantee, found.guarantee.unit
     settings = (
         *found.settings,
         ("epsilon", repr(guarantee.epsilon)),
@@ -317,9 +300,9 @@ def _settings(found: Findings) -> Section:
         ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
         *([("Weights", unit.weighting.column)] if unit.weighting else []),
         *_unit_settings(unit),
-        *((("Columns read", ", ".join(provenance.columns)),) if provenance.columns else ()),
+        *((("Columns read", ", ".join(found.columns)),) if found.columns else ()),
         *((("Rows", guarantee.where),) if guarantee.where else ()),
-        ("Missing values", _MISSING.get(provenance.missing, provenance.missing)),
+        ("Missing values", _MISSING.get(found.missing, found.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private
         else ("Not private because of", WHY_NOT_PRIVATE[0]),

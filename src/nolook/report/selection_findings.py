@@ -9,7 +9,7 @@ from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
-from nolook.report.findings import Findings, Lost, Name, Provenance, Section, Table, listed, rows_of
+from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -39,16 +39,14 @@ def selection_findings(selector: PrivateSelector) -> Findings:
     """Return the findings of a selection: the columns chosen to explain a target."""
     target = selector.target_name_
     offered = count(selector.n_features_in_, "column")
-    return Findings(
-        kind="selection",
+    return findings_of(
+        selector,
+        target,
         what="selection of columns for",
         of=target,
-        provenance=Provenance.of(selector),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
-        rows=rows_of(selector),
-        lost=Lost.of(selector, target),
         question=(f": which of {offered} are most strongly associated with ", Name(target)),
         conclusion=(
             (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
@@ -109,7 +107,7 @@ def how_strong(selector: PrivateSelector) -> str:
 
 def _lead(selector: PrivateSelector) -> float | None:
     """Return the difference of two rank correlations that decides 19 choices in 20."""
-    counted, unit = rows_of(selector), selector.privacy_.unit
+    counted, unit = selector.counted, selector.privacy_.unit
     choices = [
         each
         for each in selector.privacy_.mechanisms
@@ -124,7 +122,7 @@ def _lead(selector: PrivateSelector) -> float | None:
     each = choices[0].epsilon / (selector.k_ if isinstance(choices[0], PureEvent) else 1)
     # A score is n/2 times a rank correlation, and wins with odds exp(each difference / 2 S).
     lead = 2.0 * math.log(19.0) * kendall_sensitivity(selector.k_ - 1) / KENDALL_UNIT / each
-    return 2.0 * lead / max(counted[0] - 2.0 * counted[1], 1.0)
+    return 2.0 * lead / max(counted.value - 2.0 * counted.error, 1.0)
 
 
 def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:

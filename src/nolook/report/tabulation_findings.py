@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Name, Provenance, Section, Table, Text, listed
+from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, listed
 from nolook.report.group_findings import legend
 from nolook.report.picture import BARS, DASHES, Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, number
@@ -265,11 +266,11 @@ def tabulation_findings(found: Tabulation) -> Findings:
     names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     of = ", ".join(names) or "all rows"
-    return Findings(
-        kind="tabulation",
+    return findings_of(
+        found,
         what="table by" if names else "table of",
         of=of,
-        provenance=evolve(Provenance.of(found), missing=MISSING),
+        missing=MISSING,
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
         sections=(*sections, *alone),
         settings=(
@@ -281,7 +282,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
             ),
             ("Measured", ", ".join(asked) or "counts only"),
         ),
-        rows=(found.n_rows, found.n_rows_error),
+        rows=NoisyCount(found.n_rows, found.n_rows_error),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
         conclusion=_strongest(pairs) or _largest(found),
         certainty=(_SURE.format(unit.protected),),
@@ -352,16 +353,16 @@ def description_findings(found: Description) -> Findings:
         "found", "Results", tables=tuple(tables), printed=tuple(tables),
         notes=(_UNSEEN, *((_SHAPE,) * bool(numbers)), *((_WHY_HIDDEN,) * hidden)),
     )  # fmt: skip
-    return Findings(
-        kind="description",
+    return findings_of(
+        found,
         what="description of",
         of=count(len(columns), "column"),
-        provenance=evolve(Provenance.of(found), missing=MISSING),
+        missing=MISSING,
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(_columns_in_words(_cell(rows, whole), counted, len(numbers), len(found.by)),),
-        rows=(found.n_rows, found.n_rows_error),
+        rows=NoisyCount(found.n_rows, found.n_rows_error),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )

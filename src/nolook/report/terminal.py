@@ -27,14 +27,13 @@ Line: TypeAlias = tuple[Words | Table, str]
 
 def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     """List the lines about a release on one screen, with `details` the costs of mechanisms too."""
-    rows = rows_used(found)
-    provenance = found.provenance
+    rows, guarantee = rows_used(found), found.guarantee
     # Last, where nobody overlooks it.
-    last = (provenance.guarantee.in_words(), STYLES[verdict(provenance)])
-    if not provenance.guarantee.private:
+    last = (guarantee.in_words(), STYLES[verdict(guarantee)])
+    if not guarantee.private:
         why = f"NOT PRIVATE: {WHY_NOT_PRIVATE[1]} For experiments with public data only."
         last = (why, STYLES[None])
-    independent = provenance.guarantee.private and provenance.guarantee.unit.column is None
+    independent = guarantee.private and guarantee.unit.column is None
     return (
         (found.headline, "bold"),
         *([(INDEPENDENT, "")] if independent else []),
@@ -63,7 +62,7 @@ def print_findings(
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
     print_lines(console, lines(found, details=details))
-    if ledger_status.ledger is not None and found.provenance.guarantee.private:
+    if ledger_status.ledger is not None and found.guarantee.private:
         say(console, plain(ledger_status.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:

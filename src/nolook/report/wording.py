@@ -103,7 +103,7 @@ def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, st
     >>> rows_in_words(101_712.3, 58.1), rows_in_words(1.0, 42.0, "unit")
     (('about 101,700 rows', '58'), ('fewer than 90 units', '42'))
     """
-    digits = number(float(f"{error:.2g}"))
+    digits = number(float(f"{error:.2g}")) if error else "0, it is public"
     step = 10.0 ** math.floor(math.log10(max(2.0 * error, 1.0)))
     if rows < 2.0 * error:
         return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} {noun}s", digits
