@@ -1,6 +1,6 @@
 """Whether the standard errors of a private distribution are as large as its errors.
 
-Of releases with default smoothing, the root mean square error of histogram bins, shares and
+Of releases, the root mean square error of histogram bins, shares and
 quantiles over the root mean square of the standard error stated, which itself depends on the
 release. Bins of one width side by side, also ones that coincide with the blocks that are counted,
 where least squares does most. A quantile's error counts where its stated one is of many steps.
@@ -72,7 +72,7 @@ def ratios(shape, size, rows, budget, relation, runs):
     The second number of each is that of its worst bin.
     """
     cells = cells_of(shape, size, rows)
-    plan = ecdf_release(budget, relation, [LinearGrid(1, size, 1)], "isotonic")
+    plan = ecdf_release(budget, relation, [LinearGrid(1, size, 1)])
     lengths = best_forest(size, "gaussian" if budget.delta else "laplace").lengths
     edges = np.arange(size + 1) + 0.5
     few = np.unique(np.linspace(1, size - 1, 2 * MOST_BINS).astype(int))
@@ -109,7 +109,7 @@ def report(runs):
     """Yield the lines of the report."""
     yield "# Errors of private distributions over the standard errors stated"
     yield ""
-    yield f"Default smoothing, {runs} runs, root mean squares. Histogram: the worst of those with"
+    yield f"{runs} runs, root mean squares. Histogram: the worst of those with"
     yield "bins of 1, 10 and 100 cells, of a tenth and a quarter of the grid, and of one block of"
     yield "cells; in brackets the worst single bin of all. Fullest: at most seven fullest cells, as"
     yield "bins. Quantiles of 0.05 to 0.95, where the error stated is more than 2 steps of the grid"

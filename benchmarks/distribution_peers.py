@@ -19,6 +19,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
 from papers.barczewski2024 import tree_counts
 from papers.barczewski2024.tree_smoothing import smooth
+from papers.barczewski2024.unsmoothed import unsmoothed_counts
 
 __all__ = ["columns_report", "released", "shapes_report"]
 
@@ -29,12 +30,14 @@ FEW_FAN_OUTS = (8, 16, 32)  # of the long grid
 FEW_RUNS = 5
 
 
-def released(cells, grid, epsilon, relation, smoothing, runs):
+def released(cells, grid, epsilon, relation, runs, *, smoothed=True):
     """Return private counts up to each threshold, a row for each of nolook's releases."""
-    plan = ecdf_release(Budget(epsilon), relation, [grid], smoothing)
+    plan = ecdf_release(Budget(epsilon), relation, [grid])
     cells = np.asarray(cells, dtype=np.int64)
-    found = [release_counts([cells], plan, SeededSource(seed))[0] for seed in range(runs)]
-    return np.array([each.counts for each in found])
+    sources = [SeededSource(seed) for seed in range(runs)]
+    if not smoothed:
+        return np.array([unsmoothed_counts(cells, plan, each) for each in sources])
+    return np.array([release_counts([cells], plan, each)[0].counts for each in sources])
 
 
 def opendp_counts(part, cells, fan_outs, runs, peer, kept):
@@ -94,9 +97,9 @@ def errors_of(name, cells, found, runs, error):
     paper[:, -1] = exact[-1]
     smoothed = np.array([smooth(each, exact[-1]) for each in paper])
     ours = [
-        error(released(cells, grid, EPSILON, relation, smoothing, runs), exact)
+        error(released(cells, grid, EPSILON, relation, runs, smoothed=smoothed), exact)
         for relation in ("replace", "add-remove")
-        for smoothing in (None, "isotonic")
+        for smoothed in (False, True)
     ]
     return [error(paper, exact), error(smoothed, exact), *ours, *best(found, name, exact, error)]
 
@@ -189,7 +192,7 @@ def columns_report(runs, peer, kept):
         for (key, own), grid in zip(cells.items(), COLUMNS.values(), strict=True):
             exact = np.cumsum(own).astype(float)
             used = grid if ranged else DoublesGrid()
-            ours = released(own, used, EPSILON, "add-remove", "isotonic", runs)
+            ours = released(own, used, EPSILON, "add-remove", runs)
             least = min(
                 rank_error(rising(theirs[key, str(b)]), exact, places[key]) for b in FEW_FAN_OUTS
             )

@@ -48,7 +48,7 @@ def release_times():
     for level in RELEASE_LEVELS:
         size = 1 << level
         cells = np.random.default_rng(0).poisson(3, size)
-        plan = ecdf_release(Budget(1.0), "add-remove", [LinearGrid(1, size, 1)], "isotonic")
+        plan = ecdf_release(Budget(1.0), "add-remove", [LinearGrid(1, size, 1)])
         work = lambda c=cells, p=plan: release_counts([c], p, byte_source(None))  # noqa: E731
         work()
         found[size] = min(seconds(work) for _ in range(RELEASE_TURNS))

@@ -26,6 +26,7 @@ from nolook.federated.sealing import new_private_key, public_key
 from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024.scores import scored
+from papers.barczewski2024.unsmoothed import unsmoothed_scores
 
 EPSILONS = (0.1, 1.0)
 MEASURES = {
@@ -44,7 +45,7 @@ def batch_of(kind, epsilon, grid):
     return Batch("benchmark", kind, epsilon, grid, servers=("a", "b"), keys=keys)
 
 
-def federated(batch, shares, n, seed, smoothing):
+def federated(batch, shares, n, seed):
     """Return the distributions of both classes that follow from both servers' answers."""
     keys = [hashlib.sha256(b"%d %d" % (role, seed)).digest() for role in range(2)]
     pair = [noisy_blocks(batch, own, key) for own, key in zip(shares, keys, strict=True)]
@@ -56,20 +57,20 @@ def federated(batch, shares, n, seed, smoothing):
         )
         for name in ("positive", "negative")
     )
-    return class_scores(batch.points(), *forests, float(n), smoothing)
+    return class_scores(batch.points(), *forests, float(n))
 
 
-def central(table, batch, seed, smoothing):
+def central(table, batch, seed):
     """Return the same of a central release."""
     plan = roc_plan(batch.epsilon, "replace", len(batch.points()))
-    return release_roc(table, batch.points(), plan, smoothing, SeededSource(seed))
+    return release_roc(table, batch.points(), plan, SeededSource(seed))
 
 
-def errors_of(plain, smooth, exact, truth):
+def errors_of(smooth, exact, truth):
     """Return the error of each measure."""
-    noisy = np.stack([one.noisy for one in plain])
+    noisy = np.stack([one.noisy for one in smooth])
     inner = (noisy - exact)[:, :-1]
-    curves = [RocCurve(*one).rates for one in (plain, smooth)]
+    curves = [RocCurve(*one).rates for one in (unsmoothed_scores(smooth), smooth)]
     fpr, tpr = (np.maximum.accumulate(rates) for rates in curves[1])
     heights = np.interp(PLACES, fpr, tpr) - np.interp(PLACES, *truth)
     return {
@@ -86,10 +87,8 @@ def compared(table, shares, exact, epsilon, runs):
     truth = RocCurve(*central_exact(batch, exact)).rates
     n, found, others = len(table.scores), [], []
     for seed in range(runs):
-        both = [federated(batch, shares, n, seed, one) for one in (None, "isotonic")]
-        found.append(errors_of(*both, exact, truth))
-        both = [central(table, batch, seed, one) for one in (None, "isotonic")]
-        others.append(errors_of(*both, exact, truth))
+        found.append(errors_of(federated(batch, shares, n, seed), exact, truth))
+        others.append(errors_of(central(table, batch, seed), exact, truth))
     for measure, name in MEASURES.items():
         squares = [np.array([one[measure] for one in each]) ** 2 for each in (found, others)]
         means = [each.mean() for each in squares]
@@ -111,7 +110,7 @@ def central_exact(batch, exact):
         levels = [padded.reshape(-1, length).sum(axis=1) for length in forest.lengths]
         blocks.append(np.concatenate(levels))
     forests = [NoisyForest(forest, one, 1e-12) for one in blocks]
-    return class_scores(batch.points(), *forests, float(exact[:, -1].sum()), None)
+    return class_scores(batch.points(), *forests, float(exact[:, -1].sum()))
 
 
 def report(runs):

@@ -38,17 +38,17 @@ def values(cells, lumpy):
     return np.floor(found)
 
 
-def two_servers(batch, counts, run, smoothing):
+def two_servers(batch, counts, run):
     """Counts up to each threshold."""
     known = np.stack([counts[np.newaxis], np.zeros((1, len(counts)), np.uint64)])
     pair = [
         Answer(b, batch.digest, bytes(32), ROWS, noisy_blocks(batch, known[b], key(run, b)))
         for b in (0, 1)
     ]
-    return distribution(batch, *pair, smoothing).distribution_.counts
+    return distribution(batch, *pair).distribution_.counts
 
 
-def errors(cells, lumpy, smoothing, runs):
+def errors(cells, lumpy, runs):
     """Root mean squares in rows: two servers, one curator."""
     grid, table = LinearGrid(0, cells - 1, 1), values(cells, lumpy)
     counts = np.bincount(table.astype(int), minlength=cells).astype(np.uint64)
@@ -57,8 +57,8 @@ def errors(cells, lumpy, smoothing, runs):
     batch = Batch("errors", "ecdf", EPSILON, grid, **names)
     squares = []
     for run in range(runs):
-        central = ECDF(EPSILON, grid, relation="replace", smoothing=smoothing).fit(table)
-        found = two_servers(batch, counts, run, smoothing), central.distribution_.counts
+        central = ECDF(EPSILON, grid, relation="replace").fit(table)
+        found = two_servers(batch, counts, run), central.distribution_.counts
         squares.append([np.mean((one - exact) ** 2) for one in found])
     return np.sqrt(np.mean(squares, axis=0))
 
@@ -71,22 +71,17 @@ def report(runs):
     yield f"epsilon {EPSILON:g} under replacement. Printed by"
     yield "`python -m benchmarks.federated_errors`."
     yield ""
-    yield "| cells | values | counts | two servers | one curator | ratio |"
-    yield "|---:|---|---|---:|---:|---:|"
-    ratios = {None: [], "isotonic": []}
+    yield "| cells | values | two servers | one curator | ratio |"
+    yield "|---:|---|---:|---:|---:|"
+    ratios = []
     for cells in CELLS:
         for lumpy in (False, True):
-            for smoothing, found in ratios.items():
-                two, one = errors(cells, lumpy, smoothing, runs)
-                found.append(two / one)
-                yield (
-                    f"| {cells:,} | {'lumpy' if lumpy else 'a hump'} | "
-                    f"{'made to rise' if smoothing else 'as they are'} | {two:.1f} | {one:.1f} | "
-                    f"{two / one:.2f} |"
-                )
+            two, one = errors(cells, lumpy, runs)
+            ratios.append(two / one)
+            name = "lumpy" if lumpy else "a hump"
+            yield f"| {cells:,} | {name} | {two:.1f} | {one:.1f} | {two / one:.2f} |"
     yield ""
-    yield f"- as they are, at most {max(ratios[None]):.3f} times one curator's error"
-    yield f"- made to rise, at most {max(ratios['isotonic']):.3f} times one curator's error"
+    yield f"- at most {max(ratios):.3f} times one curator's error"
 
 
 if __name__ == "__main__":

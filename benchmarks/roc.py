@@ -114,7 +114,7 @@ def errors(table, runs):
             source = SeededSource(seed)
             plan = roc_plan(ERROR_EPSILON, "add-remove", len(GRID.points()) if given else None)
             grid = GRID if given else search_grid(table, plan, source, lambda _: None)
-            released = release_roc(table, grid.points(), plan, "isotonic", source)
+            released = release_roc(table, grid.points(), plan, source)
             found.append(abs(area(*RocCurve(*released).rates) - table.auc))
     return np.reshape(found, (runs, 2)).mean(axis=0)
 

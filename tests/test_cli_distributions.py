@@ -89,14 +89,6 @@ def shown(done: Result, folder: Path, privacy: dict) -> Page:
     return page
 
 
-@pytest.mark.parametrize("release", [ecdf, roc])
-@pytest.mark.parametrize(("smoothing", "stored"), [("isotonic", "isotonic"), ("none", None)])
-def test_a_smoothing_is_chosen_by_name(here, cli, release, smoothing, stored):
-    done = cli(*release("--grid", "0:120:1", "--smoothing", smoothing, "--output", "o.json"))
-    assert done.status == 0, done.err
-    assert read(here / "o.json")["smoothing"] == stored
-
-
 def test_a_distribution_is_printed_written_and_charged(here, cli):
     done = cli(*ecdf("--grid", "0:120:1", "--ledger", "a.ledger", "--report", "r.html"))
     assert names_in(here) == {"people.age.distribution.json", "r.html"}
@@ -120,7 +112,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
 
 def test_every_option_of_a_distribution_reaches_it(here, cli):
     words = ecdf("--log-grid", "100:250:0.001", "--delta", "1e-6", "--relation", "replace")
-    done = cli(*words, "--column", "height", "--smoothing", "none", "--missing", "zero")
+    done = cli(*words, "--column", "height", "--missing", "zero")
     assert done.status == 0, done.err
     fitted = nolook.load(here / "people.height.distribution.json")
     assert fitted.get_params() == {
@@ -128,7 +120,6 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
         "delta": 1e-6,
         "grid": nolook.LogGrid(100, 250, 0.001),
         "relation": "replace",
-        "smoothing": None,
         "random_state": None,
     }
     assert fitted.read_options_ == {"features": ["height"], "categories": {}, "missing": "zero"}
@@ -290,13 +281,12 @@ def test_the_other_class_turns_a_curve_round(here, cli):
 
 
 def test_options_reach_a_curve(here, cli):
-    words = roc("--relation", "replace", "--smoothing", "none")
+    words = roc("--relation", "replace")
     assert "--missing zero" in cli(*words).err  # rows may be left out, and are counted
     words += ["--missing", "zero"]
     assert cli(*words, "--output", "one.json", "--report", "r.html").status == 0
     assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
     document = read(here / "one.json")
-    assert document["smoothing"] is None
     assert document["read_options"]["missing"] == "zero"
     assert document["privacy"]["relation"] == "replace"
 

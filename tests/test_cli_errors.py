@@ -185,8 +185,6 @@ REFUSED = {
         ("--log-grid 1:10:0", "--log-grid", "step is 0"),
         ("--log-grid ten", "--log-grid is 'ten'"),
         ("--grid 0:1:1 --log-grid 1:2:1", "--grid and --log-grid are both"),
-        ("--grid 0:1:7e-7 --smoothing none", "--grid has", "at most 1048576"),
-        ("--smoothing l3", "--smoothing is 'l3'", "'isotonic', 'none'"),
         ("--relation other", "--relation is 'other'"),
         ("--column city", "'city'", "text"),
         ("--column weight", "'weight'", "no such column"),
@@ -206,7 +204,6 @@ REFUSED = {
         ("--columns ''", "--columns", "at least one name"),
     ],
     "roc scores.parquet --score score --target number --epsilon 2": [
-        ("--smoothing l3", "--smoothing is 'l3'"),
         ("--threshold nan", "threshold is not a finite number"),
         ("--relation other", "--relation is 'other'"),
         ("--score city", "'city'", "text"),

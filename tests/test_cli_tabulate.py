@@ -77,7 +77,6 @@ def test_the_distribution_of_a_category_is_its_counts(cli):
     [
         ("ecdf", "--column", "income", "--grid", "0:9:1"),
         ("ecdf", "--column", "income", "--log-grid", "1:9:1"),
-        ("ecdf", "--column", "income", "--smoothing", "none"),
         ("ecdf", "--column", "income", "--missing", "drop-row"),
         ("quantiles", "--columns", "income", "--grid", "income=0:9:1"),
     ],

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
-from nolook.algorithms.node_counts import IN_FULL, Smoothing, Weighing
+from nolook.algorithms.node_counts import IN_FULL, Weighing
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.guarantee import Budget, Relation
@@ -35,8 +35,8 @@ from papers.barczewski2024.hosmer_lemeshow import chi_squared, hosmer_lemeshow
 from papers.barczewski2024.roc import roc_rates
 from papers.barczewski2024.scores import PLACES, Scored, scored
 from papers.barczewski2024.tree import tree_counts
-from papers.barczewski2024.tree_smoothing import Smoothing as Norm
-from papers.barczewski2024.tree_smoothing import smooth
+from papers.barczewski2024.tree_smoothing import Smoothing, smooth
+from papers.barczewski2024.unsmoothed import unsmoothed_counts, unsmoothed_scores
 from papers.tables import read
 from papers.trials import Experiment
 
@@ -102,8 +102,11 @@ def ecdf_row(
         found["paper, p = 1"] = by_cvxopt_l1(_problem(LEVEL), noisy, rows)
         found["paper, p = 1, corner"] = smooth(noisy, rows, "l1")
     shares = {name: counts / rows for name, counts in found.items()}
-    shares["nolook, as it is"] = _released(cells, epsilon, relation, None, _noise(trial))
-    shares["nolook, isotonic"] = _released(cells, epsilon, relation, "isotonic", _noise(trial))
+    plan = ecdf_release(Budget(epsilon), relation, [_GRID])
+    ours = unsmoothed_counts(cells, plan, _noise(trial))
+    shares["nolook, as it is"] = ours / ours[-1]
+    (released,) = release_counts([cells], plan, _noise(trial))
+    shares["nolook, isotonic"] = released.counts / released.rows
     exact = np.cumsum(cells) / np.sum(cells)
     places = inverse(exact, _QUANTILES)
     row: Row = {}
@@ -112,19 +115,6 @@ def ecdf_row(
         moved = (inverse(own, _QUANTILES) - places) / len(cells)
         row[f"{name}: quantile"] = float(np.mean(moved**2))
     return row
-
-
-def _released(
-    cells: NDArray[np.int64],
-    epsilon: float,
-    relation: Relation,
-    smoothing: Smoothing,
-    source: ByteSource,
-) -> Vector:
-    plan = ecdf_release(Budget(epsilon), relation, [_GRID], smoothing)
-    (found,) = release_counts([cells], plan, source)
-    shares: Vector = found.counts / found.rows
-    return shares
 
 
 def inverse(shares: Vector, p: Vector) -> NDArray[np.int64]:
@@ -163,7 +153,7 @@ def curves_row(data: Path, table: str, relation: Relation, epsilon: float) -> Ro
 
 def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> dict[str, Rates]:
     points = _SCORES.points()
-    paper: dict[str, Norm] = {"as it is": None, "p = 1": "l1", "p = 2": "l2"}
+    paper: dict[str, Smoothing] = {"as it is": None, "p = 1": "l1", "p = 2": "l2"}
     curves = {
         f"paper, {title}": roc_rates(
             exact.scores, exact.positive, points, epsilon, _noise(trial), norm
@@ -173,13 +163,12 @@ def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> di
     # As the product counts: rows that are left out, of which there are none, next to the others.
     weighing = Weighing(left_out=lambda: 0) if relation == "add-remove" else IN_FULL
     plan = roc_plan(epsilon, relation, len(points))
-    ours: dict[str, Smoothing] = {"as it is": None, "isotonic": "isotonic"}
-    for title, smoothing in ours.items():
-        found = release_roc(exact, points, plan, smoothing, _noise(trial), weighing)
-        curves[f"nolook, {title}"] = RocCurve(*found).rates
+    found = release_roc(exact, points, plan, _noise(trial), weighing)
+    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores(found)).rates
+    curves["nolook, isotonic"] = RocCurve(*found).rates
     plan, source = roc_plan(epsilon, relation, None), _noise(trial)
     grid = search_grid(exact, plan, source, lambda _: None)
-    found = release_roc(exact, grid.points(), plan, "isotonic", source, weighing)
+    found = release_roc(exact, grid.points(), plan, source, weighing)
     curves["nolook, no grid given"] = RocCurve(*found).rates
     return curves
 

@@ -83,7 +83,7 @@ def of_columns(grids, budget, cells):
     """Columns over grids; `cells` are the places where rows have values, for each column."""
 
     def plan(relation):
-        return ecdf_release(budget, relation, grids, None)
+        return ecdf_release(budget, relation, grids)
 
     def release(planned, table):
         rows = np.array(table, dtype=float).reshape(-1, len(grids))
@@ -106,7 +106,7 @@ def scored(table):
 def of_scores(cells, places):
     def release(plan, table):
         points = grid(cells).points()
-        release_roc(Batches([scored(table)]), points, plan, None, SystemEntropy())
+        release_roc(Batches([scored(table)]), points, plan, SystemEntropy())
 
     def plan(relation):
         planned = roc_plan(1.5, relation, cells)

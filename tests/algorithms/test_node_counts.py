@@ -29,9 +29,8 @@ def test_without_noise_everything_is_exact(noise):
         np.testing.assert_allclose(found.cells[: len(own)], own, atol=1e-6)
         assert found.rows == pytest.approx(5000)
         points = np.arange(float(len(own)))
-        for smoothing in ("isotonic", None):
-            counts = found.distribution(points, 5000.0, 0.0, smoothing).counts
-            np.testing.assert_allclose(counts, np.cumsum(own), atol=1e-6)
+        counts = found.distribution(points, 5000.0, 0.0).counts
+        np.testing.assert_allclose(counts, np.cumsum(own), atol=1e-6)
 
 
 @pytest.mark.parametrize("noise", EVENTS)
@@ -61,12 +60,10 @@ def test_pooled_totals_are_weighted_by_their_precision():
     assert pooled([first])[1] == pytest.approx(first.rows_variance)
 
 
-@pytest.mark.parametrize("smoothing", ["isotonic", None])
-def test_the_last_count_is_the_number_of_rows_given(smoothing):
+def test_the_last_count_is_the_number_of_rows_given():
     (found,) = release_forests(cells_of(100), EVENTS["laplace"], 2, SeededSource(0))
     for rows in (-5.0, 0.2, 1.0, 5000.0):
-        counts = found.distribution(np.arange(100.0), rows, 1.0, smoothing).counts
+        counts = found.distribution(np.arange(100.0), rows, 1.0).counts
         assert counts[-1] == max(1.0, rows)
-        if smoothing:
-            assert (np.diff(counts) >= 0).all()
-            assert counts[0] >= 0
+        assert (np.diff(counts) >= 0).all()
+        assert counts[0] >= 0

@@ -54,7 +54,7 @@ def released(monkeypatch, rows, plan):
         return values
 
     monkeypatch.setattr(node_counts, "laplace_release", laplace)
-    release_roc(rows_of(rows), POINTS, plan, "isotonic", SeededSource(0))
+    release_roc(rows_of(rows), POINTS, plan, SeededSource(0))
     ((values, scale),) = seen
     return values, scale
 
@@ -97,9 +97,7 @@ def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
 def exactly(scores, positives, points, relation="add-remove"):
     """Return a curve with hardly any noise."""
     plan = roc_plan(1e5, relation, len(points))
-    classes = release_roc(
-        Batches([(scores, positives, None)]), points, plan, "isotonic", SeededSource(0)
-    )
+    classes = release_roc(Batches([(scores, positives, None)]), points, plan, SeededSource(0))
     return RocCurve(*classes, rows_known=relation == "replace")
 
 
@@ -179,7 +177,7 @@ def test_numbers_at_a_threshold_are_covered(relation):
         scores, positives = some_scores(4000, seed + 1)
         plan = roc_plan(0.3, relation, len(points))
         classes = release_roc(
-            Batches([(scores, positives, None)]), points, plan, "isotonic", SeededSource(seed)
+            Batches([(scores, positives, None)]), points, plan, SeededSource(seed)
         )
         found = classified(RocCurve(*classes, rows_known=relation == "replace"), 0.5)
         for name in names:
@@ -295,14 +293,13 @@ def test_pairs_in_a_cell_count_half():
     assert area(fpr, tpr) == pytest.approx(0.5 * 0.25 / 2 + 0.75 * 0.75)
 
 
-@pytest.mark.parametrize("smooth", [True, False])
 @pytest.mark.parametrize("rows", [1.0, 3.0, 40.0])
-def test_both_classes_add_up_to_a_public_number(smooth, rows):
+def test_both_classes_add_up_to_a_public_number(rows):
     generator = np.random.default_rng(0)
     for scale in (0.1, 3.0, 300.0):
         positive, negative = generator.normal(rows / 2, scale, (2, 9))
         negative[-1] = rows - positive[-1]
-        first, second = fitted((positive, negative), smooth=smooth, rows_known=True)
+        first, second = fitted((positive, negative), rows_known=True)
         assert first[-1] + second[-1] == pytest.approx(max(rows, 2.0), rel=1e-12)
         assert min(first[-1], second[-1]) >= 1.0
 
@@ -320,7 +317,7 @@ def test_fitted_classes_are_the_nearest_that_add_up():
         off = (rows - positive[-1] - negative[-1]) / 2
         noisy = np.concatenate([np.append(positive[:-1], positive[-1] + off), negative])
         noisy[-1] = rows - noisy[many - 1]
-        found = np.concatenate(fitted((noisy[:many], noisy[many:]), smooth=True, rows_known=True))
+        found = np.concatenate(fitted((noisy[:many], noisy[many:]), rows_known=True))
         steps = np.zeros((2 * many - 2, 2 * many))
         for i, j in enumerate([*range(many - 1), *range(many, 2 * many - 1)]):
             steps[i, j], steps[i, j + 1] = -1.0, 1.0

@@ -38,14 +38,14 @@ GRID = nolook.LinearGrid(1 / 64, 1, 1 / 64)
 
 
 def columns(budget):
-    return lambda relation: ecdf_release(budget, relation, [GRID, GRID], "isotonic")
+    return lambda relation: ecdf_release(budget, relation, [GRID, GRID])
 
 
 RELEASES = {
     "columns": columns(Budget(1.5)),
     "Gaussian columns": columns(Budget(1.5, 1e-6)),
     "classes": lambda r: evolve(roc_plan(1.5, r, len(GRID.points())), grid=GRID),
-    "classes on a grid that is found": lambda r: evolve(roc_plan(1.5, r, None), smoothing=None),
+    "classes on a grid that is found": lambda r: roc_plan(1.5, r, None),
     "groups": lambda r: hosmer_lemeshow_plan(1.5, 10, r),
     "an evaluation": lambda _: evaluation_release(1.5, 10),
 }

@@ -71,7 +71,7 @@ def scores_of(release, tables):
 
 
 def column(event, relation):
-    return ecdf.EcdfRelease(relation, event, (LinearGrid(1, CELLS, 1),), None)
+    return ecdf.EcdfRelease(relation, event, (LinearGrid(1, CELLS, 1),))
 
 
 SEVEN = np.arange(7)

@@ -166,7 +166,7 @@ class Grids:
 
 def distribution(values, draws, source):
     fits = [
-        nolook.ECDF(2.0, Grids.choose(values), smoothing=None, random_state=int(seed)).fit(values)
+        nolook.ECDF(2.0, Grids.choose(values), random_state=int(seed)).fit(values)
         for seed in uniform_integers(2**31, draws, source)
     ]
     found = [fit.distribution_ for fit in fits]

@@ -106,7 +106,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here):
         assert "No server was asked" in said
         assert "open; freeze it" in refused(cli("query", *analyst))
         assert not (here / "one.distribution.json").exists()
-        out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
+        out = fine(cli("query", *analyst, "--freeze", "--report", "r.html"))
         assert "Distribution of one" in out
         said = " ".join(out.split())
         found = nolook.load(here / "one.distribution.json")
@@ -119,7 +119,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here):
         # Never in place of it unasked; once more, and it is the same.
         assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
-        words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
+        words = ["--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
         assert "closed" in refused(cli("submit", *owner, "--value", "3", "--quiet"))
@@ -284,7 +284,6 @@ def test_a_distribution_without_any_range(forks, cli, here):
     try:
         fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet", "--column", "age"))
         analyst = reach(pair, "analyst")
-        assert "--smoothing is 'x'" in refused(cli("query", *analyst, "--smoothing", "x"))
         fine(cli("query", *analyst, "--freeze"))
         found = nolook.load(here / "one.distribution.json")
         # Thresholds are those of all doubles, so equal numbers are at one or just below it.

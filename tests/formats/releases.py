@@ -154,7 +154,7 @@ _MAKERS = {
     ],
     "distribution": [
         lambda: nolook.ECDF(1.0, **SEED).fit(SCORES),
-        lambda: nolook.ECDF(1.0, GRID, 1e-6, smoothing=None, **SEED).fit(SCORES),
+        lambda: nolook.ECDF(1.0, GRID, 1e-6, **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace", **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, GRID, **SEED).fit(
             nolook.read_table(TABLE, features=["a"], weights="b")
@@ -165,7 +165,7 @@ _MAKERS = {
         lambda: nolook.quantiles(X, [0.0, 1.0], **SEED),
     ],
     "ROC curve": [
-        lambda: nolook.ROCCurve(smoothing=None, **SEED).fit(SCORES, HAPPENED),
+        lambda: nolook.ROCCurve(**SEED).fit(SCORES, HAPPENED),
         lambda: nolook.ROCCurve(1.0, GRID, "yes", "replace", **SEED).fit(SCORES, ANSWERS),
     ],
     "calibration": [lambda: nolook.HosmerLemeshow(5.0, groups=4, **SEED).fit(SCORES, HAPPENED)],

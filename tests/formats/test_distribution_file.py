@@ -47,7 +47,7 @@ def test_a_distribution_that_was_not_fitted_is_not_saved(tmp_path):
 def test_nothing_of_a_table_but_what_was_released_is_in_the_file(valid):
     assert set(valid) == {
         *("format", "version", "nolook_version", "kind", "privacy", "read_options"),
-        *("grid", "whole", "smoothing", "counts", "squares"),
+        *("grid", "whole", "counts", "squares"),
     }
     own = {"thresholds", "counts", "lengths", "block_variance", "rows_variance", "left_out"}
     assert set(valid["counts"]) == own
@@ -77,7 +77,6 @@ def test_edited_counts_are_refused_in_one_line(tmp_path, document, key, value):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("smoothing", "l1"),
         ("grid", {"kind": "other", "low": 0, "high": 100, "step": 1}),
         ("grid", {"kind": "linear", "low": 0, "high": 100, "step": -1}),
         ("privacy", {"epsilon": 2.0}),

@@ -107,7 +107,7 @@ NULL = frozenset({
     *("coef_interval", "intercept_interval", "r2", "r2_interval", "rmse", "rmse_interval"),
     *("base_rate_interval", "pseudo_r2", "pseudo_r2_interval", "auc", "auc_interval"),
     *("row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
-    *("clipped_share", "k", "smoothing", "grid", "groups", "estimates"),
+    *("clipped_share", "k", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "band", "below", "straight", "monotone"),
     "errors",
     *("deviance_explained", "deviance_explained_interval", "n_left_out", "n_undeclared"),

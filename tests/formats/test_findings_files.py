@@ -51,7 +51,6 @@ def test_nothing_that_follows_is_in_a_file(kind):
         ("cross-validation", {"fitted": [False, True]}, "of folds with a model"),
         ("cross-validation", {"fitted": [True]}, "length >= 2"),
         ("cross-validation", {"measure": "F1"}, "measure"),
-        ("ROC curve", {"smoothing": "none"}, "smoothing"),
         ("ROC curve", {"asked": [{}]}, "asked"),
         ("ROC curve", {"classes": {}}, "missing"),
         ("ROC curve", {"auc": 0.5}, "auc"),

@@ -113,7 +113,7 @@ OPTIONS = st.sampled_from([
     "--target", "--epsilon", "--delta", "--features", "--categories", "--missing", "--method",
     "--on-failure", "--select", "--selector", "--split", "--output",
     "--report", "--random-state", "--quiet", "-k", "--column", "--columns", "--at", "--grid",
-    "--log-grid", "--relation", "--smoothing", "--score", "--label", "--positive", "--probability",
+    "--log-grid", "--relation", "--score", "--label", "--positive", "--probability",
     "--groups", "--model", "--keep", "--what", "--force", "--name", "--version", "--help",
 ])  # fmt: skip
 SOUND = {

@@ -30,9 +30,8 @@ from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, best_forest, count_event
 from nolook.algorithms.grids import Grid
-from nolook.algorithms.node_counts import NoisyForest, Smoothing
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_smoothing
 from nolook.federated.plausibility import bound, refuse_impossible, refuse_outside
 from nolook.kernels.forests import block_counts, level_starts
 from nolook.privacy.guarantee import Budget, PureEvent
@@ -131,15 +130,12 @@ class SummedQuery:
             blocks = self.noisy(blocks, source)
         return np.append(blocks, cells.sum()).view(np.uint64)
 
-    def distribution(
-        self, total: Total, smoothing: Smoothing, source: ByteSource
-    ) -> PrivateDistribution:
+    def distribution(self, total: Total, source: ByteSource) -> PrivateDistribution:
         """Make the release of the sum of the owners' vectors; `source` is the aggregator's.
 
         Raises a `SumError` if an owner whose noise is needed is not in the sum, and a `NolookError`
         if the sum cannot be.
         """
-        check_smoothing(smoothing)
         if not set(range(self.needed)) <= set(total.owners):
             raise SumError("an owner whose noise is needed is not in the sum; nothing is released")
         blocks = total.numbers[:-1].view(np.int64)
@@ -149,14 +145,13 @@ class SummedQuery:
         rows, variance = _rows(total.numbers[-1]), self.noise_variance()
         refuse_impossible(self.forest, [blocks], rows, self.noises, variance)
         noisy = NoisyForest(self.forest, blocks.astype(np.float64), self.noises * variance)
-        return noisy.distribution(self.grid.points(), rows, 0.0, smoothing)
+        return noisy.distribution(self.grid.points(), rows, 0.0)
 
 
 def release_summed_ecdf(
     owners: Sequence[Vector],
     query: SummedQuery,
     summing: SecureSum,
-    smoothing: Smoothing,
     source: ByteSource,
 ) -> PrivateDistribution:
     """Count all owners' values up to each threshold, privately, in one round.
@@ -172,7 +167,6 @@ def release_summed_ecdf(
         Each owner's values.
     query : SummedQuery
     summing : SecureSum
-    smoothing : {"isotonic"} or None
     source : ByteSource
 
     Returns
@@ -190,7 +184,7 @@ def release_summed_ecdf(
     """
     _check_owners(owners, query)
     vectors = [query.vector(values, place, source) for place, values in enumerate(owners)]
-    return query.distribution(summing.sum(vectors, query.needed), smoothing, source)
+    return query.distribution(summing.sum(vectors, query.needed), source)
 
 
 class PointwiseCounts:

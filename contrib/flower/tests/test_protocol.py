@@ -338,7 +338,7 @@ def test_the_three_sums_give_one_release(noise):
     owners = [rng.normal(3.0, 1.0, size) for size in (4, 9, 1, 0)]
     query = SummedQuery(LinearGrid(0.0, 6.0, 1.0), 1.0, noise)
     found = [
-        release_summed_ecdf(owners, query, summing, "isotonic", SeededSource(1)).counts.tolist()
+        release_summed_ecdf(owners, query, summing, SeededSource(1)).counts.tolist()
         for summing in (InProcessSum(), Handed(), PointwiseSum(Handed()))
     ]
     assert found[0] == found[1] == found[2]

@@ -33,8 +33,8 @@ def test_ten_owners_of_whom_one_drops_out():
     expected = InProcessSum().sum([vectors[i] for i in left], query.needed)
     assert total.owners == tuple(left)
     np.testing.assert_array_equal(total.numbers, expected.numbers)
-    found = query.distribution(total, "isotonic", source)
-    same = query.distribution(expected, "isotonic", source)
+    found = query.distribution(total, source)
+    same = query.distribution(expected, source)
     np.testing.assert_array_equal(found.counts, same.counts)
     assert found.rows == sum(len(values_of(10)[i]) for i in left)
 
@@ -42,7 +42,7 @@ def test_ten_owners_of_whom_one_drops_out():
 def test_a_release_by_flower_is_that_of_one_process():
     query, owners = SummedQuery(GRID, 1.0, "aggregator"), values_of(4)
     found = [
-        release_summed_ecdf(owners, query, summing, "isotonic", SeededSource(5)).counts
+        release_summed_ecdf(owners, query, summing, SeededSource(5)).counts
         for summing in (FlowerSum(1, 120.0), InProcessSum())
     ]
     np.testing.assert_array_equal(*found)

@@ -40,10 +40,8 @@ class Unopened:
         raise SumError(f"{needed} of {len(vectors)} owners are needed")
 
 
-def released(query, owners, summing=None, smoothing=None, seed=0):
-    return release_summed_ecdf(
-        owners, query, summing or InProcessSum(), smoothing, SeededSource(seed)
-    )
+def released(query, owners, summing=None, seed=0):
+    return release_summed_ecdf(owners, query, summing or InProcessSum(), SeededSource(seed))
 
 
 def exact_blocks(query, owners):
@@ -59,18 +57,17 @@ def exact_blocks(query, owners):
 
 
 @pytest.mark.parametrize("grid", [GRID, SHORT, LinearGrid(0.0, 1.0, 1.0)])
-@pytest.mark.parametrize("smoothing", ["isotonic", None])
 @pytest.mark.parametrize(
     "query", [("aggregator", 2), ("owners", 1)], ids=["by the aggregator", "by one owner"]
 )
-def test_with_one_noise_it_is_the_release_of_one_curator(grid, smoothing, query):
+def test_with_one_noise_it_is_the_release_of_one_curator(grid, query):
     owners, asked = owners_of(), SummedQuery(grid, 0.5, *query)
-    found = released(asked, owners, None, smoothing, seed=3)
+    found = released(asked, owners, seed=3)
     points, source = grid.points(), SeededSource(3)
     cells = CellCounts(points).update(np.concatenate(owners)).value
     changes = node_counts_sensitivity(asked.forest.levels, "replace")
     (central,) = release_forests([cells], asked.event(), changes, source, shares=True)
-    expected = central.distribution(points, 45.0, 0.0, smoothing)
+    expected = central.distribution(points, 45.0, 0.0)
     np.testing.assert_array_equal(found.counts, expected.counts)
     assert found.rows == expected.rows == 45.0
     assert found.noise == expected.noise
@@ -103,7 +100,7 @@ def test_noises_of_owners_add_up_to_their_exact_law(noises):
     np.testing.assert_allclose(np.cov(errors.T), law, atol=0.25 * noises * one)
     # 30 % less or more noise is a variance off by half.
     np.testing.assert_allclose(np.var(errors), noises * one, rtol=0.15)
-    found = query.distribution(total, None, source).noise
+    found = query.distribution(total, source).noise
     assert found.block_variance == pytest.approx(noises * one)
 
 
@@ -131,11 +128,10 @@ def test_a_query_says_what_it_costs_and_whom_it_needs():
 
 
 @pytest.mark.parametrize("noise", ["aggregator", "owners"])
-@pytest.mark.parametrize("smoothing", ["isotonic", None])
-def test_all_sums_give_the_same_release(noise, smoothing):
+def test_all_sums_give_the_same_release(noise):
     owners, query = owners_of(), SummedQuery(SHORT, 0.7, noise, 2)
-    one = released(query, owners, InProcessSum(), smoothing, seed=4)
-    other = released(query, owners, PointwiseSum(InProcessSum()), smoothing, seed=4)
+    one = released(query, owners, InProcessSum(), seed=4)
+    other = released(query, owners, PointwiseSum(InProcessSum()), seed=4)
     np.testing.assert_array_equal(one.counts, other.counts)
 
 
@@ -223,11 +219,6 @@ def test_a_bad_parameter_is_named(parameters, named):
     with pytest.raises(ParameterError, match=named) as caught:
         SummedQuery(*parameters)
     assert "\n" not in str(caught.value)
-
-
-def test_a_smoothing_that_there_is_not_is_refused():
-    with pytest.raises(ParameterError, match="smoothing"):
-        released(SummedQuery(GRID, 1.0, "aggregator"), owners_of(), None, "l2")
 
 
 def test_sums_that_no_counts_have_are_refused():

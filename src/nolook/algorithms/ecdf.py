@@ -18,7 +18,6 @@ from nolook.algorithms.grids import DoublesGrid, Grid
 from nolook.algorithms.node_counts import (
     IN_FULL,
     SQUARES_PARTS,
-    Smoothing,
     Weighing,
     event_for_rows,
     event_part,
@@ -48,7 +47,6 @@ class EcdfRelease:
         All counts of all columns.
     grids : tuple of Grid
         Of each column. That of all doubles has whole numbers only where a column is declared to.
-    smoothing : {"isotonic"} or None
     squares : PureEvent or GaussianEvent, optional
         The same counts of rows with the squares of their survey weights, which errors need.
     """
@@ -56,7 +54,6 @@ class EcdfRelease:
     relation: Relation
     event: CountEvent
     grids: tuple[Grid, ...]
-    smoothing: Smoothing
     squares: CountEvent | None = None
 
     @property
@@ -103,13 +100,11 @@ def _as_declared(found: PrivateDistribution, whole: bool) -> PrivateDistribution
     return evolve(found, whole=whole and bool((found.points % 1.0 == 0.0).all()))
 
 
-def ecdf_release(
-    budget: Budget, relation: Relation, grids: Sequence[Grid], smoothing: Smoothing
-) -> EcdfRelease:
+def ecdf_release(budget: Budget, relation: Relation, grids: Sequence[Grid]) -> EcdfRelease:
     """Plan the release of a distribution for every grid; see :func:`count_event`."""
     noise = "gaussian" if budget.delta else "laplace"
     levels = sum(best_forest(len(grid.points()), noise).levels for grid in grids)
-    return EcdfRelease(relation, count_event(budget, levels), tuple(grids), smoothing)
+    return EcdfRelease(relation, count_event(budget, levels), tuple(grids))
 
 
 def release_counts(
@@ -139,7 +134,7 @@ def release_counts(
     else:
         rows, variance = pooled(forests)
     found = (
-        forest.distribution(grid.points(), rows, variance, release.smoothing)
+        forest.distribution(grid.points(), rows, variance)
         for grid, forest in zip(release.grids, forests, strict=True)
     )
     return tuple(evolve(each, left_out=left_out[0] if left_out else None) for each in found)

@@ -327,11 +327,11 @@ def quantiles_of(
         if rows <= _ENOUGH * math.sqrt(variance):
             numbers.append(np.full((5, at.size), np.nan))
             continue
-        found = forest.distribution(own.points, rows, variance, "isotonic")
+        found = forest.distribution(own.points, rows, variance)
         if released.squares is not None:
             weighed = released.squares.values[column].cells_of(dimensions, place)
             total = weighed.rows, weighed.rows_variance
-            found = evolve(found, squares=weighed.distribution(own.points, *total, "isotonic"))
+            found = evolve(found, squares=weighed.distribution(own.points, *total))
         value = found.ppf(at)
         value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
         ends = [one.ppf_interval(each, factor) for one in (found, found.noise_alone) for each in at]

@@ -69,7 +69,7 @@ class Forests:
         With its total interval, and with that of the noise.
         """
         pair = self.groups[place], self.groups[other]
-        return RocCurve(*class_scores(self.points, *pair, None, "isotonic")).areas()
+        return RocCurve(*class_scores(self.points, *pair, None)).areas()
 
     def distance(self, place: int, other: int) -> float:
         """Return the largest difference of the distribution functions of two groups."""
@@ -106,7 +106,7 @@ def p_value(found: float, simulated: Array) -> float:
 
 
 def _distribution(points: Array, group: NoisyForest) -> PrivateDistribution:
-    return group.distribution(points, group.rows, group.rows_variance, "isotonic")
+    return group.distribution(points, group.rows, group.rows_variance)
 
 
 def forest_noise(group: NoisyForest, repeats: int, generator: Generator) -> Array:

@@ -111,7 +111,7 @@ def hosmer_lemeshow_plan(
     borders, sums = split(epsilon, BORDERS_SHARE)
     event = sums_event(sums, epsilon)
     return HosmerLemeshowPlan(
-        groups, ecdf_release(Budget(borders), relation, [PROBABILITIES], "isotonic"), event
+        groups, ecdf_release(Budget(borders), relation, [PROBABILITIES]), event
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -34,7 +34,6 @@ __all__ = [
     "IN_FULL",
     "SQUARES_PARTS",
     "NoisyForest",
-    "Smoothing",
     "Weighing",
     "event_for_rows",
     "event_part",
@@ -43,9 +42,6 @@ __all__ = [
     "pooled",
     "release_forests",
 ]
-
-#: Whether counts are made to rise; None leaves them as they are.
-Smoothing: TypeAlias = Literal["isotonic"] | None
 
 #: Of rows with survey weights: what sums of weights and of their squares, which only errors need,
 #: cost, as parts of an epsilon or of a mu.
@@ -164,13 +160,11 @@ class NoisyForest:
         return self.rows, math.sqrt(self.rows_variance)
 
     def distribution(
-        self, points: Vector, rows: float, rows_variance: float, smoothing: Smoothing
+        self, points: Vector, rows: float, rows_variance: float
     ) -> PrivateDistribution:
         """Return the distribution over thresholds, with a better number of rows than its own."""
-        counts = settled(self.cells, self.forest, rows)
         possible = max(1.0, rows)
-        if smoothing is not None:
-            counts = rising(counts, possible)
+        counts = rising(settled(self.cells, self.forest, rows), possible)
         counts[-1] = possible
         noise = ForestNoise(self.forest, self.variance, rows_variance)
         return PrivateDistribution(points, counts, possible, noise)

@@ -27,7 +27,6 @@ from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.node_counts import (
     IN_FULL,
     NoisyForest,
-    Smoothing,
     Weighing,
     event_for_rows,
     release_forests,
@@ -63,14 +62,12 @@ class RocRelease:
     counts : PureEvent
         Of the scores of both classes.
     grid : LinearGrid, LogGrid or None
-    smoothing : {"isotonic"} or None
     """
 
     relation: Relation
     search: tuple[PureEvent, ...]
     counts: PureEvent
     grid: LinearGrid | LogGrid | None = None
-    smoothing: Smoothing = "isotonic"
 
     @property
     def progress_steps(self) -> int:
@@ -95,7 +92,7 @@ class RocRelease:
             grid = search_grid(rows, self, source, progress, table.unit.weight_scale)
         progress("counts")
         weighing = Weighing.of(table, self.relation)
-        return grid, *release_roc(rows, grid.points(), self, self.smoothing, source, weighing)
+        return grid, *release_roc(rows, grid.points(), self, source, weighing)
 
 
 def roc_plan(
@@ -131,7 +128,6 @@ def release_roc(
     rows: Rows,
     points: Vector,
     plan: RocRelease,
-    smoothing: Smoothing,
     source: ByteSource,
     weighing: Weighing = IN_FULL,
 ) -> tuple[ClassScores, ClassScores]:
@@ -150,7 +146,7 @@ def release_roc(
         every, plan.counts, sensitivity, source, shares=True, whole=whole
     )
     known = weighing.known_rows(cells) if plan.relation == "replace" else None
-    found = class_scores(points, positive, negative, known, smoothing)
+    found = class_scores(points, positive, negative, known)
     return (evolve(found[0], left_out=others[0].counted), found[1]) if others else found
 
 
@@ -159,7 +155,6 @@ def class_scores(
     positive: NoisyForest,
     negative: NoisyForest,
     known: float | None,
-    smoothing: Smoothing,
 ) -> tuple[ClassScores, ClassScores]:
     """Return the distributions of both classes' scores that follow from their noisy blocks.
 
@@ -175,5 +170,4 @@ def class_scores(
         (points, settled(forest.cells, forest.forest, number), noise)
         for forest, number in zip((positive, negative), numbers, strict=True)
     )
-    smooth = smoothing is not None
-    return ClassScores.of_both(first, second, smooth=smooth, rows_known=known is not None)
+    return ClassScores.of_both(first, second, rows_known=known is not None)

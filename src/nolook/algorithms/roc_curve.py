@@ -39,10 +39,10 @@ class ClassScores(PrivateDistribution):
 
     @classmethod
     def of_both(
-        cls, positive: Counted, negative: Counted, *, smooth: bool, rows_known: bool
+        cls, positive: Counted, negative: Counted, *, rows_known: bool
     ) -> tuple[Self, Self]:
         """Return the distributions that follow from noisy counts up to each threshold."""
-        both = fitted((positive[1], negative[1]), smooth=smooth, rows_known=rows_known)
+        both = fitted((positive[1], negative[1]), rows_known=rows_known)
         first, second = (
             cls(points, counts, float(counts[-1]), noise, noisy)
             for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
@@ -65,7 +65,7 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Pair, *, smooth: bool, rows_known: bool) -> Pair:
+def fitted(noisy: Pair, *, rows_known: bool) -> Pair:
     """Return the counts of both classes that follow from noisy ones; the last ones are at least 1.
 
     The number of a class's rows is smoothed too: where it has none of the highest scores, the
@@ -74,20 +74,19 @@ def fitted(noisy: Pair, *, smooth: bool, rows_known: bool) -> Pair:
     negative ones from the last to the first, are one rising sequence.
     """
     if not rows_known:
-        counts = [rising(each) if smooth else each for each in noisy]
+        counts = [rising(each) for each in noisy]
         ends = [max(1.0, each[-1]) for each in counts]
     else:
-        counts, size = list(noisy), len(noisy[0])
-        rows = max(2.0, counts[0][-1] + counts[1][-1])  # 1 each, of a single row too
-        if smooth:
-            path = np.append(counts[0], rows - counts[1][-2::-1])
-            path = rising(path, rows, 1.0 + (np.arange(len(path)) == size - 1))
-            counts = [path[:size], (rows - path[size - 1 :])[::-1]]
+        positive, negative = noisy
+        size = len(positive)
+        rows = max(2.0, positive[-1] + negative[-1])  # 1 each, of a single row too
+        path = np.append(positive, rows - negative[-2::-1])
+        path = rising(path, rows, 1.0 + (np.arange(len(path)) == size - 1))
+        counts = [path[:size], (rows - path[size - 1 :])[::-1]]
         number = float(np.clip(counts[0][-1], 1.0, rows - 1.0))
         ends = [number, rows - number]
     first, second = (
-        np.append(np.minimum(each[:-1], end) if smooth else each[:-1], end)
-        for each, end in zip(counts, ends, strict=True)
+        np.append(np.minimum(each[:-1], end), end) for each, end in zip(counts, ends, strict=True)
     )
     return first, second
 
@@ -104,15 +103,12 @@ class RocCurve:
     Parameters
     ----------
     positive, negative : ClassScores
-    smooth : bool
-        Whether the counts were made to rise.
     rows_known : bool
         Whether the number of all rows is public, so that those of the classes are off by the same.
     """
 
     positive: ClassScores
     negative: ClassScores
-    smooth: bool = True
     rows_known: bool = False
 
     @property
@@ -135,7 +131,7 @@ class RocCurve:
 
     @property
     def rates(self) -> tuple[Vector, Vector]:
-        """False and true positive rates at the thresholds; not monotone without smoothing."""
+        """False and true positive rates at the thresholds."""
         return _rates(self.negative.counts), _rates(self.positive.counts)
 
     @property
@@ -184,7 +180,7 @@ class RocCurve:
         )
         precision = simulated_interval(found, exact, repeated)
         smoothed = [
-            fitted((positive, negative), smooth=self.smooth, rows_known=self.rows_known)
+            fitted((positive, negative), rows_known=self.rows_known)
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
         total, area_noise = self.areas(again)

@@ -18,7 +18,7 @@ from nolook.algorithms.cumulative_noise import ForestNoise, rising
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest
 from nolook.algorithms.margins import Dimensions, Margin, Margins
-from nolook.algorithms.node_counts import NoisyForest, Smoothing
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.statistics.group_totals import BLOCK_WEIGHT
 
 __all__ = ["BLOCK", "ColumnValues", "GroupCells"]
@@ -93,13 +93,12 @@ class GroupCells:
         return cells, trust * noise + (1.0 - trust) ** 2 * common, shape
 
     def distribution(
-        self, points: Vector, rows: float, rows_variance: float, smoothing: Smoothing
+        self, points: Vector, rows: float, rows_variance: float
     ) -> PrivateDistribution:
         """Return the distribution over thresholds, whose counts rise; `rows` are its own."""
         cells, left, shape = self._cells()
         possible = max(1.0, rows)
-        counts = np.cumsum(cells)[: self.forest.cells]
-        counts = rising(counts, possible) if smoothing is not None else counts
+        counts = rising(np.cumsum(cells)[: self.forest.cells], possible)
         counts[-1] = possible
         part, sums = shape.cumsum(axis=1), left.cumsum(axis=1)
         before = np.arange(len(shape))[:, np.newaxis]

@@ -15,17 +15,12 @@ from nolook.cli._options import (
     LogGridOption,
     MissingNumbersOption,
     RelationOption,
-    SmoothingOption,
-    check_smoothing,
     column_options,
     grid,
 )
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import has_levels, release_by_groups
-from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS
-
-_MOST_UNSMOOTHED = 2**20
 
 
 @release_command(
@@ -48,18 +43,15 @@ def ecdf(
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
-    smoothing: SmoothingOption = "isotonic",
     by: EachGroupOption = None,
     categories: CategoriesOption = None,
 ) -> None:
     """Release a column's distribution, for quantiles, shares and means at no further cost."""
-    smoother = check_smoothing(smoothing)
     levels = column_options(None, categories).get("categories", {})
     if by is not None or has_levels(release, column, levels):
         unused = {
             "--grid": linear_grid,
             "--log-grid": log_grid,
-            "--smoothing": smoothing != "isotonic",
         }
         return release_by_groups(
             release,
@@ -72,17 +64,9 @@ def ecdf(
             unused=unused,
         )
     thresholds = grid(linear_grid, log_grid)
-    points = 0 if smoother or thresholds is None else len(thresholds.points())
-    # Without smoothing every count differs: a file that could not be read again.
-    if points > _MOST_UNSMOOTHED:
-        raise ParameterError(
-            f"--grid has {points} points, too many for a file without smoothing; expected at most "
-            f"{_MOST_UNSMOOTHED} (leave out --smoothing none, or take larger steps)"
-        )
-
     make = DISTRIBUTIONS["ecdf"].load()
     seed = release.random_state
-    fitted = make(release.epsilon, thresholds, delta, relation, smoother, random_state=seed)
+    fitted = make(release.epsilon, thresholds, delta, relation, random_state=seed)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_columns([column]), **ledger_and_progress)
     return release.keep(fitted)

@@ -27,7 +27,6 @@ DEFAULT_LEDGER = "NOLOOK_LEDGER"
 _MISSING = ("drop-row", "zero")
 _INDICATOR = "indicator="
 _RELATIONS = ("add-remove", "replace")
-_SMOOTHINGS = ("isotonic", "none")
 
 
 def target_option(words: str) -> Any:  # noqa: ANN401 -- Typer's own type
@@ -124,10 +123,6 @@ LogGridOption = Annotated[
 ]
 RelationOption = Annotated[
     str, typer.Option(metavar="|".join(_RELATIONS), help="Relation of neighbouring tables.")
-]
-SmoothingOption = Annotated[
-    str,
-    typer.Option(metavar="|".join(_SMOOTHINGS), help="Whether counts are made to rise."),
 ]
 ClassesOption = Annotated[
     str,
@@ -268,12 +263,6 @@ def check_rows_per_unit(text: str) -> RowsPerUnit:
             f"unit that count in full (for example {option} 5)"
         )
     return check_count(int(text), option, MOST_ROWS_PER_UNIT)
-
-
-def check_smoothing(smoothing: str) -> str | None:
-    """Return a smoothing if there is one of this name; None for ``none``."""
-    chosen = check_choice("--smoothing", smoothing, _SMOOTHINGS)
-    return None if chosen == "none" else chosen
 
 
 def grid(linear: str | None, log: str | None) -> LinearGrid | LogGrid | None:

@@ -11,9 +11,7 @@ from nolook.cli._options import (
     LogGridOption,
     MissingNumbersOption,
     RelationOption,
-    SmoothingOption,
     ThresholdOption,
-    check_smoothing,
     grid,
 )
 from nolook.cli._release import Classes, Release, release_command
@@ -37,21 +35,19 @@ def roc(
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
-    smoothing: SmoothingOption = "isotonic",
     threshold: ThresholdOption = None,
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 
     The scored model must not itself have been fitted without privacy on these rows.
     """
-    smoother = check_smoothing(smoothing)
     points = grid(linear_grid, log_grid)
 
     from nolook.estimators.roc import check_threshold
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
-    fitted = make(release.epsilon, points, 1, relation, smoother, random_state=release.random_state)
+    fitted = make(release.epsilon, points, 1, relation, random_state=release.random_state)
     release.fit_scores(fitted, score, classes)
     fitted.asked_ = tuple(thresholds)
     release.keep(fitted)

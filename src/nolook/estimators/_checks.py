@@ -12,7 +12,6 @@ from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid, LogGrid
-from nolook.algorithms.node_counts import Smoothing
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
@@ -48,10 +47,3 @@ def check_grid(grid: object, *, whole: bool = False) -> Grid:
             "None (for example nolook.LinearGrid(0, 120, 1))"
         )
     return grid
-
-
-def check_smoothing(smoothing: object) -> Smoothing:
-    """Return the smoothing, None for none; refuse any other name."""
-    if smoothing is not None:
-        check_choice("smoothing", smoothing, ("isotonic",))
-    return cast("Smoothing", smoothing)

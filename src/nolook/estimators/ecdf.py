@@ -14,7 +14,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget, check_grid, check_relation, check_smoothing
+from nolook.estimators._checks import check_budget, check_grid, check_relation
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
 from nolook.privacy.release import Plan
@@ -30,8 +30,9 @@ class ECDF(PrivateFinding):
 
     Values are counted in the cells between the thresholds, in blocks of cells, in blocks of blocks
     and so on, and all these counts are released with noise. The counts up to each threshold and the
-    number of rows are their least-squares estimates; the error grows only with the logarithm of the
-    number of thresholds. Proof: ``algorithms/ecdf.md``.
+    number of rows are their least-squares estimates, changed as little as possible so that they
+    never decrease; the error grows only with the logarithm of the number of thresholds. Proof:
+    ``algorithms/ecdf.md``.
 
     Guarantee
     ---------
@@ -52,9 +53,6 @@ class ECDF(PrivateFinding):
         Which tables are neighbours. "replace" refuses a Table that may leave rows out (read it with
         ``missing="zero"``), and several full rows of a unit, because the number of rows used would
         not be public. A missing value in an array then counts as 0.
-    smoothing : {"isotonic"} or None, default="isotonic"
-        "isotonic" changes the counts as little as possible, in the sum of squares, so that they
-        never decrease. None keeps the least-squares estimates, which may decrease in places.
 
     Attributes
     ----------
@@ -79,7 +77,6 @@ class ECDF(PrivateFinding):
     grid: LinearGrid | LogGrid | None = None
     delta: float = 0.0
     relation: str = "add-remove"
-    smoothing: str | None = "isotonic"
 
     kind = _ledger_label = "distribution"
 
@@ -93,8 +90,7 @@ class ECDF(PrivateFinding):
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
         relation = check_relation(self.relation)
-        smoothing = check_smoothing(self.smoothing)
-        release = ecdf_release(budget, relation, [check_grid(self.grid)], smoothing)
+        release = ecdf_release(budget, relation, [check_grid(self.grid)])
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature

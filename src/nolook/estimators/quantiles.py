@@ -172,7 +172,7 @@ def quantiles(
         )
     refuse_gaps(table, "quantiles")
     thresholds = _grids(grids, table.column_names)
-    release = ecdf_release(budget, "add-remove", thresholds, "isotonic")
+    release = ecdf_release(budget, "add-remove", thresholds)
 
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         values = np.array([one.ppf(shares) for one in found])

@@ -17,7 +17,7 @@ from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_grid, check_relation, check_smoothing
+from nolook.estimators._checks import check_grid, check_relation
 from nolook.estimators._parameters import fitted
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Measure
@@ -63,8 +63,6 @@ class ROCCurve(ScoredEstimator):
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
         "replace" refuses a table that may leave rows out, and several full rows of a unit, because
         the number of rows in use would not be public; a row without a target counts as negative.
-    smoothing : {"isotonic"} or None, default="isotonic"
-        As for :class:`nolook.ECDF`. With None the curve may decrease in places.
 
     Attributes
     ----------
@@ -120,7 +118,6 @@ class ROCCurve(ScoredEstimator):
     grid: LinearGrid | LogGrid | None = None
     pos_label: float | str = 1
     relation: str = "add-remove"
-    smoothing: str | None = "isotonic"
 
     #: The thresholds that a report shows.
     asked_: tuple[float, ...] = fitted(())
@@ -157,12 +154,11 @@ class ROCCurve(ScoredEstimator):
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
         relation = check_relation(self.relation)
-        smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
         check_pos_label(self.pos_label)
         points = None if self.grid is None else len(self.grid.points())
         parts = roc_plan(budget.epsilon, relation, points)
-        release = evolve(parts, grid=self.grid, smoothing=smoothing)
+        release = evolve(parts, grid=self.grid)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:
@@ -170,7 +166,6 @@ class ROCCurve(ScoredEstimator):
         curve = self._curve = RocCurve(
             self.positive_,
             self.negative_,
-            smooth=self.smoothing is not None,
             rows_known=self.relation == "replace",
         )
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows

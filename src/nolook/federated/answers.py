@@ -16,12 +16,11 @@ from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.group_estimates import Groups, count_of
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
 from nolook.algorithms.margins import NoisyTable, margins
-from nolook.algorithms.node_counts import NoisyForest, Smoothing
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.tabulation import Released
 from nolook.errors import NolookError, ParameterError
-from nolook.estimators._checks import check_smoothing
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
@@ -44,23 +43,20 @@ __all__ = ["block_variance", "calibration", "counts", "distribution"]
 _NOISES = 2
 
 
-def distribution(
-    batch: Batch, first: Answer, second: Answer, smoothing: Smoothing = "isotonic"
-) -> ECDF | ROCCurve:
+def distribution(batch: Batch, first: Answer, second: Answer) -> ECDF | ROCCurve:
     """Put answers about a distribution or an ROC curve together.
 
     Raises a NolookError if the two do not belong together, or cannot be counts of the reports.
     """
-    check_smoothing(smoothing)
     n, forests = _forests(batch, first, second, "ecdf", "roc")
     points = batch.points()
     privacy, read_options = batch.guarantee(), batch.read_options()
     if batch.kind == "ecdf":
-        found = forests["count"].distribution(points, float(n), 0.0, smoothing)
-        ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace", smoothing)
+        found = forests["count"].distribution(points, float(n), 0.0)
+        ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace")
         return ecdf.keep_release((found,), privacy=privacy, read_options=read_options)
-    curves = class_scores(points, forests["positive"], forests["negative"], float(n), smoothing)
-    curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
+    curves = class_scores(points, forests["positive"], forests["negative"], float(n))
+    curve = ROCCurve(batch.epsilon, batch.grid, relation="replace")
     curve.keep_release((batch.grid, *curves), privacy=privacy, read_options=read_options)
     curve.scored_ = _scored(batch)
     return curve
@@ -78,8 +74,8 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     positive, negative = forests["positive"], forests["negative"]
     blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
     both = NoisyForest(batch.forest, blocks, variance)
-    probabilities = both.distribution(batch.points(), float(n), 0.0, "isotonic")
-    scores = class_scores(batch.points(), positive, negative, float(n), None)
+    probabilities = both.distribution(batch.points(), float(n), 0.0)
+    scores = class_scores(batch.points(), positive, negative, float(n))
     table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
     test.keep_release(
         (probabilities, table), privacy=batch.guarantee(), read_options=batch.read_options()

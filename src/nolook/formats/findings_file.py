@@ -21,7 +21,7 @@ from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.scaling import NoisyCount
-from nolook.estimators._checks import check_grid, check_smoothing
+from nolook.estimators._checks import check_grid
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
@@ -48,7 +48,6 @@ _SAME = 1e-12
 
 _Variance = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
-_Smoothing = Literal["isotonic", None]
 #: A number of rows, and the standard deviation of its noise.
 _Rows = tuple[float, _Variance]
 
@@ -118,11 +117,10 @@ class Counts(Content, frozen=True):
         return points, counts, ForestNoise(forest, self.block_variance, self.rows_variance)
 
     def distribution(
-        self, grid: LinearGrid | LogGrid | None, smoothing: str | None, *, whole: bool = False
+        self, grid: LinearGrid | LogGrid | None, *, whole: bool = False
     ) -> PrivateDistribution:
         """Return the distribution."""
-        rising = smoothing is None or (np.diff(self.counts, prepend=0.0) >= 0.0).all()
-        expect(rising, "counts that never fall, as they were smoothed")
+        expect((np.diff(self.counts, prepend=0.0) >= 0.0).all(), "counts that never fall")
         points, counts, noise = self.on(grid, whole=whole)
         expect(counts[-1] >= 1.0, "counts that end with at least 1")
         own = points, counts, float(counts[-1]), noise
@@ -134,7 +132,6 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
     grid: Grid | None
     whole: bool
-    smoothing: _Smoothing
     counts: Counts
     squares: Counts | None
 
@@ -147,7 +144,6 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
             "_",
             grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
             whole=found.whole,
-            smoothing=check_smoothing(ecdf.smoothing),
             counts=Counts.of(found, found.counts),
             squares=squares and Counts.of(squares, squares.counts),
         )
@@ -156,12 +152,12 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         """Return the distribution."""
         expect(len(self.read_options.names) == 1, "read_options to name one column")
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
-        ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
-        released = self.counts.distribution(grid, self.smoothing, whole=self.whole)
+        ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation)
+        released = self.counts.distribution(grid, whole=self.whole)
         weighted = (self.squares is not None) == (privacy.unit.weighting is not None)
         expect(weighted, "squares where there are survey weights only")
         if self.squares is not None:
-            squares = self.squares.distribution(grid, self.smoothing, whole=self.whole)
+            squares = self.squares.distribution(grid, whole=self.whole)
             released = evolve(released, squares=squares)
         return ecdf.keep_release((released,), **self.about())
 
@@ -223,12 +219,12 @@ class Classes(Content, frozen=True):
         return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
 
     def released(
-        self, privacy: PrivacyGuarantee, *, smooth: bool
+        self, privacy: PrivacyGuarantee
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Return the scores that a curve follows from."""
         grid, known = self.grid.grid(), privacy.relation == "replace"
         both = self.positive.on(grid), self.negative.on(grid)
-        first, second = ClassScores.of_both(*both, smooth=smooth, rows_known=known)
+        first, second = ClassScores.of_both(*both, rows_known=known)
         return grid, evolve(first, left_out=self.positive.left_out), second
 
 
@@ -265,7 +261,6 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
     """A ROC curve, and the thresholds it was asked about."""
 
     grid_found: bool
-    smoothing: _Smoothing
     classes: Classes
     asked: list[float]
 
@@ -275,16 +270,15 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
         return cls.of_scores(
             curve,
             grid_found=curve.grid is None,
-            smoothing=curve.smoothing,
             classes=Classes.of(curve),
         )
 
     def release(self) -> ROCCurve:
         """Return the fitted curve."""
         privacy = self.guarantee()
-        released = self.classes.released(privacy, smooth=self.smoothing is not None)
+        released = self.classes.released(privacy)
         given = None if self.grid_found else released[0]
-        curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing)
+        curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation)
         curve.keep_release(released, **self.about())
         curve.scored_, curve.asked_ = self.scored, tuple(self.asked)
         return curve
@@ -309,7 +303,7 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
     def release(self) -> HosmerLemeshow:
         """Return the fitted test."""
         test = HosmerLemeshow(self.guarantee().epsilon, self.groups.groups, self.pos_label)
-        found = self.probabilities.distribution(PROBABILITIES, "isotonic")
+        found = self.probabilities.distribution(PROBABILITIES)
         test.keep_release((found, self.groups.table), **self.about())
         test.scored_ = self.scored
         return test
@@ -343,7 +337,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     def release(self) -> Evaluation:
         """Return the evaluation."""
         own, privacy, groups = self.model_privacy, self.guarantee(), self.groups
-        released = self.classes.released(privacy, smooth=True)
+        released = self.classes.released(privacy)
         table = None if groups is None else groups.table
         asked = Asked(
             privacy.epsilon,

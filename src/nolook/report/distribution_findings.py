@@ -101,7 +101,6 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid, whole=whole)),
-            ("Smoothing", ecdf.smoothing or "none"),
         ),
     )
 

@@ -91,7 +91,6 @@ def roc_findings(curve: ROCCurve) -> Findings:
         settings=(
             *_settings(scored, "Score"),
             ("Thresholds", curve_grid(curve)),
-            ("Smoothing", curve.smoothing or "none"),
         ),
         cautions=(
             *unseen_words(curve, scored.target, curve.base_rate_interval_),

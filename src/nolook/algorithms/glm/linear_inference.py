@@ -85,7 +85,7 @@ def linear_model(release: NoisyRegression) -> LinearModel:
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
     r2 = explained(release.fit, release.fit_sigma, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
-    errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2, "isotonic")
+    errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2)
     cut = cut_errors(
         (release.sides, release.sides_sigma),
         errors,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,6 @@ from nolook.cli._options import (
     ForceOption,
     QuietOption,
     ReportOption,
-    SmoothingOption,
-    check_smoothing,
 )
 from nolook.cli._release import console, show
 from nolook.federated.commands._options import Servers, calls_servers
@@ -22,7 +20,6 @@ from nolook.federated.kinds import KINDS
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
-    from nolook.algorithms.node_counts import Smoothing
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.roc import ROCCurve
@@ -40,7 +37,7 @@ _CHARGED = (
 
 
 @calls_servers
-def query(  # noqa: PLR0917 -- Typer gives every option by name
+def query(
     servers: Servers,
     freeze: Annotated[
         bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
@@ -48,7 +45,6 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     groups: Annotated[
         int, typer.Option(metavar="N", help="For a calibration: the number of groups.")
     ] = 10,
-    smoothing: SmoothingOption = "isotonic",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -69,7 +65,6 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.batch_content import read_batch
 
     batch = read_batch(servers.batch)
-    chosen = cast("Smoothing", check_smoothing(smoothing))
     named = Path(f"{servers.batch.stem}.{KINDS[batch.kind].ending}.json")
     file = named if output is None else output
     check_outputs([("--output", file), ("--report", report)], servers.files, replace=force)
@@ -81,14 +76,13 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
             close(batch, both)
         answers = ask(batch, both)
         reported = agreement(both, status(batch, both))
-        findings = _released(batch, answers, chosen, groups, reported, file)
+        findings = _released(batch, answers, groups, reported, file)
     show(findings, file, report, None, quiet=quiet)
 
 
 def _released(
     batch: Batch,
     both: tuple[Answer, Answer],
-    smoothing: Smoothing,
     groups: int,
     reported: str,
     file: Path,
@@ -108,7 +102,7 @@ def _released(
         found = (
             calibration(batch, *both, groups)
             if batch.kind == "hosmer-lemeshow"
-            else distribution(batch, *both, smoothing)
+            else distribution(batch, *both)
         )
         found.privacy_ = privacy
     save(found, file)
