@@ -7,7 +7,7 @@ from nolook.tables.folding import Batches
 
 
 class Collected:
-    """Every batch, in the order of the parts."""
+    """Every batch; in the order of the parts, where one thread reads."""
 
     def __init__(self):
         self.batches = []

@@ -123,7 +123,7 @@ REFUSED = {
         ("-t died", "'died', which in 'people.parquet' has", "--positive yes"),
         ("-t cost -f city", "has type text", "--categories city=A,B"),
         ("-t cost -f born", "has type date", "--schema FILE.toml"),
-        ("-t cost -f age,cost", "--features names the target", "leave it out"),
+        ("-t cost -f age,cost", "--features names 'cost'", "also the target (leave it out"),
         ("-t cost --categories born=1,2", "to be of type category", "declare another type"),
         ("-t cost --categories height=low,2", "levels of 'height' is low", "number"),
         ("-t cost --categories height=2,2.0", "levels of 'height'", "once"),

@@ -367,8 +367,8 @@ def test_so_do_all_other_releases(release, costs_nothing):
     [
         ({"weights": "no"}, "weights names 'no'"),
         ({"weights": "v"}, "weights names 'v', but the table has no such column"),
-        ({"weights": "y"}, "weights names 'y', which has another use"),
-        ({"weights": "w", "features": ["a", "w"]}, "which has another use"),
+        ({"weights": "y"}, "weights names 'y', which is also the target"),
+        ({"weights": "w", "features": ["a", "w"]}, "which is also a feature"),
         ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "weights is given next to"),
         ({"weights": 3}, "weights"),
     ],

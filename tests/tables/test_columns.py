@@ -344,7 +344,11 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({"target": "z"}, TableError, "target names 'z'"),
         ({"target": 3}, ParameterError, "target"),
         ({"target": ""}, ParameterError, "target"),
-        ({"target": "y", "features": ["y"]}, ParameterError, "features names the target 'y'"),
+        (
+            {"target": "y", "features": ["y"]},
+            ParameterError,
+            "features names 'y', which is also",
+        ),
         ({"features": ["z"]}, TableError, "features names 'z'"),
         ({"features": []}, ParameterError, "at least one name"),
         ({"features": "n"}, ParameterError, "a list of names"),

@@ -40,7 +40,7 @@ def fixed(table, seed=0):
 
 def seen(table):
     batches = table.fold(Collected()).batches
-    return np.concatenate([numbers for numbers, _ in batches], axis=1)[0].tolist()
+    return sorted(np.concatenate([numbers for numbers, _ in batches], axis=1)[0].tolist())
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -85,7 +85,7 @@ REFUSED = {
     "age + cost2": "no such column",
     "log(cost2)": "log_of names 'cost2', but the table has no such column",
     "log(sex)": "is of type category",
-    "age + cost": "names the target 'cost'",
+    "age + cost": "names 'cost', which is also the target",
 }
 
 

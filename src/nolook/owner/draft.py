@@ -25,16 +25,25 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_path
 from nolook.errors import TableError
-from nolook.owner.first_rows import DATES, LEAST_ROWS, TIMES, Sample, is_nothing, look, share, texts
-from nolook.tables.conversion import conversion
+from nolook.owner.first_rows import (
+    DATES,
+    LEAST_ROWS,
+    TIMES,
+    Sample,
+    converted,
+    is_nothing,
+    look,
+    share,
+    texts,
+)
 from nolook.tables.csv import uncompressed
 from nolook.tables.databases import Database
 from nolook.tables.files import Place, in_storage
 from nolook.tables.folders import Folder, Listing, is_text, kind_of, located, open_place
 from nolook.tables.office import SheetFile
 from nolook.tables.read import open_typed
-from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, attempt, in_words, movable, raw_texts
+from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, FileFormat
+from nolook.tables.source import Source, attempt, in_words, movable, raw_texts
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
 __all__ = ["Draft", "draft_schema"]
@@ -191,7 +200,8 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     cells = _sample(opened, named)
     columns = {name: trimmed(cells.get(name, texts([]))) for name in named}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
-    signs = max(_NUMBERS, key=lambda signs: _numbers_in(few, signs))
+    number = {"type": "number", "currency": _CURRENCIES}
+    signs = max(_NUMBERS, key=lambda signs: sum(share(each, number | signs) for each in few))
     settings = {
         name: _identifier(name) or _settings(cells, signs) for name, cells in columns.items()
     }
@@ -307,12 +317,6 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
     return {"type": found if found in SETTINGS else "text"}
 
 
-def _numbers_in(columns: Sequence[Any], form: Mapping[str, str | None]) -> float:
-    """Return the sum of the shares of cells that are numbers so written."""
-    settings = {"type": "number", "currency": _CURRENCIES, **form}
-    return sum(share(cells, settings) for cells in columns)
-
-
 def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
     """Return the settings of a column of texts: what fits most cells, the likelier of several."""
     words = pc.unique(cells).drop_null()
@@ -348,11 +352,7 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
 
 def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
     """Return a column's cells as numbers, NaN where they are not."""
-    column = Column("", cells.type, "")
-    declared = ColumnSchema(
-        **{name: value for name, value in settings.items() if value is not None}
-    )
-    made = conversion(column, declared)[1](cells)
+    made = converted(cells, settings)
     values: Vector = made.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return values
 

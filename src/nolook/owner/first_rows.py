@@ -19,7 +19,17 @@ from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import last_word, listed, trimmed
 
-__all__ = ["DATES", "LEAST_ROWS", "TIMES", "Sample", "is_nothing", "look", "share", "texts"]
+__all__ = [
+    "DATES",
+    "LEAST_ROWS",
+    "TIMES",
+    "Sample",
+    "converted",
+    "is_nothing",
+    "look",
+    "share",
+    "texts",
+]
 
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 TIMES = (
@@ -255,8 +265,13 @@ def _follows(other: NDArray[np.intp], target: NDArray[np.intp]) -> bool:
 def share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
     """Return the share of cells that are what is declared, of those that say anything."""
     present = cells.filter(pc.invert(is_nothing(cells))).drop_null()
-    found = conversion(Column("", pa.string(), ""), ColumnSchema(**settings))[1](present)
+    found = converted(present, settings)
     return (len(found) - found.null_count) / len(present) if len(present) else 0.0
+
+
+def converted(cells: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return cells as a column of these settings has them."""
+    return conversion(Column("", cells.type, ""), ColumnSchema(**settings))[1](cells)
 
 
 def texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401

@@ -32,6 +32,7 @@ from nolook.tables.words import (
     by_word,
     fits,
     is_number,
+    named_levels,
     number_of,
     places,
     plain_numbers,
@@ -237,7 +238,7 @@ def _derived(*cells: Any, derived: Derivation, read: Sequence[Conversion], kind:
 
 def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
-    known = [each for each in levels if each is not None]
+    known = named_levels(levels)
     codes = codes_of(cells, known)
     missing = np.isnan(codes) | ((codes == len(known)) & (None not in levels))
     place = len(known) if level == OTHERS else known.index(level)
@@ -247,7 +248,7 @@ def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
 def _check_words(column: Column, declared: ColumnSchema) -> None:
     """Refuse declared words that no cell of a column's type can be, or that are one value there."""
     kind = in_words(column.type)
-    levels = [level for level in declared.levels if level is not None]
+    levels = named_levels(declared.levels)
     groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
     if declared.type == "boolean":
         groups = [("true", declared.true), ("false", declared.false or declared.true)]
@@ -366,7 +367,7 @@ def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    levels = [level for level in declared.levels if level is not None]
+    levels = named_levels(declared.levels)
     found, other = _among(cells, levels, declared)
     return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
 
@@ -443,12 +444,10 @@ def civil_days(
     year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the days since 1970-01-01 of dates, and which dates exist."""
-    valid = (year >= 1) & (month >= 1) & (month <= 12)
-    months = np.where(valid, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
-    first = months.astype("datetime64[D]").astype(np.int64)
-    after = (months + 1).astype("datetime64[D]").astype(np.int64)
-    valid &= (day >= 1) & (day <= after - first)
-    return first + day - 1, valid
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1)
+    valid = (year >= 1) & (month >= 1) & (month <= 12) & (days.astype("datetime64[M]") == months)
+    return days.astype(np.int64), valid
 
 
 # What cells become by their declared type: the type they have then, how, and from which types.
@@ -490,7 +489,7 @@ def two_classes(
             f"{parameter_name('positive')} is given, but {column.name!r} is of type {kind}; "
             "expected a target of text, numbers or booleans"
         )
-    classes: list[_Class] = [(level,) for level in own.levels if level is not None]
+    classes: list[_Class] = [(level,) for level in named_levels(own.levels)]
     if own.type == "boolean":
         classes = [own.true, own.false]
     usual = ColumnSchema("boolean")

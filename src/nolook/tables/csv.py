@@ -179,12 +179,9 @@ class Rows:
         )
         for _ in range(form.skip):
             self._filled()
-        # Empty if a quote is not closed.
-        self.header = (
-            header
-            if header is not None
-            else [cell.encode("latin-1") for cell in self._filled() or ()]
-        )
+        if header is None:  # empty if a quote is not closed
+            header = [cell.encode("latin-1") for cell in self._filled() or ()]
+        self.header = header
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
         """Yield for each block the cells of the wanted columns; null in a malformed row."""
@@ -250,7 +247,8 @@ class Rows:
                 known = cells if count == width or spare else None
                 rows.append([known and known[i].encode("latin-1") for i in wanted])
         columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(wanted)
-        return list(map(_as_text, columns))
+        # Never asked whether they are UTF-8.
+        return [pa.array(cells, pa.binary()).view(pa.string()) for cells in columns]
 
     def _plain(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         raw = np.frombuffer(block, dtype=np.uint8)
@@ -305,9 +303,3 @@ def _lines_of(block: bytes) -> bytes:
         return block
     lines = block.split(b"\n")  # each is judged by its own length alone
     return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
-
-
-def _as_text(cells: Sequence[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
-    """Return bytes as an array of type string without asking whether they are UTF-8."""
-    array = pa.array(cells, pa.binary())
-    return pa.Array.from_buffers(pa.string(), len(array), array.buffers())

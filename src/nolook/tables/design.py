@@ -21,7 +21,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
-from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number
+from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number, named_levels
 
 __all__ = [
     "DEFAULT_MISSING",
@@ -67,6 +67,11 @@ class Feature:
     indicated: bool = False  # another number tells where this one is missing
     coded: bool = False  # one number for all levels: the place of the cell's among those declared
     vocabulary: Vocabulary | None = None  # or its place among all that occur, none declared
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column gives a number or a code, not a mark for each level."""
+        return self.levels is None or self.coded
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,9 +144,7 @@ class Design:
     def binary(self) -> NDArray[np.bool_]:
         """Mask of the numbers that are 0 or 1 by declaration or type, the target last."""
         kinds = [
-            (feature.levels is not None and not feature.coded)
-            or feature.name in self.booleans
-            or place > 0
+            not feature.is_number or feature.name in self.booleans or place > 0
             for feature in self.features
             for place, _ in enumerate(feature.names)
         ]
@@ -173,18 +176,13 @@ class Design:
                 column = batch.column(feature.name)
                 if feature.levels is None:
                     out[row] = numbers_of(column)
-                    row += 1
                     if feature.indicated:
-                        out[row] = ~np.isfinite(out[row - 1])
-                        row += 1
+                        out[row + 1] = ~np.isfinite(out[row])
                 elif feature.coded:
-                    known = (
-                        _known(feature.levels) if feature.vocabulary is None else feature.vocabulary
-                    )
-                    out[row] = codes_of(column, known)
-                    row += 1
+                    out[row] = codes_of(column, feature.vocabulary or named_levels(feature.levels))
                 else:
-                    row += _contrasts(column, feature.levels, self.missing, out[row:])
+                    _contrasts(column, feature.levels, self.missing, out[row:])
+                row += len(feature.names)
             if self.target is not None:
                 out[row] = numbers_of(batch.column(self.target))
             if self.unit.weighting is not None:
@@ -206,11 +204,7 @@ class Design:
     def _needed(self) -> NDArray[np.bool_]:
         """Mask of the numbers without a replacement where missing: levels, and the target."""
         all_are = self.missing == "drop-row"
-        needed = [
-            all_are or (f.levels is not None and not f.coded)
-            for f in self.features
-            for _ in f.names
-        ]
+        needed = [all_are or not f.is_number for f in self.features for _ in f.names]
         needed += [self.needs_target] * (self.target is not None)
         return np.array(needed + [True] * (self.unit.weighting is not None))
 
@@ -247,19 +241,19 @@ def plan(
     schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     aim = () if target is None else check_names((target,), "target")
+    names = list(check_names(features, "features")) if features else []
+    weights = None if unit.weighting is None else unit.weighting.column
+    _check_apart(
+        ("target", aim), ("features", names), ("unit", [unit.column]), ("weights", [weights])
+    )
     for name in aim:
         _check_number(name, schema, "target")
     if unit.column is not None:
-        _check_unit(schema.find(unit.column, "unit"), schema, target, features or ())
-    _check_weights(unit, schema, {target, unit.column, *(features or ())})
+        _check_unit(schema.find(unit.column, "unit"), schema)
+    if weights is not None:
+        _check_number(weights, schema, "weights")
     if features is None:
         names = _usual_columns(source, {target, unit.column, *unused}, categories)
-    else:
-        names = list(check_names(features, "features")) if features else []
-        if target in names:
-            raise ParameterError(
-                f"{parameter_name('features')} names the target {target!r} (leave it out)"
-            )
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
@@ -378,32 +372,25 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     )
 
 
-def _check_unit(
-    column: Column, schema: Columns, target: str | None, features: Collection[str]
-) -> None:
-    if column.name == target or column.name in features:
-        used = "the target" if column.name == target else "a feature"
-        raise ParameterError(
-            f"{parameter_name('unit')} names {column.name!r}, which is also {used}; a unit "
-            "column can only be the unit"
-        )
+def _check_apart(*uses: tuple[str, Sequence[str | None]]) -> None:
+    """Refuse a column that two parameters name."""
+    known: dict[str | None, str] = {}
+    for parameter, names in uses:
+        for name in names:
+            if name is not None and name in known:
+                raise ParameterError(
+                    f"{parameter_name(parameter)} names {name!r}, which is also {known[name]} "
+                    "(leave it out of one)"
+                )
+            known[name] = "a feature" if parameter == "features" else f"the {parameter}"
+
+
+def _check_unit(column: Column, schema: Columns) -> None:
     if not can_identify(column.type):
         raise TableError(
             f"{parameter_name('unit')} names {column.name!r}, which in {schema.name} has type "
             f"{in_words(column.type)}; expected text or integers, since numbers with a fraction "
             "may be rounded alike (turn it into text first)"
-        )
-
-
-def _check_weights(unit: Unit, schema: Columns, used: Collection[str | None]) -> None:
-    if unit.weighting is None:
-        return
-    name = unit.weighting.column
-    _check_number(name, schema, "weights")
-    if name in used:
-        raise ParameterError(
-            f"{parameter_name('weights')} names {name!r}, which has another use (leave it "
-            "out there)"
         )
 
 
@@ -420,14 +407,14 @@ def numbers_of(column: Any) -> Any:  # noqa: ANN401
     return column.to_numpy(zero_copy_only=False)
 
 
-def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float64]) -> int:  # noqa: ANN401
-    """Write 1 in the row of each cell's level, and say how many rows there are.
+def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float64]) -> None:  # noqa: ANN401
+    """Write 1 in the row of each cell's level.
 
     The first level has no row. Undeclared cells are in the row of None, or else missing: NaN. So
     are null ones, unless "zero" or "centre" puts something in the place of a missing number: then
     they count as undeclared.
     """
-    known = _known(levels)
+    known = named_levels(levels)
     codes = codes_of(column, known)
     null = np.isnan(codes)
     found = np.where(null, len(known), codes)
@@ -438,17 +425,11 @@ def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float6
         null = found == len(known)
     if None not in levels or missing not in {"zero", "centre"}:
         out[: len(levels) - 1, null] = np.nan
-    return len(levels) - 1
 
 
 def labels_of(levels: Levels | None) -> tuple[str, ...]:
     """Return the labels of the codes of a category or a boolean."""
-    return ("false", "true", GAP) if levels is None else (*_known(levels), OTHERS, GAP)
-
-
-def _known(levels: Levels) -> list[str]:
-    """Return the levels that are declared by name."""
-    return [level for level in levels if level is not None]
+    return ("false", "true", GAP) if levels is None else (*named_levels(levels), OTHERS, GAP)
 
 
 def codes_of(column: Any, known: list[str] | Vocabulary) -> NDArray[np.float64]:  # noqa: ANN401

@@ -21,12 +21,13 @@ import pyarrow.types as pt
 from attrs import frozen
 
 from nolook._language import parameter_name, usage_hint
+from nolook._validation import refusal
 from nolook.errors import ParameterError
 from nolook.tables.conversion import days_of
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import in_words
-from nolook.tables.words import by_word, is_number, number_of, places, same
+from nolook.tables.words import by_word, is_list, is_number, named_levels, number_of, places, same
 
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
@@ -58,7 +59,6 @@ _WRITTEN = re.compile(
     (?P<sign><=|>=|<>|!=|==|=|<|>|\bnot\s+in\b|\bin\b)\s*(?P<value>.*?)\s*""",
     re.VERBOSE | re.DOTALL,
 )
-_PARTS = ("column", "sign", "value")
 _EXPECTED = "expected COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
 _EXAMPLE, _LIST = "age >= 18", [("age", ">=", 18), ("region", "in", ["North", "South"])]
 _FEW, _MANY = 200, 1000
@@ -80,11 +80,8 @@ def check_where(where: object) -> tuple[Condition, ...]:
     """Return conditions; raises ParameterError for anything that is none."""
     if where is None:
         return ()
-    if not isinstance(where, Sequence) or isinstance(where, str | bytes) or len(where) > _FEW:
-        what = f"is a value of type {type(where).__name__}"
-        if isinstance(where, list | tuple):
-            what = f"has {len(where)} conditions"
-        raise _refused(f"{what}; expected a list of at most {_FEW} conditions {_example()}")
+    if not is_list(where) or len(where) > _FEW:
+        raise refusal("where", where, f"a list of at most {_FEW} conditions", _example())
     return tuple(map(_checked, where))
 
 
@@ -93,20 +90,20 @@ def _refused(what: str) -> ParameterError:
 
 
 def _example() -> str:
-    return f"(for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')})"
+    return f"for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')}"
 
 
 def _checked(condition: object) -> Condition:
-    is_one = isinstance(condition, list | tuple) and len(condition) == len(_PARTS)
-    column, sign, value = cast("Sequence[Any]", condition) if is_one else _PARTS
+    is_one = is_list(condition) and len(condition) == 3
+    column, sign, value = cast("Sequence[Any]", condition if is_one else [None] * 3)
     sign = _SAME.get(str(sign), sign)
-    if not isinstance(column, str) or sign not in _SIGNS or not is_one:
+    if not isinstance(column, str) or sign not in _SIGNS:
         raise _refused(
-            f"has a condition that is not a column, a sign and a value; {_EXPECTED} {_example()}"
+            f"has a condition that is not a column, a sign and a value; {_EXPECTED} ({_example()})"
         )
     several = sign.endswith("in")
     values = value.tolist() if isinstance(value, np.ndarray) else value
-    if several != (isinstance(values, Sequence | set) and not isinstance(values, str | bytes)):
+    if several != (is_list(values) or isinstance(values, set)):
         found = "one value; expected a list" if several else "a list; expected one value (or 'in')"
         raise _refused(f"compares {column!r} by {sign!r} with {found}")
     listed = [_plain(each) for each in (values if several else (values,))]
@@ -183,7 +180,7 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
             f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
             f"or booleans (for example {column.name} = {condition.values[0]})"
         )
-    levels = [level for level in own.levels if level is not None]
+    levels = named_levels(own.levels)
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
     if levels:
         words = [next((level for level in levels if same(word, level)), word) for word in words]

@@ -1,20 +1,19 @@
 """The one way to run a pass here: a statistic is updated with all rows, by one thread or several.
 
 What a statistic holds in the end does not depend on how many there were: its sums are exact, and
-every part of the rows is added to a copy of its own, which is merged once, here, in the parts'
-order. A copy is made before any row is seen. What waits for the first pass to have read everything,
+every thread adds rows to a copy of its own, which is merged once, here. A copy is made before any
+row is seen. What waits for the first pass to have read everything,
 a charge, comes at its end. Blocks of rows that fit are kept for later.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from copy import deepcopy
-from itertools import chain, islice
+from itertools import chain
 from threading import Event, Lock
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
@@ -137,42 +136,36 @@ class Batches:
 def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
     """Update a statistic that has seen nothing with every batch of every part, and return it.
 
-    With several threads each takes a part at a time; where there are fewer parts than threads, all
-    take a batch at a time. About a batch and a state for each thread are in memory. The first part
-    that fails, in their order, raises.
+    Each thread takes a part that none has begun, then batches of those that others still read.
+    About a batch and a state for each thread are in memory.
     """
-    stop, sources = Event(), [(iter(part()), Lock()) for part in parts]
-    if threads == 1 or len(parts) < threads:
-        batches = chain.from_iterable(source for source, _ in sources)
-        first = list(islice(batches, threads)) if threads > 1 else []
-        sources = [(chain(first, batches), Lock())] * threads
-        if len(first) < threads or threads == 1:
-            return _updated(statistic, *sources[0], stop)
-    fresh, waiting = deepcopy(statistic), deque[Future[Any]]()
-    with ThreadPoolExecutor(threads, "nolook") as pool:
+    sources, stop = [(iter(part()), Lock()) for part in parts], Event()
+    waiting = iter(sources)
+
+    def read(own: S) -> S:
         try:
-            for source in sources:
-                if len(waiting) > threads:
-                    statistic.merge(waiting.popleft().result())
-                run: Callable[..., Any] = copy_context().run  # under the caller's settings
-                waiting.append(pool.submit(run, _updated, deepcopy(fresh), *source, stop))
-            while waiting:
-                statistic.merge(waiting.popleft().result())
+            for batches, lock in chain(waiting, sources):
+                while not stop.is_set():
+                    with lock:
+                        batch = next(batches, None)
+                    if batch is None:
+                        break
+                    own.update(*batch)
         except BaseException:
             stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return statistic
+        return own
 
-
-def _updated(statistic: S, batches: Iterator[tuple[Any, ...]], lock: Lock, stop: Event) -> S:
-    """Update a statistic with batches, of which other threads may take some."""
-    while not stop.is_set():
-        with lock:
-            batch = next(batches, None)
-        if batch is None:
-            break
-        statistic.update(*batch)
+    copies = [deepcopy(statistic) for _ in range(threads - 1)]
+    with ThreadPoolExecutor(threads, "nolook") as pool:
+        # Under the caller's settings.
+        others = [pool.submit(copy_context().run, read, own) for own in copies]
+        try:
+            read(statistic)
+            for other in others:
+                statistic.merge(other.result())
+        finally:
+            stop.set()
     return statistic
 
 

@@ -278,24 +278,23 @@ def _of_memory(
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
     """Return the unit, that of the schema if none is given, and how its rows count."""
+    weighting = None
     if weights is not None:
         if rows_per_unit != "weights":
             raise ParameterError(
                 f"{parameter_name('weights')} is given next to {parameter_name('rows_per_unit')} "
                 f"{shown(rows_per_unit)}; expected 'weights' for the latter (leave one of them out)"
             )
-        (name,) = check_names((weights,), "weights")
-        found = _unit(unit, rows_per_unit, schema, None)
-        return evolve(found, weighting=Weighting(name))
+        weighting = Weighting(check_names((weights,), "weights")[0])
     rows, unit = check_rows_per_unit(rows_per_unit), schema.chosen("unit", unit)
     if unit is not None:
-        return Unit(check_names((unit,), "unit")[0], rows)
+        return Unit(check_names((unit,), "unit")[0], rows, weighting)
     if rows != "weights":
         raise ParameterError(
             f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit "
             f"({usage_hint('unit', 'patient_id')})"
         )
-    return ROW
+    return Unit(weighting=weighting)
 
 
 def _usual_features(

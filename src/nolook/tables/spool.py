@@ -111,7 +111,7 @@ class Spooled:
         self._run_of: range | None = None
 
     def use(self, names: Iterable[str]) -> None:
-        """OnStep columns that will be read; only before the first pass."""
+        """Announce columns that will be read; only before the first pass."""
         self._in_use |= dict.fromkeys(names)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:

@@ -44,6 +44,7 @@ __all__ = [
     "is_number",
     "last_word",
     "listed",
+    "named_levels",
     "number_of",
     "places",
     "plain_numbers",
@@ -244,6 +245,11 @@ def check_categories(categories: object) -> dict[str, Levels]:
         )
         for name in names
     }
+
+
+def named_levels(levels: Levels) -> list[str]:
+    """Return the levels that are declared by name."""
+    return [level for level in levels if level is not None]
 
 
 def recipe_levels(levels: Levels) -> list[str | None]:
