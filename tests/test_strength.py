@@ -121,6 +121,8 @@ def test_a_delta_is_judged_by_what_was_counted_and_only_then():
     [
         *(("patient_id", "patient"), ("PatientID", "patient"), ("HOUSEHOLD-NR", "household")),
         *(("Patient", "patient"), ("patients", "unit"), ("person", "person")),
+        *(("PatNr", "patient"), ("pat_id", "patient"), ("CustomerNo", "customer")),
+        *(("HaushaltNr", "unit"), ("Casino", "unit"), ("pattern", "unit")),
         *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "unit"), ("id", "unit")),
     ],
 )

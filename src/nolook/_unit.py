@@ -20,7 +20,8 @@ WHOLE = 2**30
 # A column called patient_id names patients; only words whose plural ends in "s" alone.
 _NAMED = re.compile(
     r"([A-Za-z]{3,20})(?<![shxyz])(?<!en)(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))"
-    r"|(client|customer|employee|household|participant|patient|person|student|subject|user)",
+    r"|(client|customer|employee|household|participant|pat|patient|person|student|subject|user)"
+    r"(?:nr|no)?",
     re.IGNORECASE,
 )
 
@@ -103,7 +104,8 @@ class Unit:
         if self.column is None:
             return "row"
         named = _NAMED.fullmatch(self.column)
-        return (named[1] or named[2]).lower() if named else "unit"
+        word = (named[1] or named[2]).lower() if named else "unit"
+        return "patient" if word == "pat" else word
 
     def in_words(self) -> str:
         """Say on one line what is protected, however many of its rows are used."""

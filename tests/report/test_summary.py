@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from operator import attrgetter
 
 import numpy as np
@@ -246,6 +247,26 @@ def test_what_numbers_of_dates_count_is_said():
     columns = {"born": dates, "seen": dates | {"origin": "2000-01-01"}, "cost": "number"}
     table = nolook.read_table(frame, schema={"columns": columns})
     said = str(nolook.describe(table, epsilon=1.0).summary())
-    assert "born counts days from 1970-01-01." in said
-    assert "seen counts days from 2000-01-01." in said
-    assert "cost counts" not in said
+    assert "born is a date, counted in days from 1970-01-01." in said
+    assert "seen is a date, counted in days from 2000-01-01." in said
+    assert "cost is a date" not in said
+
+
+def test_means_and_quantiles_of_dates_are_days():
+    days = pd.date_range("1980-01-01", periods=500).strftime("%d.%m.%Y")
+    frame = pd.DataFrame({"born": days, "ward": ["A", "B"] * 250})
+    dates = {"type": "date", "pattern": "%d.%m.%Y", "origin": "1979-01-01"}
+    columns = {"born": dates, "ward": {"type": "category", "levels": ["A", "B"]}}
+    table = nolook.read_table(frame, schema={"columns": columns})
+    born = nolook.read_table(frame, features=["born"], schema={"columns": columns})
+    found = nolook.tabulate(table, "ward", mean="born", median="born", epsilon=1e3)
+    last = next(each for each in str(found.summary()).splitlines() if " all " in f" {each} ")
+    assert re.findall(r"1980-\d\d-\d\d", last)
+    said = str(found.summary()) + str(nolook.describe(table, epsilon=1e3).summary())
+    assert not re.search(r"\b[67]\d\d\.\d", said)
+    assert "Sum of born" not in said
+    assert found.to_frame()["mean_born"].between(365, 865).sum() == 3
+    for release in (nolook.quantiles(born, epsilon=1e3), nolook.ECDF(epsilon=1e3).fit(born)):
+        shown = str(release.summary())
+        assert re.search(r"1980-09-0\d", shown), shown
+        assert "days" in shown

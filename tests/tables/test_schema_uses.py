@@ -149,8 +149,8 @@ def test_a_header_of_one_name_asks_about_the_delimiter(tmp_path, header, hint):
         ([True, False], "yes", "'y' has the declared values true"),
         (["a", "b"], "a", "negative is not given, but 'y' may have several values other than 'a'"),
         ([1, 2], "2", "negative is not given"),
-        (["a", "b"], "", "is not a text"),
-        (["a", "b"], 1, "is not a text"),
+        (["a", "b"], "", "is not a string"),
+        (["a", "b"], 1, "is not a string"),
     ],
 )
 def test_a_value_that_cannot_count_as_one_is_refused(values, positive, message):

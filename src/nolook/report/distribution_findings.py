@@ -12,9 +12,19 @@ from attrs import frozen
 from nolook._arrays import Flags, Vector
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.report.findings import Figure, Findings, Name, Section, Table, Text, findings_of, listed
+from nolook.report.findings import (
+    Figure,
+    Findings,
+    Name,
+    Section,
+    Table,
+    Text,
+    dates_of,
+    findings_of,
+    listed,
+)
 from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
-from nolook.report.wording import NOT_KNOWN, grid_in_words, number, with_error
+from nolook.report.wording import NOT_KNOWN, day, grid_in_words, number, with_error
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
@@ -75,13 +85,17 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     points, whole = ecdf.distribution_.points, ecdf.distribution_.whole
     steps = steps_below(points, values, whole=whole)
-    read = _Quantiles(column, np.array(_SHARES), values, errors, steps, points)
+    origin = dates_of(ecdf).get(column)
+    read = _Quantiles(column, np.array(_SHARES), values, errors, steps, points, origin)
     mean = ecdf.trimmed_mean(_TRIMMED, return_std=True) if read.inside.all() else (0.0, math.inf)
     mean_step = ecdf.distribution_.mean_step(_TRIMMED)
     half = _SHARES.index(0.5)
     middle, middle_error = read.shown(half, with_step=True)
     known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
-    measured = [*map(read.shown, range(len(_SHARES))), _value_and_error(*mean)]
+    measured = [
+        *map(read.shown, range(len(_SHARES))),
+        read.as_day(mean[0], _value_and_error(*mean)),
+    ]
     table = _few_numbers(measured, [*read.steps, mean_step])
     return findings_of(
         ecdf,
@@ -115,6 +129,7 @@ class _Quantiles:
     errors: Vector
     steps: Vector
     points: Vector
+    origin: str | None = None  # of a date
 
     @property
     def known(self) -> Flags:
@@ -141,11 +156,17 @@ class _Quantiles:
             shown = _value_and_error(value, error, step if with_step or not step else None)
             # Where thresholds are whole numbers, decimals would be of no quantile.
             decimals = error >= 10.0 or (self.points % 1.0).any()
-            return shown if decimals else (number(value, _DIGITS), shown[1])
+            return self.as_day(value, shown if decimals else (number(value, _DIGITS), shown[1]))
         if value == self.points[-1]:
             above = value - 2 * error if error else self.points[-2]
             return f"above {number(above, _DIGITS)}", _END
         return f"at most {number(value + 2 * error, _DIGITS)}", _END
+
+    def as_day(self, value: float, shown: tuple[str, str]) -> tuple[str, str]:
+        """Return a value of a date as a day, and its error in days."""
+        if self.origin is None or shown[0] == NOT_KNOWN:
+            return shown
+        return day(value, self.origin), shown[1] + " days" * shown[1][-1].isdigit()
 
     def beyond(self, counted: str) -> Text | None:
         """Name the share beyond an end of the grid, if one of the quantiles does."""
@@ -263,8 +284,11 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
 
 def _columns(found: Quantiles) -> list[_Quantiles]:
     """Return the quantiles of each column."""
-    parts = zip(found.names, found.values, found.errors, found.steps, found.points, strict=True)
-    return [_Quantiles(name, found.shares, *others) for name, *others in parts]
+    origins = map(dates_of(found).get, found.names)
+    parts = zip(found.values, found.errors, found.steps, found.points, origins, strict=True)
+    return [
+        _Quantiles(name, found.shares, *own) for name, own in zip(found.names, parts, strict=True)
+    ]
 
 
 def _value_and_error(value: float, error: float, step: float | None = None) -> tuple[str, str]:

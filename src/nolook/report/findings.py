@@ -28,6 +28,7 @@ __all__ = [
     "Section",
     "Table",
     "Text",
+    "dates_of",
     "findings_of",
     "in_percent",
     "listed",
@@ -194,7 +195,7 @@ class Findings:
     #: The features with their levels.
     columns: tuple[str, ...]
     #: The columns of dates, with the day that their numbers count from.
-    dates: tuple[tuple[str, str], ...]
+    dates: Mapping[str, str]
     #: The private number of rows used, if they were counted, and perhaps of those left out.
     rows: NoisyCount | None
     #: Columns of which a missing value leaves a row out.
@@ -223,6 +224,16 @@ class Findings:
         return what, Name(self.of), *place, f" ({private} private)"
 
 
+def dates_of(release: Any) -> dict[str, str]:  # noqa: ANN401 -- a result
+    """Return the columns of dates, with the day that their numbers count from."""
+    declared = release.read_options.get("schema", {}).get("columns", {}).items()
+    return {
+        name: one.get("origin", "1970-01-01")
+        for name, one in declared
+        if one.get("type") in {"date", "datetime"} and "parts" not in one
+    }
+
+
 def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: ANN401 -- a result
     """Return findings: what all releases answer alike, and what only this kind has.
 
@@ -233,18 +244,13 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
     if options["missing"] != "drop-row":  # where other values have a level, so have empty cells
         levels = options["categories"].items()
         dropping = [name for name, words in levels if len(words) > 1 and None not in words]
-    declared = options.get("schema", {}).get("columns", {}).items()
     alike = {
         "kind": release.kind,
         "guarantee": release.privacy,
         "parts": release.parts,
         "missing": options["missing"],
         "columns": columns_read(options),
-        "dates": tuple(
-            (name, one.get("origin", "1970-01-01"))
-            for name, one in declared
-            if one.get("type") in {"date", "datetime"} and "parts" not in one
-        ),
+        "dates": dates_of(release),
         "rows": getattr(release, "counted", None),
         "needed": (*dropping, *needed),
     }

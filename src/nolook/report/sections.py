@@ -147,7 +147,10 @@ def rows_used(found: Findings) -> str | None:
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, rows = found.guarantee.unit, found.rows
-    population = tuple(f"{one_line(name)} counts days from {day}." for name, day in found.dates)
+    population = tuple(
+        f"{one_line(name)} is a date, counted in days from {day}."
+        for name, day in found.dates.items()
+    )
     population += () if unit.weighting is None else units_in_words(unit)
     if rows is None or rows.lost_error is None:
         return population

@@ -11,10 +11,19 @@ from attrs import evolve
 
 from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, listed
+from nolook.report.findings import (
+    Findings,
+    Name,
+    Section,
+    Table,
+    Text,
+    dates_of,
+    findings_of,
+    listed,
+)
 from nolook.report.group_findings import legend
 from nolook.report.picture import BARS, DASHES, Axis, Band, Line, Picture, Point, around, axis
-from nolook.report.wording import CONFIDENCE, count, estimated, number
+from nolook.report.wording import CONFIDENCE, count, day, estimated, number
 from nolook.tables.words import OTHERS
 
 if TYPE_CHECKING:
@@ -82,7 +91,9 @@ def _head(each: Measured, counted: str) -> str:
     return name.format(counted.capitalize() if each.column is None else each.column)
 
 
-def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
+def _cell(
+    each: Measured, place: int, *, noise: bool = False, dates: Mapping[str, str] | None = None
+) -> str:
     """Return one number and its interval: the total one, or where there is none of the noise."""
     value, *ends = (float(numbers[place]) for numbers in each.shown)
     if math.isnan(value):
@@ -90,6 +101,10 @@ def _cell(each: Measured, place: int, *, noise: bool = False) -> str:
     low, high = ends[2:] if noise or math.isnan(ends[0]) else ends[:2]
     if each.name == "estimate":
         return f"{value:,.0f}"
+    origin = (dates or {}).get(str(each.column))
+    if origin is not None and each.name in {"mean", "quantile"}:
+        shown, first, last = (day(one, origin) for one in (value, low, high))
+        return f"{shown} ({first} to {last})"
     scale, percent = (100.0, " %") if each.name == "share" else (1.0, "")
     if each.name in {"count", "values", "missing", "share"}:
         value = min(max(value, low), high)
@@ -123,13 +138,14 @@ def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
 
 def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
     """Return the table of some columns: its groups, then margins, then all."""
-    counted = found.privacy.unit.counted
+    counted, dates = found.privacy.unit.counted, dates_of(found)
     shares = {each.at for each in found.measured if each.name == "quantile"}
     shown = shares if len(shares) <= _MOST_QUANTILES else shares & _QUARTILES
     kept = [
         each
         for each in _of_groups(found, by)
         if each.name != "deviation"
+        and not (each.name == "sum" and each.column in dates)
         and not (noise and np.isnan(each.estimates.low).all())
         and (each.name != "quantile" or each.at in shown)
     ]
@@ -137,10 +153,10 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
     places = [place for own in margins for place in _shown(found, found.groups_of(own))]
     (total,) = found.groups_of(())
     rows = [
-        (_label(found, place, by), *(_cell(each, place, noise=noise) for each in kept))
+        (_label(found, place, by), *(_cell(each, place, noise=noise, dates=dates) for each in kept))
         for place in places
     ]
-    last = ("all", *(_cell(each, int(total), noise=noise) for each in kept))
+    last = ("all", *(_cell(each, int(total), noise=noise, dates=dates) for each in kept))
     what = "of the noise only" if noise else "of noise and sampling"
     heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
     return Table(
@@ -262,7 +278,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
     sections = _sections(found, tables, shown, notes, pairs)
     sampled = any(not np.isnan(each.estimates.low).all() for each in found.measured)
     apart = tuple(_table(found, by, noise=True) for by in tables) if sampled else ()
-    alone = (Section("noise", "The noise alone", tables=apart),) if apart else ()
+    alone = (Section("noise", "The noise only", tables=apart),) if apart else ()
     names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     of = ", ".join(names) or "all rows"
@@ -346,7 +362,7 @@ def description_findings(found: Description) -> Findings:
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
-    tables = [*_of_numbers(numbers, whole), *_of_levels(found)]
+    tables = [*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found)]
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
     columns = [*numbers, *found.names]
     section = Section(
@@ -368,11 +384,15 @@ def description_findings(found: Description) -> Findings:
     )
 
 
-def _of_numbers(numbers: Mapping[str, Sequence[Measured]], place: int) -> Iterator[Table]:
+def _of_numbers(
+    numbers: Mapping[str, Sequence[Measured]], place: int, dates: Mapping[str, str]
+) -> Iterator[Table]:
     """Yield the tables of the measures of all rows, by column."""
 
     def row(own: Sequence[Measured], kept: Container[object]) -> list[str]:
-        return [_cell(each, place) for each in own if each.name in kept or each.at in kept]
+        return [
+            _cell(each, place, dates=dates) for each in own if each.name in kept or each.at in kept
+        ]
 
     if numbers:
         heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")

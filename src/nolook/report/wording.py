@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,6 +22,7 @@ __all__ = [
     "NOT_KNOWN",
     "Ends",
     "count",
+    "day",
     "estimated",
     "grid_in_words",
     "interval",
@@ -202,6 +204,20 @@ def _rounded(value: float, decimals: int, way: str) -> float:
 
 def _written(value: float, decimals: int, way: str) -> str:
     return f"{_rounded(value, decimals, way):,.{max(decimals, 0)}f}"
+
+
+def day(number_of_days: float, origin: str) -> str:
+    """Return the day that is some days after `origin`; beyond the calendar their number.
+
+    Examples
+    --------
+    >>> day(20_454.6, "1970-01-01"), day(1e9, "1970-01-01")
+    ('2026-01-01', '1,000,000,000')
+    """
+    try:
+        return str(date.fromisoformat(origin) + timedelta(math.floor(number_of_days)))
+    except (OverflowError, ValueError):
+        return number(number_of_days)
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:
