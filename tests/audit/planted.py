@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from nolook.algorithms.scaling import release_bins
 from nolook.audit.bounds import loss_bound
 from nolook.privacy.noise import ByteSource, SeededSource
 
@@ -132,6 +133,15 @@ def halved(module: ModuleType, function: str) -> Callable[[pytest.MonkeyPatch], 
         return exact(*arguments, **options) / 2
 
     return lambda patch: patch.setattr(module, function, half)
+
+
+def half_the_noise(module: ModuleType) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant histograms that a module draws at twice their mu."""
+
+    def release(counts: np.ndarray, mu: float, *rest: object) -> np.ndarray:
+        return release_bins(counts, 2 * mu, *rest)
+
+    return lambda patch: patch.setattr(module, "release_bins", release)
 
 
 def choices(choose: Callable[[], int], draws: int) -> np.ndarray:

@@ -110,7 +110,7 @@ def _counts(rows):
 
 
 def noisy_counts(rows, draws, source):
-    noisy = scaling._released(np.tile(_counts(rows), (1, draws)), 1.0, WHOLE, source)[0]
+    noisy = scaling.release_bins(np.tile(_counts(rows), (1, draws)), 1.0, WHOLE, source)[0]
     return [noisy, noisy % 1.0]
 
 
@@ -128,6 +128,6 @@ FAULTS = (
     Fault(
         "noise times W instead of noise of scale W",
         COUNTS,
-        lambda patch: patch.setattr(scaling, "_released", whole_noise),
+        lambda patch: patch.setattr(scaling, "release_bins", whole_noise),
     ),
 )

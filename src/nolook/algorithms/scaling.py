@@ -49,6 +49,7 @@ __all__ = [
     "Scaling",
     "clipped_rest",
     "clipped_share",
+    "release_bins",
     "release_histograms",
 ]
 
@@ -135,6 +136,11 @@ class Scaling:
             histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
             curves=tuple(self.curves[place] for place in places[:-1]) if self.curves else (),
         )
+
+    def with_target(self, center: float, scale: float) -> Scaling:
+        """Return the same with another centre and scale of the target, the last column."""
+        centers, scales = np.append(self.center[:-1], center), np.append(self.scale[:-1], scale)
+        return evolve(self, center=centers, scale=scales)
 
     def all_features(self, theta: Vector) -> Vector:
         """Return a standardised model of the detected features as one of all: the others have 0."""
@@ -268,7 +274,7 @@ class ScaleSearch:
             for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):
                 mu = costs[number].mu
                 after = costs[number + 1].mu if number + 1 < len(costs) else None
-                noisy = _released(counts, mu, table.unit.weight_scale, source)
+                noisy = release_bins(counts, mu, table.unit.weight_scale, source)
                 groups[name].read(noisy, mu, rows.value, after)
         return _joined(table, groups["target"], groups["features"], rows)
 
@@ -277,7 +283,7 @@ def _noisy_rows(used: Integers, table: Table, mu: float, source: ByteSource) -> 
     """Release one histogram: rows in use, one bin or two, and rows (or units) left out."""
     whole = table.unit.weight_scale
     parts = np.append(used, [[whole * table.left_out()]], axis=1)
-    *noisy, left_out = _released(parts, mu, whole, source)[0].tolist()
+    *noisy, left_out = release_bins(parts, mu, whole, source)[0].tolist()
     error = histograms_sensitivity(1, "add-remove") / mu
     undeclared = noisy[1] if noisy[1:] else None
     rows_error = math.sqrt(len(noisy)) * error
@@ -323,11 +329,14 @@ def release_histograms(
     shape, each row in one bin of each histogram.
     """
     exact = table.fold(Histograms(count)).value(table.n_columns)
-    return _released(exact, mu, table.unit.weight_scale, source)
+    return release_bins(exact, mu, table.unit.weight_scale, source)
 
 
-def _released(exact: Integers, mu: float, whole: int, source: ByteSource) -> Array:
-    """Release histograms in units of 1/whole; they may be none: then no number is drawn."""
+def release_bins(exact: Integers, mu: float, whole: int, source: ByteSource) -> Array:
+    """Release histograms, shape (histograms, bins), in units of 1/whole; return them in rows.
+
+    Guarantee: as of :func:`release_histograms`. Where there are none no number is drawn.
+    """
     sensitivity = whole * histograms_sensitivity(max(1, len(exact)), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / whole
 

@@ -9,8 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Flags
-from nolook.algorithms.glm.inference import MOST_CLIPPED
-from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
+from nolook.algorithms.glm.inference import HIDDEN_EFFECT, MOST_CLIPPED
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
 from nolook.report.findings import Name, Section, Table
 from nolook.report.sentences import phrase, sentence

@@ -3,7 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms.glm.estimate import Gradients, combine_gradients, estimate
+from nolook.algorithms.glm.estimate import Gradients, combine_gradients
+
+
+def estimate(*released):
+    return combine_gradients(*released).theta
 
 
 def observations(rows=20_000, features=6, gram_sigma=1e-6, gradient_sigma=1e-6, seed=0):

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from nolook._unit import ROW, Unit
 from nolook.algorithms.glm import designs
-from nolook.algorithms.glm.estimate import estimate
+from nolook.algorithms.glm.estimate import combine_gradients
 from nolook.algorithms.glm.linear import (
     CLIPPED_AT,
     GRADIENTS,
@@ -36,7 +36,7 @@ def run(X, y, mu, seed=0, progress=lambda _: None):
 
 
 def theta_of(found):
-    return estimate(found.gram, found.gram_sigma, found.seen)
+    return combine_gradients(found.gram, found.gram_sigma, found.seen).theta
 
 
 def standardised(found, X, y):

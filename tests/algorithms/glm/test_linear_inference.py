@@ -8,9 +8,10 @@ from attrs import evolve
 
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
-from nolook.algorithms.glm.estimate import Gradients, estimate
+from nolook.algorithms.glm.estimate import Gradients, combine_gradients
+from nolook.algorithms.glm.inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.linear import Clips, NoisyRegression
-from nolook.algorithms.glm.linear_inference import ERROR_SHARES, HIDDEN_EFFECT, linear_model
+from nolook.algorithms.glm.linear_inference import ERROR_SHARES, linear_model
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -69,7 +70,7 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
     counts = np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
     counts = np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise
     gram_sigma = 10 * noise * norm**2
-    model = estimate(gram, gram_sigma, seen)
+    model = combine_gradients(gram, gram_sigma, seen).theta
     errors = np.stack([v - v.mean(), v - U @ model])
     fit = (np.minimum(np.abs(errors), 4.0) ** 2).sum(axis=1)
     lengths = np.linalg.norm(U[:, 1:], axis=1) * np.abs(errors[1])

@@ -19,13 +19,11 @@ from scipy.special import expit, logit
 
 from nolook._arrays import Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
-from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import products_sigma, release_products
 from nolook.algorithms.glm.counts import CountRelease, dispersion
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
-from nolook.algorithms.glm.estimate import Gradients, combine_gradients
-from nolook.algorithms.glm.frame import Blocked, Frame, NoisyFrame
-from nolook.algorithms.glm.linear import GRADIENTS, Clips, LinearRelease
+from nolook.algorithms.glm.frame import Blocked, Frame
+from nolook.algorithms.glm.linear import GRADIENTS, LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.algorithms.whitening import Spread
@@ -171,19 +169,6 @@ class AdditiveRelease(_Curved, LinearRelease):
         "gradients": f"histograms for curves, their choice, gradients of {GRADIENTS} rounds",
     }
     OWN_STEPS: ClassVar = LinearRelease.OWN_STEPS + 3
-
-    def _estimate(
-        self,
-        found: NoisyFrame,
-        seen: Gradients,
-        clips: Clips,
-    ) -> tuple[Vector, tuple[int, ...] | None]:
-        """Estimate the model, with a prior for each line and each curve. Post-processing."""
-        combined = combine_gradients(found.gram, found.gram_sigma, seen)
-        if all(curve is None for curve in found.curves):
-            return combined.theta, None
-        residuals = clips.residuals(found.gram, found.gram_sigma)
-        return shrink(combined, found, residuals, found.gram_sigma).theta, None
 
 
 @frozen

@@ -15,7 +15,7 @@ from nolook._arrays import Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.estimate import CombinedGradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.linear_inference import HIDDEN_EFFECT
+from nolook.algorithms.glm.inference import HIDDEN_EFFECT
 
 __all__ = ["Shrunk", "shrink"]
 

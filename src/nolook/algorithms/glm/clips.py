@@ -14,10 +14,10 @@ import numpy as np
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
+from nolook.algorithms.scaling import release_bins
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.grid_models import GridModel
-from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.weighted_rows import (
     PRODUCT_UNIT,
     SCORE_RADIUS,
@@ -58,8 +58,7 @@ def release_clip(
     """
     design, edges = blocks.design, clip_edges(blocks.design.norm)
     exact = blocks.fold(ProductSizes(model, edges)).value
-    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
-    counts = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / blocks.whole
+    counts = release_bins(exact[np.newaxis], mu, blocks.whole, source)[0]
     few = max(1.5 * math.sqrt(design.size) / gradients_mu, _SPARED / mu)
     rows, usual = design.scaling.rows.value, max(2.0, design.norm)
     likely = likely_counts(counts, edges, 1.0 / mu, rows, usual)

@@ -257,7 +257,5 @@ class CountRelease(Frame):
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Let the target's centre be 0, and its mean a few scales at most."""
-        center, scale = scaling.center.copy(), scaling.scale.copy()
-        scale[-1] = max(scale[-1], abs(center[-1]) / _MOST_CENTER)
-        center[-1] = 0.0
-        return evolve(scaling, center=center, scale=scale)
+        least = abs(float(scaling.center[-1])) / _MOST_CENTER
+        return scaling.with_target(0.0, max(float(scaling.scale[-1]), least))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-from attrs import evolve
-
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients, explained
 
@@ -27,9 +25,8 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
     """
     theta, scaling = release.spread.model(release.theta), release.scaling
     theta[0] += _log_unit(release)
-    scale = scaling.scale.copy()
-    scale[-1] = 1.0
-    known = coefficients(release, theta, release.margins(), evolve(scaling, scale=scale))
+    logs = scaling.with_target(float(scaling.center[-1]), 1.0)
+    known = coefficients(release, theta, release.margins(), logs)
     return known, explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else None
 
 

@@ -13,8 +13,8 @@ from nolook._arrays import Vector
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.node_counts import NoisyForest, release_forests
+from nolook.algorithms.scaling import release_bins
 from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import node_counts_sensitivity
 from nolook.statistics.grid_models import GridModel
@@ -51,6 +51,5 @@ def release_sides(
     """
     far = 0.5 * clip / blocks.design.norm
     exact = blocks.fold(ErrorSides(GridModel(*blocks.design.on_grid(theta)), far)).value
-    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
-    noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
-    return noisy / blocks.whole, sensitivity / mu / blocks.whole
+    noisy = release_bins(exact[np.newaxis], mu, blocks.whole, source)[0]
+    return noisy, histograms_sensitivity(1, "add-remove") / mu

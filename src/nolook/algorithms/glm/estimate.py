@@ -31,7 +31,6 @@ __all__ = [
     "CombinedGradients",
     "Gradients",
     "combine_gradients",
-    "estimate",
     "hidden_directions",
     "likeliest_prior",
 ]
@@ -84,11 +83,6 @@ class CombinedGradients:
     def theta(self) -> Vector:
         """The estimate: each direction's observation, shrunk towards 0."""
         return np.asarray(self.vectors @ (self.shrinkage * self.moments / self.values))
-
-
-def estimate(gram: Matrix, gram_sigma: float, seen: Gradients) -> Vector:
-    """Estimate the model, shape (d,), from what was released; always finite."""
-    return combine_gradients(gram, gram_sigma, seen).theta
 
 
 def combine_gradients(gram: Matrix, gram_sigma: float, seen: Gradients) -> CombinedGradients:

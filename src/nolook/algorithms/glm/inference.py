@@ -26,6 +26,7 @@ from nolook.algorithms.glm.level_sets import level_sets, turned
 from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
 __all__ = [
+    "HIDDEN_EFFECT",
     "MOST_CLIPPED",
     "Coefficients",
     "Estimate",
@@ -34,6 +35,10 @@ __all__ = [
     "coefficients",
     "explained",
 ]
+
+#: Standard deviation of a linear model along a hidden direction, in scales of the target a scale.
+#: Intervals assume it: on six real tables 95 % of such effects were below 1.33.
+HIDDEN_EFFECT = 0.7
 
 #: Share of a column's rows, or of the few that differ from its most frequent value, that were
 #: clipped beyond which its slope is about another column.

@@ -13,9 +13,10 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from attrs import asdict, evolve, frozen
+from attrs import asdict, frozen
 
 from nolook._arrays import Matrix, Vector
+from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
     clip_edges,
     products_sigma,
@@ -23,12 +24,9 @@ from nolook.algorithms.glm.clips import (
     release_clipped_scores,
     release_products,
 )
-from nolook.algorithms.glm.designs import (
-    TARGET_LIMIT,
-    Blocks,
-)
+from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
-from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients, estimate
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
@@ -154,7 +152,9 @@ class LinearRelease(Frame):
         seen, clips = self._descend(blocks, found, source, progress)
         theta, chosen = self._estimate(found, seen, clips)
         if not found.scaling.detected[-1]:
-            return _recentred(found.scaling, float(theta[0]))
+            scaling, mean = found.scaling, min(max(float(theta[0]), -TARGET_LIMIT), TARGET_LIMIT)
+            center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
+            return scaling.with_target(center + scale * mean, scale)
         progress("fit")
         fit = self._fit(blocks, theta, found.gram, source)
         progress("errors")
@@ -185,7 +185,9 @@ class LinearRelease(Frame):
     ) -> tuple[Gradients, Clips]:
         """Take preconditioned steps along noisy gradients."""
         design, size = blocks.design, blocks.design.size
-        solved = _inverse(found.gram, found.gram_sigma * math.sqrt(size))
+        values, vectors = np.linalg.eigh(found.gram)
+        ridge = found.gram_sigma * math.sqrt(size)
+        solved = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
         whole = self._steps_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
@@ -209,14 +211,13 @@ class LinearRelease(Frame):
         return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
 
     def _estimate(
-        self,
-        found: NoisyFrame,
-        seen: Gradients,
-        clips: Clips,  # noqa: ARG002 -- of curves
+        self, found: NoisyFrame, seen: Gradients, clips: Clips
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
         gram, sigma = found.gram, found.gram_sigma
         combined = combine_gradients(gram, sigma, seen)
+        if any(found.curves):
+            return shrink(combined, found, clips.residuals(gram, sigma), sigma).theta, None
         detected, rows = len(gram) - 1, found.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= detected) or detected < 2:
             return combined.theta, None if self.k is None else tuple(range(detected))
@@ -232,7 +233,7 @@ class LinearRelease(Frame):
         fitted = [0, *(1 + feature for feature in chosen)]
         theta = np.zeros(len(gram))
         among = Gradients.none(len(fitted)).and_one(np.zeros(len(fitted)), products[fitted], noise)
-        theta[fitted] = estimate(gram[np.ix_(fitted, fitted)], sigma, among)
+        theta[fitted] = combine_gradients(gram[np.ix_(fitted, fitted)], sigma, among).theta
         return back.T @ theta, chosen
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
@@ -243,16 +244,3 @@ class LinearRelease(Frame):
         sensitivity = errors_sensitivity(blocks.whole)
         noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
         return noisy.astype(np.float64) / ERROR_UNIT**2
-
-
-def _recentred(scaling: Scaling, mean: float) -> Scaling:
-    """Move the target's centre to a mean in its scales; no target is beyond its limit."""
-    center = scaling.center.copy()
-    center[-1] += scaling.scale[-1] * min(max(mean, -TARGET_LIMIT), TARGET_LIMIT)
-    return evolve(scaling, center=center)
-
-
-def _inverse(gram: Matrix, ridge: float) -> Matrix:
-    """Invert a matrix, its negative eigenvalues dropped, plus a ridge above 0."""
-    values, vectors = np.linalg.eigh(gram)
-    return np.asarray((vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T)

@@ -22,6 +22,7 @@ from nolook.algorithms.glm.error_inference import (
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
+    HIDDEN_EFFECT,
     Coefficients,
     Estimate,
     Knowledge,
@@ -33,15 +34,10 @@ from nolook.statistics.weighted_rows import LARGEST_ERROR
 
 __all__ = [
     "ERROR_SHARES",
-    "HIDDEN_EFFECT",
     "MOST_HIDDEN",
     "LinearModel",
     "linear_model",
 ]
-
-#: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
-#: intervals assume it: on six real tables 95 % of such effects were below 1.33.
-HIDDEN_EFFECT = 0.7
 
 # A slope's interval wider than this to either side, in scales of the target a deviation of the
 # column, says nothing: a column that explained all of the target would have slope 1.

@@ -24,7 +24,7 @@ from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.scaling import release_bins
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
@@ -153,11 +153,12 @@ class LogisticRelease(Frame):
         moments: Matrix | None = None
         moments_sigma = 0.0
         if detected:
+            model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
             progress("fit")
             edges = _score_edges(found.theta, begun.gram)
-            counts = self._fit(blocks, found.theta, edges, source)
+            exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)
+            counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
             progress("scores")
-            model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
             moments, moments_sigma = release_score_moments(
                 blocks,
                 partial(unit_scores, model, radius),
@@ -167,7 +168,8 @@ class LogisticRelease(Frame):
                 source,
             )
         return NoisyLogistic(
-            **asdict(evolve(begun, scaling=_of_log_odds(begun.scaling)), recurse=False),
+            # A model's value is log-odds.
+            **asdict(evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0)), recurse=False),
             balance=balance,
             balance_sigma=balance_sigma,
             steps=steps,
@@ -187,14 +189,6 @@ class LogisticRelease(Frame):
         noisy = gaussian_release(exact, whole * sensitivity, mu, source)
         return float(noisy[0]) / whole, sensitivity / mu
 
-    def _fit(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
-        """Release how many rows of either class have log-odds between the edges."""
-        whole = blocks.whole
-        scores = blocks.fold(ScoreCounts(ClassModel(*blocks.design.on_grid(theta)), edges))
-        sensitivity = whole * histograms_sensitivity(1, "add-remove")
-        counts = gaussian_release(scores.value, sensitivity, self._mu("fit"), source)
-        return counts.astype(np.float64).reshape(2, -1) / whole
-
 
 def _base_log_odds(balance: float, sigma: float, rows: float) -> float:
     """Return the log-odds of class 1 without features."""
@@ -208,10 +202,3 @@ def _score_edges(theta: Vector, gram: Matrix) -> Vector:
     mean, deviation = score_law(theta, gram)
     edges: Vector = mean + deviation * ndtri(np.arange(1, _SCORE_BINS) / _SCORE_BINS)
     return edges
-
-
-def _of_log_odds(scaling: Scaling) -> Scaling:
-    """Let the target's centre and scale be 0 and 1: a model's value is log-odds."""
-    center, scale = scaling.center.copy(), scaling.scale.copy()
-    center[-1], scale[-1] = 0.0, 1.0
-    return evolve(scaling, center=center, scale=scale)
