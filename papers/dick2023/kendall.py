@@ -18,7 +18,7 @@ from nolook.estimators.kendall import KendallSelector
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import OnStep, Plan
+from nolook.privacy.release import Plan
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
 from nolook.tables import Table
 from papers import only_choices
@@ -52,15 +52,10 @@ class PublishedKendallSelection(KendallSelection):
 
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
-    def choose(
-        self,
-        table: Table,
-        drawing: Drawing,
-        source: ByteSource,
-        progress: OnStep,
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose k features."""
-        progress("features")
+        drawing.progress("features")
+        source = drawing.source
         k = drawing.k
         share = with_room(drawing.features.epsilon / k)
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)

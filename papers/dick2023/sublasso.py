@@ -16,7 +16,7 @@ from nolook.kernels.block_lasso import arrange_blocks, lasso_models
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import OnStep, Plan
+from nolook.privacy.release import Plan
 from nolook.tables import Table
 from papers import not_private, only_choices
 
@@ -82,15 +82,10 @@ class PublishedLassoSelection(LassoSelection):
 
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
-    def choose(
-        self,
-        table: Table,
-        drawing: Drawing,
-        source: ByteSource,
-        progress: OnStep,
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose k features by peeling."""
-        progress("features")
+        drawing.progress("features")
+        source = drawing.source
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
         m = min(cast("int", self.blocks), columns.shape[1])
         parts = equal_parts(columns.shape[1], m, source)

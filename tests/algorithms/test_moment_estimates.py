@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms.moment_estimates import fit_measures, nearest_moments
+from nolook.algorithms.moment_estimates import nearest_moments, r2_estimate
 from nolook.algorithms.moment_regression import (
     MomentRelease,
     NoisyMoments,
@@ -41,10 +41,10 @@ def solved(moments):
 def test_without_noise_the_fit_is_that_of_least_squares():
     X, y = table(5000)
     moments = exact_moments(X, y, 1e-6)
-    fit = fit_measures(moments, solved(moments))
+    fit = r2_estimate(moments, solved(moments))
     design = np.column_stack([np.ones(len(y)), X])
     _, residual, _, _ = np.linalg.lstsq(design, y, rcond=None)
-    assert fit.r2 == pytest.approx(1 - residual[0] / np.sum((y - y.mean()) ** 2), rel=1e-3)
+    assert fit.value == pytest.approx(1 - residual[0] / np.sum((y - y.mean()) ** 2), rel=1e-3)
 
 
 def test_more_noise_means_wider_intervals_around_the_fit():
@@ -52,16 +52,16 @@ def test_more_noise_means_wider_intervals_around_the_fit():
     widths = []
     for sigma in (1.0, 10.0, 30.0):
         moments = exact_moments(X, y, sigma)
-        fit = fit_measures(moments, solved(moments))
-        assert fit.r2_interval[0] <= fit.r2 <= fit.r2_interval[1]
-        widths.append(np.ptp(fit.r2_interval))
+        fit = r2_estimate(moments, solved(moments))
+        assert fit.interval[0] <= fit.value <= fit.interval[1]
+        widths.append(np.ptp(fit.interval))
     assert widths == sorted(widths)
     assert widths[2] > 10 * widths[0]
 
 
 def test_too_few_rows_claim_no_fit():
     moments = released(40)
-    assert fit_measures(moments, np.zeros(4)) is None
+    assert r2_estimate(moments, np.zeros(4)) is None
 
 
 def test_the_nearest_moments_are_semidefinite_and_optimal():

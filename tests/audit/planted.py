@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nolook.algorithms.scaling import release_bins
+from nolook.algorithms import scaling
 from nolook.audit.bounds import loss_bound
 from nolook.privacy.noise import ByteSource, SeededSource
 
@@ -135,11 +135,12 @@ def halved(module: ModuleType, function: str) -> Callable[[pytest.MonkeyPatch], 
     return lambda patch: patch.setattr(module, function, half)
 
 
-def half_the_noise(module: ModuleType) -> Callable[[pytest.MonkeyPatch], None]:
-    """Plant histograms that a module draws at twice their mu."""
+def halved_bins(module: ModuleType) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant half of the sensitivity of the histograms that a module releases."""
 
-    def release(counts: np.ndarray, mu: float, *rest: object) -> np.ndarray:
-        return release_bins(counts, 2 * mu, *rest)
+    def release(exact: np.ndarray, mu: float, whole: int, source: ByteSource) -> np.ndarray:
+        half = whole * scaling.histograms_sensitivity(len(exact), "add-remove") / 2
+        return scaling.gaussian_release(exact, half, mu, source).astype(np.float64) / whole
 
     return lambda patch: patch.setattr(module, "release_bins", release)
 

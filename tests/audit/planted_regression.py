@@ -19,7 +19,7 @@ from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
 from nolook.statistics import grid_models, residual_products, weighted_rows
 from nolook.statistics.grid_models import RowBlock
-from tests.audit.planted import Fault, Release, half_the_noise, halved
+from tests.audit.planted import Fault, Release, halved, halved_bins
 from tests.collected import blocks_of
 
 UNIT = 2**10
@@ -294,8 +294,8 @@ EXACT_FAULTS = (
         _BEYOND,
     ),
     ExactFault(
-        "noise of large errors on either side halved",
-        half_the_noise(error_sizes),
+        "sensitivity of large errors on either side halved",
+        halved_bins(error_sizes),
         _BEYOND,
     ),
     ExactFault("clips from exact counts", clips_from_exact_counts, ASTRAY),

@@ -20,7 +20,7 @@ from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.statistics import grid_models
 from nolook.statistics.weighted_rows import PRODUCT_UNIT, ClippedProducts
 from nolook.tables import read_table, table_from_arrays
-from tests.audit.planted import half_the_noise, halved
+from tests.audit.planted import halved, halved_bins
 from tests.audit.planted_regression import (
     ASTRAY,
     ExactFault,
@@ -251,7 +251,7 @@ FAULTS = (
     ExactFault(
         "curvature with half of its sensitivity", halved(descent, "curvature_sensitivity"), _BEYOND
     ),
-    ExactFault("histogram of sizes with half of its noise", half_the_noise(clips), _BEYOND),
+    ExactFault("histogram of sizes with half of its sensitivity", halved_bins(clips), _BEYOND),
     ExactFault("K from exact counts", clips_from_exact_counts, ASTRAY),
     ExactFault(
         "mean settled by the exact gradient", settled_by_the_exact_gradient, "a model does not"

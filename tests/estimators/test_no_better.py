@@ -7,7 +7,6 @@ import pytest
 
 import nolook
 from nolook.algorithms.glm.inference import Estimate
-from nolook.algorithms.moment_estimates import Fit
 from nolook.estimators import tukey
 from nolook.estimators.base import PrivateModel
 
@@ -42,7 +41,7 @@ def test_what_is_no_better_than_a_constant_is_a_constant(method, monkeypatch, tm
         keep(model, {**found, measure: WORSE if found[measure] else None})
 
     monkeypatch.setattr(PrivateModel, "_keep_measures", worse)
-    monkeypatch.setattr(tukey, "fit_measures", lambda *_: Fit(WORSE.value, WORSE.interval))
+    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: WORSE)
     model = estimator(3.0, 1e-6, random_state=0).fit(X, y)
     predictions = predicted(model)
     assert np.ptp(predictions) == 0.0

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 
 import nolook
 from nolook.algorithms.selection_plan import Drawing
@@ -81,9 +82,9 @@ def test_choices_follow_the_published_mechanism():
     epsilon, draws = 4.0, 4000
     release = PublishedKendallSelector(2, epsilon).plan().release
     table = table_from_arrays(X, y)
-    drawing = Drawing(2, release.plan.features, SAMPLING_UNIT, 0)
+    drawing = Drawing(2, release.plan.features, SAMPLING_UNIT, 0, None, lambda _: None)
     counts = Counter(
-        release.choose(table, drawing, SeededSource(seed), lambda _: None).features
+        release.choose(table, evolve(drawing, source=SeededSource(seed))).features
         for seed in range(draws)
     )
     ranked = RankedTable([np.vstack([X.T, y])])

@@ -98,9 +98,11 @@ class BoostedAdaSSP(GaussianRelease):
         design = self.design().run(table, source, progress)
         largest = self.residual * RESIDUAL_UNIT
         progress("moments")
-        moments, kept = _read(table, design, largest)
-        factor = _RIDGE * math.sqrt(design.size)
         whole = table.unit.weight_scale
+        moments = DesignMoments(design.size, design.squared_radius, largest, whole)
+        kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
+        design.fold(table, Together(Mapped(moments, _without_targets), kept))
+        factor = _RIDGE * math.sqrt(design.size)
         gram = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
         theta = np.zeros(design.size)
@@ -116,16 +118,6 @@ class BoostedAdaSSP(GaussianRelease):
             thetas.append(theta)
         last = max(1, round(self.averaged * self.rounds))
         return BoundedModel(np.mean(thetas[-last:], axis=0), design)
-
-
-def _read(
-    table: Table, design: BoundedDesign, largest: int
-) -> tuple[DesignMoments, ResidualProducts]:
-    whole = table.unit.weight_scale
-    moments = DesignMoments(design.size, design.squared_radius, largest, whole)
-    kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
-    design.fold(table, Together(Mapped(moments, _without_targets), kept))
-    return moments, kept
 
 
 def _without_targets(

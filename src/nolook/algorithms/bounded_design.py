@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -95,7 +94,7 @@ class BoundedDesign:
 
 
 @frozen
-class DesignSearch:
+class DesignSearch(BoundSearch):
     """The search for scales of all columns and a bound on the rows' norm.
 
     Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP when a row is added or removed.
@@ -110,20 +109,12 @@ class DesignSearch:
         Grid of the rows, a power of two up to UNIT.
     """
 
-    mu: float
     mu_gram: float
     unit: int
 
-    #: Number of passes over the table.
-    progress_steps: ClassVar[int] = BoundSearch.progress_steps
-
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """State everything that will be released."""
-        return BoundSearch(self.mu).events()
-
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:
         """Find the design of a table with a target."""
-        scaling, squared = BoundSearch(self.mu).run(table, self.mu_gram, source, progress)
+        scaling, squared = self.find(table, self.mu_gram, source, progress)
         unit = self.unit
         return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 

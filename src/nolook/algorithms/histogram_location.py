@@ -9,11 +9,10 @@ from 0 to 1. Nothing here sees a table; ``scaling.md`` has the proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from attrs import fields_dict, frozen
+from attrs import frozen
 from scipy.special import ndtr
 
 from nolook._arrays import Flags, Matrix, Places, Vector
@@ -21,7 +20,7 @@ from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import tail_bins
 from nolook.kernels.histogram import precisions
 
-__all__ = ["LinearReading", "Rest", "joined", "read_linear", "read_rest"]
+__all__ = ["LinearReading", "Rest", "read_linear", "read_rest"]
 
 _WINDOW = 4.0  # deviations of the fitted distribution within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail must stand out
@@ -53,15 +52,6 @@ class LinearReading:
     resolved: Flags  # whether the spread is surely two bins or more
 
 
-def joined(readings: Sequence[LinearReading]) -> LinearReading:
-    """Return the estimates of several groups of columns as one."""
-    names = fields_dict(LinearReading)
-    empty: Vector = np.zeros(0)
-    found = {name: [empty, *(getattr(each, name) for each in readings)] for name in names}
-    joint = {name: np.concatenate(parts) for name, parts in found.items()}
-    return LinearReading(**joint | {"resolved": joint["resolved"].astype(np.bool_)})
-
-
 @frozen(eq=False)
 class Rest:
     """The fullest bin of each column, and the mass that stands out from it; in bins."""
@@ -83,13 +73,14 @@ class _Moments:
     surely: Vector  # the variance at least, as far as the moments tell
 
 
-def read_linear(counts: Matrix, noise: BinNoise, rows: float) -> LinearReading:
-    """Read noisy counts of shape (columns, bins + 2), in all of which there is `noise`."""
+def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
+    """Read noisy counts of shape (columns, bins + 2) with `noise`; `rows` are each column's."""
     bins, sigma = counts.shape[1] - 2, noise.deviation
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
-    # In blocks: every column has a weight for each of some thousand distributions.
-    blocks = [counts[each : each + _BLOCK] for each in range(0, max(1, len(counts)), _BLOCK)]
-    fits = [_fitted(block, sigma, rows) for block in blocks]
+    # In blocks of as many rows: every column has a weight for each of some thousand distributions.
+    size = _BLOCK if (rows == rows[:1]).all() else 1
+    starts, own = range(0, max(1, len(counts)), size), np.append(rows, 1.0).tolist()
+    fits = [_fitted(counts[each : each + size], sigma, own[each]) for each in starts]
     middle, width, wide = (np.concatenate(each) for each in zip(*fits, strict=True))
     first, last = (place[each] for each in tail_bins(counts, noise, rows, _SURE))
     first, last = np.floor(first), np.ceil(last)
@@ -105,7 +96,7 @@ def read_linear(counts: Matrix, noise: BinNoise, rows: float) -> LinearReading:
     spread += _SPREAD * np.minimum(found.mean_error, width)
     start = np.minimum(mean - spread, first).clip(0.0, bins - 1.0)
     end = np.maximum(np.maximum(mean + spread, last).clip(1.0, bins), start + 1.0)
-    half = np.cumsum(counts, axis=1) >= rows / 2.0
+    half = np.cumsum(counts, axis=1) >= rows[:, None] / 2.0
     half[:, -1] = True
     median = place[half.argmax(axis=1)].clip(low, high)
     # What the noise leaves open, and where in its bin a narrow column lies.
@@ -122,7 +113,7 @@ def read_linear(counts: Matrix, noise: BinNoise, rows: float) -> LinearReading:
 def _moments(
     counts: Matrix,
     sigma: float,
-    rows: float,
+    rows: Vector,
     place: Vector,
     near: tuple[Vector, Vector],
     far: tuple[Vector, Vector],
@@ -207,15 +198,12 @@ def _distributions(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
             continue
         deviation = np.full(place.size, width * math.sqrt(0.75))
         for side in (1.0, -1.0):
-            mass = np.abs(np.diff(_half_equal(side * below), axis=1))
+            far = side * below
+            shares = np.where(far > 0.0, 1.0 - np.exp(-np.maximum(far, 0.0)) / 2.0, 0.0)
+            mass = np.abs(np.diff(shares, axis=1))
             found.append((place + side * width / 2.0, deviation, prior, mass))
     center, deviation, prior, mass = (np.concatenate(each) for each in zip(*found, strict=True))
     return center, deviation, prior, np.ascontiguousarray(mass.T)
-
-
-def _half_equal(x: Matrix) -> Matrix:
-    """Distribution function of half zeros, and half values of the exponential distribution."""
-    return np.asarray(np.where(x > 0.0, 1.0 - np.exp(-np.maximum(x, 0.0)) / 2.0, 0.0))
 
 
 def read_rest(counts: Matrix, noise: BinNoise, rows: Vector) -> Rest:

@@ -26,7 +26,6 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
@@ -40,13 +39,12 @@ class KendallSelection(Selection):
     Guarantee: that of :class:`Selection`.
     """
 
-    def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose k features."""
-        progress("features")
-        rows = sampled_rows(table, drawing.chances, source)
-        return Selected(tuple(kendall_selection(rows, drawing.k, drawing.features, source)))
+        drawing.progress("features")
+        rows = sampled_rows(table, drawing.chances, drawing.source)
+        chosen = kendall_selection(rows, drawing.k, drawing.features, drawing.source)
+        return Selected(tuple(chosen))
 
 
 def kendall_selection(

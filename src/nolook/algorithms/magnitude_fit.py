@@ -214,15 +214,15 @@ def _occupied(counts: Matrix, noise: BinNoise, rows: Vector) -> tuple[Places, Pl
     return first, last
 
 
-def tail_bins(counts: Matrix, noise: BinNoise, rows: float, sure: float) -> tuple[Places, Places]:
+def tail_bins(counts: Matrix, noise: BinNoise, rows: Vector, sure: float) -> tuple[Places, Places]:
     """Return the first and last bin that more than a tail surely reaches, shape (columns,).
 
-    Counts are added up from either end until they pass half a percent of the rows by `sure`
+    Counts are added up from either end until they pass half a percent of a column's rows by `sure`
     deviations of the noise added up so far. Where none does, the first is the last bin and the
     last the first.
     """
     bins = counts.shape[1]
-    level = TAIL * rows + noise.surely(np.arange(bins) + 1, sure)
+    level = TAIL * rows[:, None] + noise.surely(np.arange(bins) + 1, sure)
 
     def first_above(ordered: Matrix) -> Places:
         above = ordered.cumsum(axis=1) > level

@@ -6,13 +6,13 @@ All of it is post-processing: it sees the released matrix and its known noise on
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 
 from nolook._arrays import Matrix, Vector
 from nolook._defaults import QUANTILE
+from nolook.algorithms.glm.inference import Estimate
 from nolook.algorithms.moment_regression import NoisyMoments
 
-__all__ = ["Fit", "fit_measures", "nearest_moments"]
+__all__ = ["nearest_moments", "r2_estimate"]
 
 
 def nearest_moments(matrix: Matrix) -> Matrix:
@@ -22,20 +22,12 @@ def nearest_moments(matrix: Matrix) -> Matrix:
     return np.asarray(roots @ roots.T)
 
 
-@frozen
-class Fit:
-    """Fit of a model to the table's rows as they were clipped for training."""
+def r2_estimate(moments: NoisyMoments, theta: Vector) -> Estimate | None:
+    """Estimate R2 of a standardised model found elsewhere, of the table's rows as clipped.
 
-    r2: float
-    r2_interval: Vector
-
-
-def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit | None:
-    """Estimate the fit of a standardised model found elsewhere; intervals cover the noise alone.
-
-    The sum of squared residuals is the quadratic form of (theta, -1) in the moments, on which the
-    noise has the standard deviation sigma times that vector's squared length. None where noise
-    could make up most of the target's variation.
+    The interval covers the noise alone: the sum of squared residuals is the quadratic form of
+    (theta, -1) in the moments, on which the noise has the standard deviation sigma times that
+    vector's squared length. None where noise could make up most of the target's variation.
     """
     matrix = nearest_moments(moments.matrix)
     design, target = matrix[:-1, :-1], matrix[:-1, -1]
@@ -49,4 +41,5 @@ def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit | None:
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * length
     if not moments.scaling.detected[-1] or largest >= 2 / 3 * total:
         return None
-    return Fit(max(-1.0, min(r2, 1.0)), np.array([r2 - margin, r2 + margin]).clip(-1.0, 1.0))
+    ends = np.array([r2 - margin, r2 + margin]).clip(-1.0, 1.0)
+    return Estimate(max(-1.0, min(r2, 1.0)), ends)

@@ -89,7 +89,7 @@ class MomentRelease(GaussianRelease):
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyMoments:
         """Release the moments of a table with a target."""
         mu = self._products.mu
-        scaling, squared_radius = self._bounds.run(table, mu, source, progress)
+        scaling, squared_radius = self._bounds.find(table, mu, source, progress)
         table = table.filled(scaling.center)
         progress("moments")
         whole = table.unit.weight_scale

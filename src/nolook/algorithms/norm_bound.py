@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from scipy.special import ndtr
 
 from nolook._arrays import Integers, Vector
@@ -57,7 +57,7 @@ class BoundSearch:
     """
 
     mu: float
-    whole: bool = False
+    whole: bool = field(default=False, kw_only=True)
 
     #: Number of passes over the table.
     progress_steps: ClassVar[int] = ScaleSearch.progress_steps + 1
@@ -74,7 +74,7 @@ class BoundSearch:
     def _norms(self) -> GaussianEvent:
         return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
 
-    def run(
+    def find(
         self, table: Table, matrix_mu: float, source: ByteSource, progress: OnStep
     ) -> tuple[Scaling, int]:
         """Return the scaling and a bound on squared norms, in squares of 1/UNIT.

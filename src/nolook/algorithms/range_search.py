@@ -120,7 +120,7 @@ def first_look(counts: Array, noise: BinNoise) -> FirstLook:
 
 def second_look(counts: Array, noise: BinNoise, first: FirstLook) -> FoundRange:
     """Read the noisy counts of one column in equal bins, shape (1, bins)."""
-    found = read_linear(counts, noise, first.rows)
+    found = read_linear(counts, noise, np.array([first.rows]))
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)
     low = np.maximum(found.low - room, np.minimum(found.low, 1.0))

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Array, Flags, Integers, Places, Vector
-from nolook.algorithms.histogram_location import joined, read_linear, read_rest
+from nolook.algorithms.histogram_location import read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
@@ -101,8 +101,11 @@ class ColumnGroup:
             self.histograms[column] = ColumnHistogram(
                 lower[place], upper[place], counts[place], sigma
             )
-        read = self._read_linear if self._bins else self._read_magnitudes
-        low, high, closer = read(counts, BinNoise(sigma), rows, next_mu)
+        noise = BinNoise(sigma)
+        if self._bins:
+            low, high, closer = self._read_linear(counts, noise, last=next_mu is None)
+        else:
+            low, high, closer = self._read_magnitudes(counts, noise, rows, next_mu)
         if next_mu is None:
             return
         closer |= self._alone
@@ -146,15 +149,11 @@ class ColumnGroup:
         return fit.low, fit.high, closer
 
     def _read_linear(
-        self, counts: Array, noise: BinNoise, rows: float, next_mu: float | None
+        self, counts: Array, noise: BinNoise, *, last: bool
     ) -> tuple[Vector, Vector, Flags]:
         low, width, places = self._low, self._width, self._next
         known = self.center[places], self.scale[places]
-        if self._gaps:
-            pairs = zip(counts, self._present[places].tolist(), strict=True)
-            found = joined([read_linear(one[None], noise, present) for one, present in pairs])
-        else:
-            found = read_linear(counts, noise, rows)
+        found = read_linear(counts, noise, self._present[places])
         center, error = low + found.mean * width, found.error * width
         ratio = self._error[places] / error
         center += (self.center[places] - center) / (1.0 + ratio**2)
@@ -170,7 +169,7 @@ class ColumnGroup:
             self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
         if self._may_be_rare:
-            closer &= ~self._mostly_one_value(counts, noise, known, last=next_mu is None)
+            closer &= ~self._mostly_one_value(counts, noise, known, last=last)
         return low + found.low * width, low + found.high * width, closer
 
     def _mostly_one_value(

@@ -31,11 +31,10 @@ from nolook.algorithms.curves import Curve, kernel_curves
 from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard
-from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
+from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.statistics.histograms import Count, Histograms, histograms_sensitivity, row_parts
 from nolook.tables import Table
 from nolook.tables.folding import Together
@@ -197,7 +196,7 @@ class Scaling:
 
 
 @frozen
-class ScaleSearch:
+class ScaleSearch(GaussianRelease):
     """The search for centre and scale of every column of a table.
 
     Guarantee: its releases are together ``mu``-GDP when a row is added or removed. No table
@@ -214,7 +213,6 @@ class ScaleSearch:
         Whether the target may be mostly one value, such as a count that is nearly always 0.
     """
 
-    mu: float
     target: bool = True
     rare_target: bool = False
 
@@ -242,10 +240,6 @@ class ScaleSearch:
             ]
             for name, share in shares.items()
         }
-
-    def for_rows_per_unit(self, most: int) -> ScaleSearch:
-        """Return the search that costs the same for units of `most` rows: `mu` adds up."""
-        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Scaling:
         """Find all columns' scaling, and count the rows."""
@@ -317,12 +311,7 @@ def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: Nois
     )
 
 
-def release_histograms(
-    table: Table,
-    mu: float,
-    source: ByteSource,
-    count: Count,
-) -> Array:
+def release_histograms(table: Table, mu: float, source: ByteSource, count: Count) -> Array:
     """Count a table's rows in one pass and release the counts, shape (histograms, bins).
 
     Guarantee: ``mu``-GDP when a row is added or removed, if `count` maps a batch to counts of that

@@ -19,7 +19,6 @@ from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selecti
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -72,13 +71,11 @@ class Screening(Selection):
 
     top_k: TopK
 
-    def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose k features."""
-        scales, k, features = self.plan.scales, drawing.k, drawing.features
-        scaling = None if scales is None else scales.run(table, source, progress)
-        progress("features")
+        scales, k, source = self.plan.scales, drawing.k, drawing.source
+        scaling = None if scales is None else scales.run(table, source, drawing.progress)
+        drawing.progress("features")
         detected = np.ones(table.n_columns - 1, dtype=np.bool_)
         if scaling is not None:
             detected = scaling.detected[:-1]
@@ -86,11 +83,11 @@ class Screening(Selection):
         if k < places.size:
             scores = self.scores(table, scaling, source, drawing.chances)
             scored = Scores(scores.values[places], scores.sensitivity)
-            places = places[screen(scored, k, features, self.top_k, source)]
+            places = places[screen(scored, k, drawing.features, self.top_k, source)]
         elif k > places.size:
             # A score would rest on a guess of where the values lie.
             alike = Scores(np.zeros(others.size, dtype=np.int64), 1.0)
-            chance = screen(alike, k - places.size, features, self.top_k, source)
+            chance = screen(alike, k - places.size, drawing.features, self.top_k, source)
             places = np.append(places, others[chance])
         return Selected(tuple(places.tolist()), rows=None if scaling is None else scaling.rows)
 

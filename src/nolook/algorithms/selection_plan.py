@@ -118,13 +118,16 @@ class Selected:
 class Drawing:
     """The draw of features: k of them, from the rows kept by `chances`, at the cost `features`.
 
-    `bound` is the private one on the number of rows, 0 where the plan does not release one.
+    `bound` is the private one on the number of rows, 0 where the plan does not release one;
+    `progress` is called with the name of each step.
     """
 
     k: int
     features: Choices
     chances: int
     bound: int
+    source: ByteSource
+    progress: OnStep
 
 
 @frozen
@@ -169,16 +172,14 @@ class Selection(ABC):
             bound = rows_bound(counted, rows.epsilon)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
         chances = self.chances or choose_chances(bound)
-        drawing = Drawing(k, on_sample(self.plan.features, chances), chances, bound)
-        chosen = self.choose(table, drawing, source, progress)
+        features = on_sample(self.plan.features, chances)
+        chosen = self.choose(table, Drawing(k, features, chances, bound, source, progress))
         if rows is None:
             return chosen
         return evolve(chosen, rows=chosen.rows.or_better(counted) if chosen.rows else counted)
 
     @abstractmethod
-    def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose features; `drawing` is what it costs."""
 
 

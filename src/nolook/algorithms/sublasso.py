@@ -28,7 +28,6 @@ from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selecti
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
@@ -70,15 +69,13 @@ class LassoSelection(Selection):
 
     in_blocks: ClassVar[bool] = True
 
-    def choose(
-        self, table: Table, drawing: Drawing, source: ByteSource, progress: OnStep
-    ) -> Selected:
+    def choose(self, table: Table, drawing: Drawing) -> Selected:
         """Choose k features."""
-        progress("features")
+        drawing.progress("features")
         k, features, chances = drawing.k, drawing.features, drawing.chances
         share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
         m = self.blocks or choose_blocks(drawing.bound * chances // SAMPLING_UNIT, share)
-        chosen = lasso_selection(table, k, features, m, self.penalty, source, chances)
+        chosen = lasso_selection(table, k, features, m, self.penalty, drawing.source, chances)
         return Selected(tuple(chosen), m)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from nolook._validation import check_choice
-from nolook.algorithms.moment_estimates import fit_measures
+from nolook.algorithms.moment_estimates import r2_estimate
 from nolook.algorithms.tukey import (
     TukeyPlan,
     TukeyResult,
@@ -131,8 +131,8 @@ class TukeyRegressor(PrivateRegressor):
         self._store_model(basis.scaling, basis.scaling.all_features(theta))
         if basis.moments is None or self.failed_:
             return
-        if fit := fit_measures(basis.moments, theta):
-            self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
+        if fit := r2_estimate(basis.moments, theta):
+            self.r2_, self.r2_interval_ = fit.value, fit.interval
 
     def _fail(self, models: int | None) -> None:
         if models is None:

@@ -45,7 +45,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
+from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.tables import Table
 
 __all__ = ["Blocked", "Frame", "NoisyFrame"]
@@ -72,7 +72,7 @@ class NoisyFrame:
 
 
 @frozen
-class Frame:
+class Frame(GaussianRelease):
     """The common part of a regression's release.
 
     A family states in `SHARES` what each part costs, in `CALLED` what its own parts are called, and
@@ -83,8 +83,6 @@ class Frame:
     mu : float
         GDP parameter of the whole.
     """
-
-    mu: float
 
     #: Shares of mu^2. The scales' part counts the rows, too.
     SHARES: ClassVar[dict[str, float]]
@@ -116,10 +114,6 @@ class Frame:
         }
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
         return (*self._scales().events(), *own)
-
-    def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release that costs the same for units of `most` rows: `mu` adds up."""
-        return evolve(self, mu=row_share(self.mu, most))
 
     def for_weights(self, part: float) -> Self:
         """Return the release of rows with survey weights, at a part of its mu."""
