@@ -41,7 +41,7 @@ def test_what_is_no_better_than_a_constant_is_a_constant(method, monkeypatch, tm
         keep(model, {**found, measure: WORSE if found[measure] else None})
 
     monkeypatch.setattr(PrivateModel, "_keep_measures", worse)
-    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: WORSE)
+    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: (WORSE.value, WORSE.interval))
     model = estimator(3.0, 1e-6, random_state=0).fit(X, y)
     predictions = predicted(model)
     assert np.ptp(predictions) == 0.0

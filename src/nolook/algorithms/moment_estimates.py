@@ -9,7 +9,6 @@ import numpy as np
 
 from nolook._arrays import Matrix, Vector
 from nolook._defaults import QUANTILE
-from nolook.algorithms.glm.inference import Estimate
 from nolook.algorithms.moment_regression import NoisyMoments
 
 __all__ = ["nearest_moments", "r2_estimate"]
@@ -22,8 +21,8 @@ def nearest_moments(matrix: Matrix) -> Matrix:
     return np.asarray(roots @ roots.T)
 
 
-def r2_estimate(moments: NoisyMoments, theta: Vector) -> Estimate | None:
-    """Estimate R2 of a standardised model found elsewhere, of the table's rows as clipped.
+def r2_estimate(moments: NoisyMoments, theta: Vector) -> tuple[float, Vector] | None:
+    """Return R2 of a standardised model found elsewhere, of the rows as clipped, and an interval.
 
     The interval covers the noise alone: the sum of squared residuals is the quadratic form of
     (theta, -1) in the moments, on which the noise has the standard deviation sigma times that
@@ -42,4 +41,4 @@ def r2_estimate(moments: NoisyMoments, theta: Vector) -> Estimate | None:
     if not moments.scaling.detected[-1] or largest >= 2 / 3 * total:
         return None
     ends = np.array([r2 - margin, r2 + margin]).clip(-1.0, 1.0)
-    return Estimate(max(-1.0, min(r2, 1.0)), ends)
+    return max(-1.0, min(r2, 1.0)), ends

@@ -132,7 +132,7 @@ class TukeyRegressor(PrivateRegressor):
         if basis.moments is None or self.failed_:
             return
         if fit := r2_estimate(basis.moments, theta):
-            self.r2_, self.r2_interval_ = fit.value, fit.interval
+            self.r2_, self.r2_interval_ = fit
 
     def _fail(self, models: int | None) -> None:
         if models is None:
