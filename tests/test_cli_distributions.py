@@ -125,7 +125,7 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
     assert fitted.read_options_ == {"features": ["height"], "categories": {}, "missing": "zero"}
     assert fitted.n_rows_ == ROWS
     assert "4,000" in done.out
-    assert "it is public" in done.out
+    assert "the number is public" in done.out
 
 
 @pytest.mark.parametrize("ledger", [(), ("--ledger", "r.ledger")])

@@ -62,7 +62,7 @@ def test_the_page_says_what_the_release_says():
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
     page = Page(render_page(public.content()))
     assert "The number of rows, which is treated as public" in page.text
-    assert "0, it is public" in page.text
+    assert "0, the number is public" in page.text
     assert "3,000" in page.text
 
 

@@ -121,6 +121,8 @@ def test_a_count_says_what_it_counted():
     assert said.startswith("About 101,700 patients (patient_id) used (")
     said = rows_used(model_findings(made.of_units(model, 5)))
     assert said.startswith("About 101,700 rows, at most 5 of each patient (patient_id), used (")
+    said = rows_used(model_findings(made.of_units(model, 1)))
+    assert said.startswith("About 101,700 patients, one row of each (patient_id), used (")
 
 
 def test_intervals_that_are_not_given_for_units_say_why():

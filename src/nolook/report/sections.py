@@ -140,7 +140,9 @@ def rows_used(found: Findings) -> str | None:
     elif unit.weight_scale > 1:
         about += f" ({one_line(unit.column)})"
     elif unit.column is not None:
-        about += f", at most {unit.max_rows} of each {unit.protected} ({one_line(unit.column)}),"
+        several = f"at most {unit.max_rows} of each {unit.protected}"
+        kept = "one row of each" if unit.max_rows == 1 else several
+        about += f", {kept} ({one_line(unit.column)}),"
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 

@@ -104,8 +104,12 @@ def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, st
     --------
     >>> rows_in_words(101_712.3, 58.1), rows_in_words(1.0, 42.0, "unit")
     (('about 101,700 rows', '58'), ('fewer than 90 units', '42'))
+    >>> rows_in_words(4_001.0, 0.0)
+    ('4,001 rows', '0, the number is public')
     """
-    digits = number(float(f"{error:.2g}")) if error else "0, it is public"
+    if not error:
+        return f"{rows:,.0f} {noun}{'s' * (rows != 1.0)}", "0, the number is public"
+    digits = number(float(f"{error:.2g}"))
     step = 10.0 ** math.floor(math.log10(max(2.0 * error, 1.0)))
     if rows < 2.0 * error:
         return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} {noun}s", digits
