@@ -110,7 +110,7 @@ def test_points_are_those_of_the_average_chance():
     base = model.base_rate_
     odds = base / (1 - base) * math.exp(model.coef_[0])
     points = 100 * (odds / (1 + odds) - base)
-    found = re.search(r", ([\d.]+) % on average, is ([\d.]+) points higher", said(model))
+    found = re.search(r", ([\d.]+) % on average, is ([\d.]+) percentage points higher", said(model))
     assert float(found[2]) == pytest.approx(points, rel=0.05)
     assert float(found[1]) == pytest.approx(100 * base, abs=0.1)
 

@@ -62,7 +62,7 @@ class LedgerStatus:
             else f"Made on {self.day.day} {self.day:%B %Y}."
         )
         if self.ledger is None:
-            alone = "No ledger is known here: what other releases of the same data cost adds up."
+            alone = "No ledger is known here: the costs of all releases of the same data add up."
             return day, alone
         (epsilon, of_epsilon), (delta, of_delta) = self.left
         has = f"has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left."
