@@ -111,7 +111,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
 
 
 def test_every_option_of_a_distribution_reaches_it(here, cli):
-    words = ecdf("--log-grid", "100:250:0.001", "--delta", "1e-6", "--relation", "replace")
+    words = ecdf("--grid", "100:250:0.1%", "--delta", "1e-6", "--relation", "replace")
     done = cli(*words, "--column", "height", "--missing", "zero")
     assert done.status == 0, done.err
     fitted = nolook.load(here / "people.height.distribution.json")

@@ -149,7 +149,7 @@ def test_from_a_table_to_a_table_of_counts_a_model_and_a_ledger(page, home, plac
     assert page.get_by_role("row").count() == 3
     session = home / f"{'visits' if ':' in place else place.split('.')[0]}.nolook"
     kinds = [path.name.partition("-")[0] for path in session.glob("*.csv")]
-    assert kinds == ["tabulate"]
+    assert kinds == ["fit", "tabulate"]
     (model,) = map(nolook.load, session.glob("fit-*.json"))
     assert list(model.feature_names_in_) == ["age"]
     with nolook.Ledger(session / "budget.ledger") as ledger:

@@ -209,8 +209,8 @@ def test_a_release_from_the_form_to_its_files_and_a_script_that_makes_it_again(
         made, first = (
             nolook.load(folder / "people.nolook" / f"{name}.json") for folder in (tmp_path, home)
         )
-        for name in ("guarantee", "parts", "missing", "columns", "dates"):
-            assert getattr(made.content(), name) == getattr(first.content(), name)
+        for what in ("guarantee", "parts", "missing", "columns", "dates"):
+            assert getattr(made.content(), what) == getattr(first.content(), what)
         again = entries(tmp_path)
         assert [(e.cost, e.description, e.details) for e in again] == [
             (e.cost, e.description, e.details) for e in spent

@@ -104,8 +104,9 @@ WORDS = st.one_of(
     st.sampled_from([
         "1", "0", "-1", "nan", "inf", "1e-6", "1e400", "9" * 5000, "0.5", "", " ", "auto", "a", "b",
         "y", "a,b", "a,a", ",", "a=A,B", "=", "0:1:0.5", "1:0:1", "0:1:0", "::", "0:1e300:1e-300",
-        "zero", "drop-row", "tukey", "sis", "lasso", "l1", "none", "replace", "t.csv", "out.json",
-        "a.ledger", ".", "/", "x" * 300, "\udcff", "\x1b[31m", "--", "-k", "2", "1_000", "\u0661",
+        "1:9:5%", "%", "zero", "drop-row", "tukey", "sis", "lasso", "l1", "none", "replace",
+        "t.csv", "out.json", "a.ledger", ".", "/", "x" * 300, "\udcff", "\x1b[31m", "--", "-k", "2",
+        "1_000", "\u0661",
     ]),
     st.sampled_from(NAMES),
 )  # fmt: skip
@@ -113,7 +114,7 @@ OPTIONS = st.sampled_from([
     "--target", "--epsilon", "--delta", "--features", "--categories", "--missing", "--method",
     "--on-failure", "--select", "--selector", "--split", "--output",
     "--report", "--random-state", "--quiet", "-k", "--column", "--columns", "--at", "--grid",
-    "--log-grid", "--relation", "--score", "--label", "--positive", "--probability",
+    "--relation", "--score", "--label", "--positive", "--probability",
     "--groups", "--model", "--keep", "--what", "--force", "--name", "--version", "--help",
 ])  # fmt: skip
 SOUND = {

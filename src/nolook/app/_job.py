@@ -19,12 +19,18 @@ def main() -> None:
     run.write("process", {"number": os.getpid()})
     from nolook import cli
     from nolook.cli._progress import STEPS
+    from nolook.formats.files import write_text
+    from nolook.formats.model_file import load
+    from nolook.report.exports import exported
 
     STEPS.set(lambda step, done, total: run.write("step", {"step": step, "at": [done, total]}))
     sys.argv = ["nolook", *run.about["arguments"]]
     try:
         cli.main()
     except SystemExit as ended:
+        if not ended.code:
+            file = run.folder.parents[1] / run.name
+            write_text(Path(f"{file}.csv"), exported(load(f"{file}.json"), "csv"))
         run.write("ended", {"status": ended.code or 0})
     lock.close()
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from attrs import evolve, frozen
 
 from nolook.app.python_lines import python_lines
-from nolook.app.questions import Field, Question, fields, options
+from nolook.app.questions import Field, Question, fields
 from nolook.app.runs import Run
 from nolook.app.session import Session
 from nolook.cli import run as run_command
@@ -73,7 +73,6 @@ class Asked:
             *([] if session.from_table is None else [f"--table={session.from_table}"]),
             *("--schema", str(session.schema_file), *self._own, "--ledger", str(session.ledger)),
             *("--output", f"{output}.json", "--report", f"{output}.html"),
-            *(["--export", f"{output}.csv"] if "export" in options(command) else []),
         ]
 
     @property

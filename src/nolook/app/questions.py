@@ -10,7 +10,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from inspect import Parameter, signature
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -22,7 +21,7 @@ from nolook.cli import app as command_line
 from nolook.cli._declared import _flag
 from nolook.tables.schema import ColumnSchema, Schema
 
-__all__ = ["QUESTIONS", "Field", "Question", "as_list", "fields", "options"]
+__all__ = ["QUESTIONS", "Field", "Question", "as_list", "fields"]
 
 #: Types of columns that a field offers.
 _NUMBERS, _YES_NO, _GROUPS = ("number", "integer", "date", "datetime"), ("boolean",), ("category",)
@@ -168,19 +167,13 @@ class Field:
 
 def fields(question: Question, schema: Schema, given: Mapping[str, list[str]]) -> list[Field]:
     """Return the form of a question, filled with what was entered; nothing is without a form."""
-    known = options(question.command)
+    called = question.command.replace("-", "_")
+    commands = (each.callback for each in command_line.registered_commands)
+    (command,) = (each for each in commands if each is not None and each.__name__ == called)
+    known = signature(command).parameters
     names = (*question.first, "epsilon", *question.more)
     made = [_field(name, known[name], question, schema) for name in names]
     return [evolve(each, value=_entered(each, given)) if given else each for each in made]
-
-
-@cache
-def options(command: str) -> Mapping[str, Parameter]:
-    """Return a command's options by name."""
-    called = command.replace("-", "_")
-    found = (each.callback for each in command_line.registered_commands)
-    (function,) = (each for each in found if each is not None and each.__name__ == called)
-    return signature(function).parameters
 
 
 def as_list(names: Iterable[str]) -> str:

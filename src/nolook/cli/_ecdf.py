@@ -12,11 +12,10 @@ from nolook.cli._options import (
     DeltaOption,
     EachGroupOption,
     GridOption,
-    LogGridOption,
     MissingNumbersOption,
     RelationOption,
-    column_options,
-    grid,
+    levels_of,
+    read_grid,
 )
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import has_levels, release_by_groups
@@ -40,30 +39,17 @@ def ecdf(
         ),
     ],
     delta: DeltaOption = 0.0,
-    linear_grid: GridOption = None,
-    log_grid: LogGridOption = None,
+    grid: GridOption = None,
     relation: RelationOption = "add-remove",
     by: EachGroupOption = None,
     categories: CategoriesOption = None,
 ) -> None:
     """Release a column's distribution, for quantiles, shares and means at no further cost."""
-    levels = column_options(None, categories).get("categories", {})
+    levels = levels_of(categories)
     if by is not None or has_levels(release, column, levels):
-        unused = {
-            "--grid": linear_grid,
-            "--log-grid": log_grid,
-        }
-        return release_by_groups(
-            release,
-            [column],
-            SHAPE,
-            by,
-            categories,
-            delta=delta,
-            relation=relation,
-            unused=unused,
-        )
-    thresholds = grid(linear_grid, log_grid)
+        how = {"delta": delta, "relation": relation}
+        return release_by_groups(release, [column], SHAPE, by, levels, {"--grid": grid}, **how)
+    thresholds = None if grid is None else read_grid(grid)
     make = DISTRIBUTIONS["ecdf"].load()
     seed = release.random_state
     fitted = make(release.epsilon, thresholds, delta, relation, random_state=seed)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import CategoriesOption, RelationOption, column_options
+from nolook.cli._options import CategoriesOption, RelationOption, levels_of
 from nolook.cli._release import Release, release_command
 
 ByOption = Annotated[
@@ -36,8 +36,7 @@ def compare_groups(
     """Compare a value between groups: difference of means, ranks, distributions, with tests."""
     from nolook.estimators.comparison import compare_groups as release_comparison
 
-    levels = column_options(None, categories).get("categories", {})
-    read = partial(release.read_groups, [value, by], levels)
+    read = partial(release.read_groups, [value, by], levels_of(categories))
     release.keep(release.make(release_comparison, read, value, by, relation=relation))
 
 
@@ -61,6 +60,6 @@ def survival(
     """Release survival curves (Kaplan-Meier) with medians and the log-rank test."""
     from nolook.estimators.survival import survival as release_curves
 
-    levels = column_options(None, categories).get("categories", {})
-    read = partial(release.read_groups, [*filter(None, (time, event, by))], levels)
+    names = [*filter(None, (time, event, by))]
+    read = partial(release.read_groups, names, levels_of(categories))
     release.keep(release.make(release_curves, read, time, event, by or None, relation=relation))

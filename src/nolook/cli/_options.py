@@ -111,14 +111,8 @@ GridOption = Annotated[
     typer.Option(
         "--grid",
         metavar="LOW:HIGH:STEP",
-        help="Public thresholds, chosen without the table; by default no range is needed.",
-    ),
-]
-LogGridOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LOW:HIGH:RATIO",
-        help="The same with relative steps: 0.01 for steps of one percent.",
+        help="Public thresholds, chosen without the table; by default no range is needed. A step "
+        "of 1% is relative.",
     ),
 ]
 RelationOption = Annotated[
@@ -197,9 +191,15 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:
     """Translate --features and --categories into options of `nolook.read_table`."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"categories": levels_of(categories)} if categories else {}
     if features is not None:
         options["features"] = column_names(features, "--features")
+    return options
+
+
+def levels_of(categories: Sequence[str] | None) -> dict[str, list[str | None]]:
+    """Translate --categories: the levels of columns, None for any other value."""
+    known: dict[str, list[str | None]] = {}
     if categories:
         from nolook.tables.words import OTHERS
     for text in categories or ():
@@ -209,7 +209,6 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 f"--categories is {one_line(text)!r}; expected a column and its categories, "
                 "for example --categories city=Bern,Basel"
             )
-        known = options.setdefault("categories", {})
         if column in known:
             raise ParameterError(
                 f"--categories names the column {one_line(column)!r} twice; "
@@ -219,7 +218,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
         example = usage_hint("--categories", {one_line(column): ["Bern", "Basel"]})
         named = check_names(_split(values), option, example)
         known[column] = [None if name == OTHERS else name for name in named]
-    return options
+    return known
 
 
 def column_names(text: str | None, option: str) -> tuple[str, ...]:
@@ -265,15 +264,6 @@ def check_rows_per_unit(text: str) -> RowsPerUnit:
     return check_count(int(text), option, MOST_ROWS_PER_UNIT)
 
 
-def grid(linear: str | None, log: str | None) -> LinearGrid | LogGrid | None:
-    """Translate the options about the grid."""
-    if linear is not None and log is not None:
-        raise ParameterError("--grid and --log-grid are both given (leave one out)")
-    if log is not None:
-        return _grid(log, "--log-grid", "LogGrid", "1:1e6:0.01")
-    return None if linear is None else _grid(linear, "--grid", "LinearGrid", "0:120:1")
-
-
 def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
     """Translate grids of named columns, each given as NAME=LOW:HIGH:STEP."""
     grids: dict[str, LinearGrid | LogGrid] = {}
@@ -286,7 +276,7 @@ def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
             )
         if column in grids:
             raise ParameterError(f"--grid names the column {_brief(column)} twice (leave one out)")
-        grids[column] = _grid(given, f"--grid {one_line(column)}", "LinearGrid", "0:120:1")
+        grids[column] = read_grid(given, f"--grid {one_line(column)}")
     return grids
 
 
@@ -309,17 +299,18 @@ def numbers(text: str, separator: str) -> tuple[float, ...]:
         return ()
 
 
-def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGrid:
-    found = numbers(text, ":")
+def read_grid(text: str, option: str = "--grid") -> LinearGrid | LogGrid:
+    """Translate thresholds; a step in percent is relative."""
+    found = numbers(text.removesuffix("%"), ":")
     if len(found) != 3:
         raise ParameterError(
-            f"{option} is {_brief(text)}; expected three numbers (for example {example})"
+            f"{option} is {_brief(text)}; expected three numbers (for example 0:120:1)"
         )
-    from nolook.algorithms import grids
+    from nolook.algorithms.grids import LinearGrid, LogGrid
 
-    made: type[LinearGrid | LogGrid] = getattr(grids, kind)
+    low, high, step = found
     try:
-        return made(*found)
+        return LogGrid(low, high, step / 100) if text[-1] == "%" else LinearGrid(low, high, step)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
 

@@ -13,6 +13,7 @@ from nolook.cli._options import (
     EachGroupOption,
     MissingNumbersOption,
     column_names,
+    levels_of,
     named_grids,
     shares,
 )
@@ -55,7 +56,7 @@ def quantiles(
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
     if by is not None:
         return release_by_groups(
-            release, names, wanted, by, categories, delta=delta, unused={"--grid": grids}
+            release, names, wanted, by, levels_of(categories), {"--grid": grids}, delta=delta
         )
 
     from nolook.estimators.quantiles import quantiles as release_quantiles

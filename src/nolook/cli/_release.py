@@ -44,6 +44,7 @@ from nolook.cli._options import (
     check_rows_per_unit,
     column_names,
     column_options,
+    levels_of,
 )
 from nolook.cli._places import (
     FromTableOption,
@@ -341,16 +342,11 @@ class Release(Reading):
         ):
             yield ledger
 
-    def keep(self, found: Result, export: Path | None = None) -> None:
-        """Write the findings, and a report or a table if one is wanted, and print them."""
+    def keep(self, found: Result) -> None:
+        """Write the findings, and a report if one is wanted, and print them."""
         from nolook.formats.model_file import save
 
         save(found, self.output)
-        if export is not None:
-            from nolook.report.exports import write_tables
-
-            write_tables(found, export)
-
         findings = evolve(found.content(), title=self.title)
         show(findings, self.output, self.report, self.ledger, quiet=self.quiet)
         if self.ledger is None and findings.guarantee.private and not self.quiet:
@@ -418,8 +414,8 @@ def _read_formula(given: dict[str, Any]) -> None:
             raise ParameterError(
                 f"{parameter_name(name)} is given next to --formula, which names it (leave one out)"
             )
-    categories = column_options(None, given["categories"]).get("categories")
-    made = schema_of(given["formula"], as_schema(given["schema"]), categories)
+    levels = levels_of(given["categories"])
+    made = schema_of(given["formula"], as_schema(given["schema"]), levels)
     given["schema"], given["target"], features = made
     given["features"] = as_option(features)
     if given["target"] is None:

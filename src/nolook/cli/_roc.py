@@ -8,11 +8,10 @@ import typer
 
 from nolook.cli._options import (
     GridOption,
-    LogGridOption,
     MissingNumbersOption,
     RelationOption,
     ThresholdOption,
-    grid,
+    read_grid,
 )
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
@@ -32,8 +31,7 @@ def roc(
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    linear_grid: GridOption = None,
-    log_grid: LogGridOption = None,
+    grid: GridOption = None,
     relation: RelationOption = "add-remove",
     threshold: ThresholdOption = None,
 ) -> None:
@@ -41,7 +39,7 @@ def roc(
 
     The scored model must not itself have been fitted without privacy on these rows.
     """
-    points = grid(linear_grid, log_grid)
+    points = None if grid is None else read_grid(grid)
 
     from nolook.estimators.roc import check_threshold
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,26 +17,15 @@ from nolook.cli._options import (
     RelationOption,
     column_names,
     column_options,
+    levels_of,
     shares,
 )
-from nolook.cli._places import files_of
 from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
-from nolook.formats.files import check_outputs, one_line
-
-_ENDINGS = (".csv", ".md", ".tex")
 
 
 def _listed(words: str, name: str) -> Any:  # noqa: ANN401 -- Typer's own type
     return typer.Option(f"--{name}", metavar="A,B,C", help=words)
-
-
-ExportOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--export", metavar="FILE", help="Also write the table: .csv (unrounded), .md or .tex."
-    ),
-]
 
 
 def release_by_groups(
@@ -45,11 +33,9 @@ def release_by_groups(
     columns: Sequence[str],
     at: Sequence[float],
     by: str | None,
-    categories: list[str] | None,
-    *,
-    delta: float,
-    relation: str = "add-remove",
+    levels: Mapping[str, Sequence[str | None]],
     unused: Mapping[str, object],
+    **how: Any,  # noqa: ANN401 -- delta and relation
 ) -> None:
     """Release quantiles of columns for each group of others; count categories instead.
 
@@ -60,7 +46,6 @@ def release_by_groups(
             raise ParameterError(f"{option} does not apply to groups and categories (leave it out)")
     from nolook.estimators.tabulation import tabulate as release_groups
 
-    levels = column_options(None, categories).get("categories", {})
     groups = column_names(by, "--by")
     counted = [name for name in columns if has_levels(release, name, levels)]
     numbers = [name for name in columns if name not in counted]
@@ -71,8 +56,7 @@ def release_by_groups(
         [(*groups, *counted)],
         median=numbers,
         quantiles=at if numbers else (),
-        delta=delta,
-        relation=relation,
+        **how,
     )
     release.keep(found)
 
@@ -81,18 +65,6 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
     """Tell whether options, which name those `given`, or the schema declare levels of a column."""
     declared = release.declared.columns.get(name)
     return name in given or bool(declared and declared.levels)
-
-
-def _check_export(path: Path | None, release: Release) -> None:
-    """Check that a table can be written as its name says, before anything is spent."""
-    if path is None:
-        return
-    if path.suffix not in _ENDINGS:
-        raise ParameterError(
-            f"--export is {one_line(path)}; expected a name that ends in .csv, .md or .tex"
-        )
-    outputs = [("--output", release.output), ("--report", release.report), ("--export", path)]
-    check_outputs(outputs, files_of(release.place), replace=release.force)
 
 
 @release_command("tabulation.json", "The tabulation's file", about=("by",), missing=None)
@@ -133,15 +105,13 @@ def tabulate(
     ] = None,
     delta: DeltaOption = DEFAULT_DELTA,
     relation: RelationOption = "add-remove",
-    export: ExportOption = None,
 ) -> None:
     """Count the rows of groups; release means, shares and quantiles of each, with all margins."""
     tables = [column_names(text, "--by") for text in by or ()]
     means, medians = column_names(mean, "--mean"), column_names(median, "--median")
     of_shares, pairs = column_names(share, "--share"), column_names(all_pairs, "--all-pairs")
     at = () if quantiles is None else shares(quantiles, "--quantiles")
-    _check_export(export, release)
-    levels = column_options(None, categories).get("categories", {})
+    levels = levels_of(categories)
     shared = [each.rpartition("=")[0] or each for each in of_shares]
     for each, name in zip(of_shares, shared, strict=True):
         if each != name and not has_levels(release, name):
@@ -173,7 +143,7 @@ def tabulate(
         delta=delta,
         relation=relation,
     )
-    release.keep(found, export)
+    release.keep(found)
 
 
 @release_command("description.json", "The description's file", about=(), missing=None)
@@ -184,13 +154,10 @@ def describe(
     categories: CategoriesOption = None,
     exclude: ExcludeOption = None,
     delta: DeltaOption = DEFAULT_DELTA,
-    export: ExportOption = None,
 ) -> None:
     """Describe every column: values, mean, quartiles of numbers; rows of each level."""
-    _check_export(export, release)
-
     from nolook.estimators.tabulation import describe as release_columns
 
     options = column_options(features, categories)
     read = partial(release.read_described, options, column_names(exclude, "--exclude"))
-    release.keep(release.make(release_columns, read, delta=delta), export)
+    release.keep(release.make(release_columns, read, delta=delta))

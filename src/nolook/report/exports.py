@@ -7,27 +7,21 @@ import io
 import json
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nolook.formats.files import one_line, write_text
+from nolook.formats.files import one_line
 from nolook.report.findings import Table, plain, texts
 from nolook.report.picture import BARS
 from nolook.report.sections import cautions
 
-__all__ = ["exported", "write_tables"]
+__all__ = ["exported"]
 
 _LATEX = re.compile(rf"[&%$#_{{}}~^\\{BARS}]")
 _MARKDOWN = re.compile(r"[\\`*_|<>\[\]]")
 _SPECIAL = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 _SPECIAL |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumerate(BARS, start=1)}
-
-
-def write_tables(found: Any, path: Path) -> None:  # noqa: ANN401 -- a result
-    """Write the tables of a release in the form that the file's name tells."""
-    write_text(path, exported(found, path.suffix[1:].replace("tex", "latex")))
 
 
 def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result

@@ -13,10 +13,9 @@ from nolook.cli._options import (
     CategoriesOption,
     EpsilonOption,
     GridOption,
-    LogGridOption,
     ValueOption,
-    column_options,
-    grid,
+    levels_of,
+    read_grid,
 )
 from nolook.cli._plug_ins import help_without_command
 from nolook.errors import ParameterError
@@ -59,8 +58,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     delta: Annotated[
         float, typer.Option(help="Above 0 for Gaussian noise; for an ecdf only.")
     ] = 0.0,
-    linear_grid: GridOption = None,
-    log_grid: LogGridOption = None,
+    grid: GridOption = None,
     minimum: Annotated[
         int, typer.Option(metavar="N", help="The fewest reports that are answered.")
     ] = 100,
@@ -85,7 +83,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     check_epsilon(epsilon, "--epsilon")
     check_delta(delta, "--delta", allow_zero=True)
     chosen = cast("Kind", check_choice("--kind", kind, tuple(KINDS)))
-    thresholds = grid(linear_grid, log_grid)
+    thresholds = None if grid is None else read_grid(grid)
     check_outputs([("--output", output)])
 
     from nolook.federated.batch import Batch
@@ -93,7 +91,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.folder import read_party
     from nolook.tables.words import check_categories
 
-    levels = column_options(None, categories).get("categories", {})
+    levels = levels_of(categories)
     if (chosen == "counts") != (len(levels) == 1) or len(levels) > 1:
         raise ParameterError(
             f"--categories names {len(levels)} columns; expected one for counts, and none for "
