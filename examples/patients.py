@@ -140,7 +140,7 @@ def main():
         print(f"each release protects a {ledger.unit}")
         left = ledger.remaining
     print("most of the cost:", ", ".join(selector.get_feature_names_out()))
-    print(f"about {model.n_rows_:,.0f} patients, each counted once")
+    print(f"about {model.rows_.value:,.0f} patients, each counted once")
     for name, slope in zip(table.feature_names, model.coef_, strict=True):
         print(f"{name:16s}{slope:10.1f}")
     print("R2", "not distinguishable from noise" if model.r2_ is None else f"{model.r2_:.3f}")

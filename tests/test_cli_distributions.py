@@ -104,7 +104,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     for text in ("Distribution of age", "ows used", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
-    assert rows_in_words(fitted.n_rows_, fitted.n_rows_error_)[0] in done.out.lower()
+    assert rows_in_words(fitted.rows_.value, fitted.rows_.error)[0] in done.out.lower()
     assert "epsilon = 2, delta = 0" in done.out
     assert "distribution: people.age.distribution.json" in done.out
     assert len(page.all("polyline")) == len(page.all("polygon")) == 1
@@ -123,7 +123,7 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
         "random_state": None,
     }
     assert fitted.read_options_ == {"features": ["height"], "categories": {}, "missing": "zero"}
-    assert fitted.n_rows_ == ROWS
+    assert fitted.rows_.value == ROWS
     assert "4,000" in done.out
     assert "the number is public" in done.out
 

@@ -74,7 +74,7 @@ def test_a_model_is_judged_printed_written_and_charged(here, cli):
     assert low <= found.roc.base_rate_ <= high
     assert abs(found.roc.base_rate_ - 0.5) < 0.05
     assert found.calibration is None
-    assert abs(found.n_rows - ROWS) < 300
+    assert abs(found.rows.value - ROWS) < 300
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
     printed = " ".join(done.out.split())
@@ -146,4 +146,4 @@ def test_missing_values_are_treated_as_in_the_fit(here, cli):
         nolook.save(made(read_options=read_options), MODEL)
         done = cli(*evaluate("--quiet", "--force", "--epsilon", "20", *given))
         assert done == (0, "", "")
-        assert abs(nolook.load("people.died.evaluation.json").n_rows - rows) < 60
+        assert abs(nolook.load("people.died.evaluation.json").rows.value - rows) < 60

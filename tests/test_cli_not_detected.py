@@ -11,6 +11,7 @@ import pytest
 
 import nolook
 import nolook.cli
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import TargetNotVisible
 from nolook.estimators.catalogue import METHODS
 from tests.report.command import BUDGET, ROWS, columns, write_table
@@ -71,7 +72,7 @@ def test_a_model_of_too_few_rows_is_a_constant_and_says_so(here, cli, more):
     assert not model.coef_.any()
     assert [name for name in ESTIMATES if getattr(model, name) is not None] == []
     assert model.intercept_ == model.scaling_.center[-1]
-    assert model.n_rows_ == getattr(model, "regressor_", model).n_rows_ == part["n_rows"]
+    assert model.rows_ == getattr(model, "regressor_", model).rows_ == NoisyCount(**part["rows"])
 
     done = cli("predict", "m.json", "few.parquet", "--output", "p.parquet")
     assert (done.status, done.err) == (0, "")
@@ -99,7 +100,7 @@ def test_a_column_without_a_number_is_suspected_where_hardly_any_row_was_usable(
         assert suspected == (policy == "drop-row")
         assert ("Fewer than" in printed) == (policy == "drop-row")
         model = nolook.load(here / "m.json")
-        assert abs(model.n_rows_ - ROWS * (policy == "zero")) < 6 * model.n_rows_error_
+        assert abs(model.rows_.value - ROWS * (policy == "zero")) < 6 * model.rows_.error
 
 
 def test_no_warning_and_no_failure_tells_of_a_constant_in_python():

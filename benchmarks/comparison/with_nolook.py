@@ -24,7 +24,7 @@ CUTS_OF_ROWS = nolook.read_table(TABLE.select(["cut"]), categories={"cut": CUTS}
 
 def rows():
     """Count the rows."""
-    return nolook.tabulate(CARAT[:, None], epsilon=EPSILON).n_rows
+    return nolook.tabulate(CARAT[:, None], epsilon=EPSILON).rows.value
 
 
 def mean():

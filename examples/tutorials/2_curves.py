@@ -27,7 +27,7 @@ table = pq.read_table(DATA / "diamonds.parquet")
 
 ledger = nolook.Ledger.create(FOLDER / "diamonds.ledger", nolook.Budget(2.0), name="diamonds")
 weights = nolook.ECDF(epsilon=0.5).fit(table["carat"], ledger=ledger)
-print(f"about {weights.n_rows_:.0f} rows (standard error {weights.n_rows_error_:.0f})")
+print(f"about {weights.rows_.value:.0f} rows (standard error {weights.rows_.error:.0f})")
 
 # %%
 # Every further question is free. Standard errors cover the noise and the sampling of rows.

@@ -137,17 +137,14 @@ def too_weak(epsilon: float, delta: float) -> tuple[str, ...]:
     return tuple(words)
 
 
-def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tuple[str, ...]:
+def delta_too_large(delta: float, counted: float, unit: Unit = ROW) -> tuple[str, ...]:
     """Return a warning that a delta is too large for `count` rows or units, if it is.
 
-    `counted` is a released number. Where none was released nothing is said, since the true one is
-    private. Rows of which a unit has several are taken for as few units as they may be.
+    `counted` is a released number, since the true one is private. Rows of which a unit has several
+    are taken for as few units as they may be.
     """
-    if (
-        counted is None
-        or delta > _LARGEST_DELTA
-        or delta * counted / (unit.max_rows * unit.row_weight) <= 1.0
-    ):
+    units = counted / (unit.max_rows * unit.row_weight)
+    if delta > _LARGEST_DELTA or delta * units <= 1.0:
         return ()
     one, about = unit.counted, float(f"{counted:.2g}")
     words = (

@@ -137,7 +137,7 @@ def known_number(rows):
     cells = pa.table({"id": np.append(0, np.ones(rows, dtype=int)), "x": np.zeros(1 + rows)})
     table = read_table(cells, features=["x"], unit="id", missing="zero")
     grid = LinearGrid(-1.0, 1.0, 1.0)
-    return ECDF(epsilon=1.0, grid=grid, relation="replace", random_state=1).fit(table).n_rows_
+    return ECDF(epsilon=1.0, grid=grid, relation="replace", random_state=1).fit(table).rows_.value
 
 
 def test_the_number_of_units_does_not_tell_of_their_rows(monkeypatch):

@@ -21,7 +21,7 @@ def _one_column(rows: int, seed: int) -> tuple[Any, ...]:
 def _distribution(fitted: Any) -> np.ndarray:
     errors = [*fitted.cdf([0.0, 50.0, 1e9], return_std=True)]
     quantiles = [*fitted.quantile([0.1, 0.5], return_std=True)]
-    return np.concatenate([*errors, *quantiles, [fitted.n_rows_, fitted.trimmed_mean(0.1)]])
+    return np.concatenate([*errors, *quantiles, [fitted.rows_.value, fitted.trimmed_mean(0.1)]])
 
 
 def _scored(rows: int, seed: int) -> tuple[Any, ...]:

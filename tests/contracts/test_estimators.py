@@ -91,9 +91,9 @@ def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
 def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
     X, y = data()
     found = [row.make().fit(X, y) for _ in range(12)]
-    errors = {fitted.n_rows_error_ for fitted in found}
+    errors = {fitted.rows_.error for fitted in found}
     assert len(errors) == 1  # a function of the parameters
-    off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()
+    off = np.array([fitted.rows_.value - ROWS for fitted in found]) / errors.pop()
     # The root mean square of twelve numbers leaves these bounds with a chance below 1e-7, be they
     # normal or Laplace's.
     assert 0.1 < math.sqrt(np.mean(off**2)) < 4.5

@@ -75,11 +75,11 @@ def test_the_rows_left_out_are_counted(row):
     spoiled.reshape(3000, -1)[200:600, 0] = np.nan
     fitted = made.fit(spoiled, *others)
     if fitted.privacy_.relation == "replace":
-        assert fitted.n_left_out_ is None  # none are
+        assert fitted.rows_.left_out is None  # none are
         return
-    assert 0.0 < fitted.n_left_out_error_ < 40.0
-    assert abs(fitted.n_left_out_ - 400) < 8 * fitted.n_left_out_error_
-    assert abs(fitted.n_rows_ - 2600) < 8 * fitted.n_rows_error_
+    assert 0.0 < fitted.rows_.lost_error < 40.0
+    assert abs(fitted.rows_.left_out - 400) < 8 * fitted.rows_.lost_error
+    assert abs(fitted.rows_.value - 2600) < 8 * fitted.rows_.error
 
 
 @every_release

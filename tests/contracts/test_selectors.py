@@ -44,9 +44,9 @@ def test_the_features_that_matter_are_found(row):
 def test_the_number_of_rows_is_counted(row, k):
     X, y = data()
     found = [row.make(k, epsilon=20.0).fit(X, y) for _ in range(12)]
-    errors = {fitted.n_rows_error_ for fitted in found}
+    errors = {fitted.rows_.error for fitted in found}
     assert len(errors) == 1  # a function of the parameters
-    off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()
+    off = np.array([fitted.rows_.value - ROWS for fitted in found]) / errors.pop()
     # The root mean square of twelve normal or Laplace numbers: chance to fail below 1e-7.
     assert 0.1 < math.sqrt(np.mean(off**2)) < 4.5
 

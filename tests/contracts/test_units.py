@@ -50,7 +50,7 @@ def published(fitted):
     names = [*results(fitted), *(["support_", "order_"] if hasattr(fitted, "support_") else [])]
     found = [getattr(fitted, name, None) for name in names]
     flat = [np.ravel(np.asarray(one, dtype=float)) for one in found if one is not None]
-    return np.concatenate([*flat, [fitted.n_rows_ or 0.0]])
+    return np.concatenate([*flat, [fitted.rows_.value if fitted.rows_ else 0.0]])
 
 
 @every_maker
@@ -94,12 +94,12 @@ def test_rows_in_full_are_counted_and_noisier(make):
     data = pd.concat([frame(seed=seed) for seed in range(5)])
     weighted = make(random_state=0).fit(table(data, make))
     fitted = make(random_state=0).fit(table(data, make, rows_per_unit=3))
-    if fitted.n_rows_ is None:
+    if fitted.rows_ is None:
         return
-    assert fitted.n_rows_error_ == pytest.approx(3 * weighted.n_rows_error_, rel=0.01)
+    assert fitted.rows_.error == pytest.approx(3 * weighted.rows_.error, rel=0.01)
     # Laplace noise beyond 12 deviations has a chance of 4e-8.
-    assert abs(weighted.n_rows_ - UNITS) < 12 * weighted.n_rows_error_
-    assert abs(fitted.n_rows_ - 3 * UNITS) < 12 * fitted.n_rows_error_
+    assert abs(weighted.rows_.value - UNITS) < 12 * weighted.rows_.error
+    assert abs(fitted.rows_.value - 3 * UNITS) < 12 * fitted.rows_.error
 
 
 @every_maker

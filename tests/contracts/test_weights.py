@@ -202,7 +202,7 @@ def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_p
     assert 40 <= weighting.bound <= 52
     assert weighting.cut < 0.02
     shares = np.minimum(data["w"].to_numpy() / weighting.bound, 1.0)
-    assert model.n_rows_ == pytest.approx(weighting.bound * shares.sum(), abs=9_000)
+    assert model.rows_.value == pytest.approx(weighting.bound * shares.sum(), abs=9_000)
     assert weighting.squares == pytest.approx((shares**2).sum() / shares.sum(), abs=0.03)
     nolook.save(model, tmp_path / "m.json")
     assert nolook.load(tmp_path / "m.json").privacy_.unit.weighting == weighting
@@ -273,7 +273,7 @@ def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
     read = partial(read_table, data, weights="w", categories={"g": ["heavy", "light"]})
     found = nolook.tabulate(read(features=["a", "g"]), "g", mean="a", epsilon=10.0)
     heavy, frame = w[group == "heavy"].sum(), found.to_frame()
-    assert found.n_rows == pytest.approx(w.sum(), rel=0.02)
+    assert found.rows.value == pytest.approx(w.sum(), rel=0.02)
     assert frame["count"]["heavy"] == pytest.approx(heavy, rel=0.02)
     assert frame["count_low"]["heavy"] < heavy < frame["count_high"]["heavy"]
     assert frame["sum_a"]["all"] == pytest.approx(w @ a, abs=0.02 * w.sum())
@@ -282,11 +282,11 @@ def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
     )
     assert pairs.independence() is None, "its null distribution is of rows that count alike"
     described = nolook.describe(read(features=["a", "g"]), epsilon=10.0)
-    assert described.n_rows == pytest.approx(w.sum(), rel=0.02)
+    assert described.rows.value == pytest.approx(w.sum(), rel=0.02)
     ages = read_table(data, features=["a"], weights="w")
     distribution = nolook.ECDF(10.0).fit(ages)
-    assert distribution.n_rows_ == pytest.approx(w.sum(), rel=0.02)
-    assert nolook.quantiles(ages, epsilon=10.0).counted.value == pytest.approx(w.sum(), rel=0.02)
+    assert distribution.rows_.value == pytest.approx(w.sum(), rel=0.02)
+    assert nolook.quantiles(ages, epsilon=10.0).rows.value == pytest.approx(w.sum(), rel=0.02)
     for each in (found, described, distribution):
         nolook.save(each, tmp_path / "f.json")
         again = nolook.load(tmp_path / "f.json")

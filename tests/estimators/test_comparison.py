@@ -36,7 +36,7 @@ def test_groups_are_compared_with_the_first_as_without_privacy():
     rows = {arm: group.dropna() for arm, group in patients().groupby("arm").cost}
     assert found.groups == tuple(ARMS)
     assert found.p_value == 0.001
-    assert abs(found.n_rows - 12_000) < 60
+    assert abs(found.rows.value - 12_000) < 60
     for pair in found.pairs:
         own, first = rows[pair.group], rows["A"]
         assert pair.difference.low < own.mean() - first.mean() < pair.difference.high
@@ -65,7 +65,7 @@ def test_a_boolean_is_compared_by_its_shares():
 
 def test_rows_of_a_unit_share_it_or_count_in_full_without_p_values():
     shared = nolook.compare_groups(opened(unit="id"), "cost", "arm", epsilon=8.0)
-    assert abs(shared.n_rows - patients().id.nunique()) < 60
+    assert abs(shared.rows.value - patients().id.nunique()) < 60
     assert shared.pairs[0].p_values.ranks == 0.001
     full = nolook.compare_groups(opened(unit="id", rows_per_unit=2), "cost", "arm", epsilon=8.0)
     assert full.p_value is None

@@ -167,9 +167,9 @@ def test_rows_are_counted_and_a_delta_too_large_for_them_is_warned_of_once():
     with pytest.warns(nolook.WeakPrivacyWarning, match="delta") as caught:
         found = nolook.cross_validate(LINEAR, X, y, folds=2, epsilon=8.0, delta=1e-3)
     assert len(caught) == 1
-    assert abs(found.n_rows - ROWS) < 5 * found.n_rows_error
+    assert abs(found.rows.value - ROWS) < 5 * found.rows.error
     exact = nolook.cross_validate(named(), *happened(), folds=2, epsilon=1e4)
-    assert exact.n_rows == pytest.approx(ROWS, abs=1)
+    assert exact.rows.value == pytest.approx(ROWS, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,11 @@ def test_rows_left_out_are_counted_once(estimator, unit, tmp_path):
     frame.loc[:299, "b"] = np.nan  # 100 units with all their rows
     table = nolook.read_table(frame, "y", features=list("abc"), unit=unit)
     found = nolook.cross_validate(estimator, table, folds=3, epsilon=1e4)
-    assert found.n_left_out == pytest.approx(300 if unit is None else 100, abs=1)
+    assert found.rows.left_out == pytest.approx(300 if unit is None else 100, abs=1)
     assert "were left out because of missing" in str(found.summary())
     nolook.save(found, tmp_path / "found.json")
     again = nolook.load(tmp_path / "found.json")
-    assert again.counted == found.counted
+    assert again.rows == found.rows
 
 
 def check_what_a_row_left_out_takes_part_in(patch):

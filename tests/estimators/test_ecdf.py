@@ -32,7 +32,7 @@ def test_one_release_answers_every_question(ecdf):
     masses, errors = ecdf.histogram([19, 29, 39, 49, 59])
     np.testing.assert_allclose(masses, 0.25, atol=0.01)
     assert ((errors > 0) & (errors < 0.01)).all()
-    assert ecdf.n_rows_ == pytest.approx(40_000, abs=60)
+    assert ecdf.rows_.value == pytest.approx(40_000, abs=60)
 
 
 def test_draws_follow_the_distribution(ecdf):
@@ -107,8 +107,8 @@ def test_a_table_that_may_leave_rows_out_has_no_public_number_of_rows(costs_noth
     fit = partial(nolook.ECDF(1.0, GRID, relation="replace").fit, dropping)
     costs_nothing(fit, r"^relation is 'replace', but rows may be left", relation="replace")
     filling = nolook.read_table(frame, missing="zero")
-    assert nolook.ECDF(1.0, GRID, relation="replace").fit(filling).n_rows_ == 3
-    assert nolook.ECDF(1.0, GRID).fit(dropping).n_rows_ >= 1
+    assert nolook.ECDF(1.0, GRID, relation="replace").fit(filling).rows_.value == 3
+    assert nolook.ECDF(1.0, GRID).fit(dropping).rows_.value >= 1
 
 
 # Quantiles of several columns.

@@ -48,7 +48,7 @@ def test_without_noise_the_figures_are_scikit_learns():
     low, high = found.roc.base_rate_interval_
     sampling = 1.96 * np.sqrt(y.mean() * (1 - y.mean()) / ROWS)
     np.testing.assert_allclose([low, high], y.mean() + np.array([-1, 1]) * sampling, atol=1e-3)
-    assert found.n_rows == pytest.approx(ROWS, abs=1)
+    assert found.rows.value == pytest.approx(ROWS, abs=1)
     table = found.calibration.table_
     assert table.positives.sum() == pytest.approx(y.sum(), abs=1)
     assert table.expected_positives.sum() == pytest.approx(scores.sum(), abs=1)
@@ -202,7 +202,7 @@ def test_rows_that_a_model_cannot_score_are_rows_like_others():
     assert not [each for each in seen if "secret" in str(each.message)]
     assert 0.0 <= found.roc.auc_ <= 1.0
     assert np.isfinite(found.roc.band_).all()
-    assert found.n_rows == pytest.approx(500, abs=400)
+    assert found.rows.value == pytest.approx(500, abs=400)
     scores = ModelScores(Elsewhere(odd)).of(
         np.array([[0.98, 0.95, 0.91, 0.85, 0.05, 0.03], [0.0] * 6])
     )
@@ -218,7 +218,7 @@ def test_hardly_any_rows_get_an_ordinary_answer():
             (found.roc.base_rate_, found.roc.base_rate_interval_),
         ):
             assert 0.0 <= low <= value <= high <= 1.0
-        assert found.n_rows >= 1.0
+        assert found.rows.value >= 1.0
         assert 0.0 < found.calibration.p_value_ <= 1.0
 
 
@@ -230,7 +230,7 @@ def test_missing_values_are_what_the_table_says(tmp_path):
     model = probable(1.0, 0.0)
     for rows in ((holed, y), (nolook.read_table(frame, "y"),)):  # by default left out
         found = nolook.evaluate(model, *rows, epsilon=20.0)
-        assert found.n_rows == pytest.approx(np.isfinite(holed[:, 1]).sum(), abs=20)
+        assert found.rows.value == pytest.approx(np.isfinite(holed[:, 1]).sum(), abs=20)
     centred = nolook.read_table(frame, "y", missing="centre")
     with pytest.raises(ParameterError, match="finds no centres"):
         nolook.evaluate(model, centred)
@@ -238,7 +238,7 @@ def test_missing_values_are_what_the_table_says(tmp_path):
     for rows in (centred, (frame[["x0", "x1"]], y)):
         given = rows if isinstance(rows, tuple) else (rows,)
         found = nolook.evaluate(line, *given, epsilon=20.0)
-        assert found.n_rows == pytest.approx(ROWS, abs=20)
+        assert found.rows.value == pytest.approx(ROWS, abs=20)
         assert found.roc.auc_ > 0.75
 
 

@@ -119,7 +119,7 @@ def test_classes_are_never_looked_up():
         model = nolook.LogisticRegression(20.0, random_state=0).fit(X, target)
         assert model.classes_.tolist() == [0, 1]
         used = np.isin(target, (0, 1)).sum() if target.dtype.kind != "U" else 0
-        assert abs(model.n_left_out_ - (50 - used)) < 10
+        assert abs(model.rows_.left_out - (50 - used)) < 10
 
 
 @pytest.mark.parametrize("classes", ["ab", ("a",), ("a", "a"), ("a", 1), (0, 1, 2), 3, (None, 1)])
@@ -164,7 +164,7 @@ def test_missing_features_are_centred_and_missing_targets_left_out():
     frame.loc[5::50, "y"] = pd.NA
     held = nolook.read_table(frame, "y", missing="centre")
     model = nolook.LogisticRegression(3.0, 1e-6, random_state=0).fit(held)
-    assert abs(model.n_rows_ - 0.98 * len(y)) < 10 * model.n_rows_error_
+    assert abs(model.rows_.value - 0.98 * len(y)) < 10 * model.rows_.error
     assert np.abs(model.coef_ - SLOPES).max() < 0.4
     assert np.isfinite(model.predict_proba(frame[["a", "b", "c"]])).all()
 

@@ -58,7 +58,7 @@ def test_the_event_may_be_the_second_of_two_levels_and_there_may_be_no_groups():
 
 def test_rows_of_a_unit_share_it_or_count_in_full_without_a_test():
     shared = nolook.survival(opened(unit="id"), "days", "died", "arm", epsilon=4.0)
-    assert abs(shared.n_rows - patients().id.nunique()) < 60
+    assert abs(shared.rows.value - patients().id.nunique()) < 60
     assert shared.p_value is not None
     several = opened(unit="id", rows_per_unit=2)
     full = nolook.survival(several, "days", "died", "arm", epsilon=1e4)

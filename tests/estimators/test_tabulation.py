@@ -163,7 +163,7 @@ def test_a_description_has_every_column():
 def test_a_unit_counts_once_and_rows_in_full_have_no_total_interval():
     by_weight = nolook.tabulate(opened(unit="id"), "ward", mean="cost", epsilon=20.0)
     persons = visits().id.nunique()
-    assert abs(by_weight.n_rows - persons) < 15
+    assert abs(by_weight.rows.value - persons) < 15
     assert by_weight.privacy.unit.column == "id"
     in_full = nolook.tabulate(opened(unit="id", rows_per_unit=2), "ward", mean="cost")
     assert in_full.to_frame().mean_cost_low.isna().all()
@@ -172,13 +172,13 @@ def test_a_unit_counts_once_and_rows_in_full_have_no_total_interval():
 
 def test_under_replacement_the_number_of_units_is_exact():
     found = nolook.tabulate(opened(unit="id"), "ward", relation="replace", epsilon=0.5)
-    assert (found.n_rows, found.n_rows_error) == (visits().id.nunique(), 0.0)
-    np.testing.assert_allclose(found.to_frame()["count"].iloc[1:].sum(), found.n_rows)
+    assert (found.rows.value, found.rows.error) == (visits().id.nunique(), 0.0)
+    np.testing.assert_allclose(found.to_frame()["count"].iloc[1:].sum(), found.rows.value)
 
 
 def test_rows_are_counted_without_a_column():
     found = nolook.tabulate(opened(), epsilon=1e6)
-    assert round(found.n_rows) == len(visits())
+    assert round(found.rows.value) == len(visits())
     assert [event.name for event in found.privacy.mechanisms] == ["counts by group"]
 
 

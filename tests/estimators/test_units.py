@@ -93,7 +93,7 @@ def test_every_row_a_unit_is_like_no_unit(make, open_rows, tell):
 def test_the_noise_of_a_count_is_as_large_as_it_is_said_to_be(unit):
     table = opened(identified(CELLS, 5), **unit)
     fits = [nolook.LinearRegression(epsilon=1.0, random_state=i).fit(table) for i in range(80)]
-    counts, error = [fit.n_rows_ for fit in fits], fits[0].n_rows_error_
+    counts, error = [fit.rows_.value for fit in fits], fits[0].rows_.error
     expected = {0: 5, 1: 1, 2: 3}[len(unit)] * ROWS
     assert np.mean(counts) == pytest.approx(expected, abs=4 * error / np.sqrt(len(fits)))
     assert 0.7 * error < np.std(counts) < 1.3 * error

@@ -27,7 +27,7 @@ def test_without_noise_the_distribution_is_exact():
     found = distribution(batch_of(), *answered(batch_of(), VALUES))
     upto = [np.mean(t >= VALUES) for t in range(100)]
     assert found.cdf(np.arange(100.0)) == pytest.approx(upto, abs=1e-9)
-    assert found.n_rows_ == 300
+    assert found.rows_.value == 300
 
 
 def test_without_noise_the_curve_is_exact():
@@ -43,7 +43,7 @@ def test_what_comes_back_is_what_a_central_release_gives():
     assert type(found) is type(central)
     variance = found.distribution_.noise.block_variance
     assert variance == pytest.approx(2 * laplace_variance(4, 1.0))
-    assert found.n_rows_ == central.n_rows_ == 300
+    assert found.rows_.value == central.rows_.value == 300
     assert found.privacy_.epsilon == 1.0
     assert found.privacy_.private
 
@@ -176,7 +176,7 @@ def test_degenerate_batches_have_ordinary_answers(kind, values, positive, epsilo
         return
     found = distribution(batch, *pair)
     if kind == "ecdf":
-        assert found.n_rows_ == len(values)
+        assert found.rows_.value == len(values)
         assert 0.0 <= found.cdf(0.5) <= found.cdf(1.0) == 1.0
     else:
         assert (found.fpr_[0], found.fpr_[-1], found.tpr_[0], found.tpr_[-1]) == (0, 1, 0, 1)

@@ -110,10 +110,10 @@ NULL = frozenset({
     *("clipped_share", "k", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "band", "below", "straight", "monotone"),
     "errors",
-    *("deviance_explained", "deviance_explained_interval", "n_left_out", "n_undeclared"),
-    *("left_out", "n_left_out_error"),
+    *("deviance_explained", "deviance_explained_interval", "undeclared"),
+    *("left_out", "lost_error"),
     *("median_error", "median_error_interval", "p90_error", "p90_error_interval", "cut_errors"),
-    *("means", "by"),
+    *("means", "by", "rows"),
 })  # fmt: skip
 # Numbers or texts; whether they can be is for the release's class to say.
 EITHER = frozenset({"k", "sample", "pos_label", "classes"})

@@ -47,7 +47,7 @@ def test_nothing_that_follows_is_in_a_file(kind):
 @pytest.mark.parametrize(
     ("kind", "edits", "said"),
     [
-        ("cross-validation", {"n_rows": None}, "neither"),
+        ("cross-validation", {"rows": {"value": 9.0}}, "missing"),
         ("cross-validation", {"fitted": [False, True]}, "of folds with a model"),
         ("cross-validation", {"fitted": [True]}, "length >= 2"),
         ("cross-validation", {"measure": "F1"}, "measure"),

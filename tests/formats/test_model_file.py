@@ -86,6 +86,7 @@ def test_features_chosen_come_back_in_their_order(tmp_path, places):
 
 
 HIDDEN = "no estimates"
+ROWS = {"value": 9.0, "error": 1.0, "left_out": 0.0, "undeclared": None, "lost_error": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -96,9 +97,10 @@ HIDDEN = "no estimates"
         (not_detected, {"coef_interval": [[0.0, 1.0]] * 3}, HIDDEN),
         (not_detected, {"intercept_interval": [1.0, 2.0]}, HIDDEN),
         (not_detected, {"r2": 0.5}, HIDDEN),
-        (counted, {"n_rows": -0.5}, "n_rows"),
-        (counted, {"n_rows_error": -0.5}, "n_rows_error"),
-        (counted, {"n_rows": None}, "or neither"),
+        (counted, {"rows": {**ROWS, "value": -0.5}}, "rows above 0"),
+        (counted, {"rows": {**ROWS, "error": -0.5}}, "errors of at least 0"),
+        (counted, {"rows": {**ROWS, "value": None}}, "`$.rows.value`"),
+        (counted, {"rows": {**ROWS, "lost_error": -0.5}}, "errors of at least 0"),
         (current, {"clipped_share": [0.0] * 3}, "expected clipped_share to have 4 entries"),
         (current, {"clipped_share": [0.0] * 3 + [1.5]}, "<= 1.0 - at `$.clipped_share[3]`"),
         (current, {"clipped_share": [0.0] * 3 + [-0.5]}, ">= 0.0 - at `$.clipped_share[3]`"),

@@ -14,7 +14,7 @@ from msgspec import Meta
 from nolook.formats.strict import Broken, Content, convert, read_object
 
 
-class Inner(Content, frozen=True):
+class Inner(Content, frozen=True, omit_defaults=True):
     numbers: list[float]
     share: Annotated[float, Meta(gt=0, lt=1)] = 0.5
 
@@ -23,7 +23,7 @@ class Inner(Content, frozen=True):
             raise Broken("expected other numbers")
 
 
-class Outer(Content, frozen=True):
+class Outer(Content, frozen=True, omit_defaults=True):
     inner: Inner
     switch: bool = False
 

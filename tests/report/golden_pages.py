@@ -208,12 +208,12 @@ def folds(*, hidden=False):
     if hidden:
         found[1:3] = None, Estimate(0.5, 0.25)
     fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
-    counts = (None,) * 4 if hidden else (20_012.0, 31.5, 512.0, 14.1)
+    rows = None if hidden else NoisyCount(20_012.0, 31.5, 512.0, None, 14.1)
     read_options = {"features": ["age"], "categories": {}, "missing": "drop-row"}
     fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
     events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
-    kept = (*counts, (), (), cost, "linear", NASTY[0], read_options)
+    kept = (rows, (), (), cost, "linear", NASTY[0], read_options)
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 

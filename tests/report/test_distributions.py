@@ -52,7 +52,7 @@ def test_the_page_says_what_the_release_says():
         "Distribution of age in people.csv",
         "Table people.csv: how the values of age are distributed.",
         "epsilon 0.5",
-        rows_in_words(ecdf.n_rows_, ecdf.n_rows_error_)[0].removesuffix(" rows"),
+        rows_in_words(ecdf.rows_.value, ecdf.rows_.error)[0].removesuffix(" rows"),
         f"{ecdf.quantile(0.95):.0f}",
         "from 0 to 100 in steps of 1",
         "counts of blocks",

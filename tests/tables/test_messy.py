@@ -67,7 +67,7 @@ def test_a_messy_table_is_fitted_to_the_digits_of_its_clean_twin(tmp_path, rows)
         model = fitted(path, declared(encoding))
         assert model.coef_.tolist() == twin.coef_.tolist()
         assert model.intercept_ == twin.intercept_
-        assert model.n_rows_ == twin.n_rows_
+        assert model.rows_.value == twin.rows_.value
         nolook.save(model, tmp_path / "m.json")
         kept = json.loads((tmp_path / "m.json").read_text("utf-8"))["read_options"]["schema"]
         assert kept["columns"].keys() == SCHEMA.keys() - {"Patient", "Notiz"}
@@ -90,7 +90,7 @@ def test_a_messy_table_is_fitted_by_the_command_line(tmp_path):
         done = run(tmp_path, "fit", source, "--schema", schema, *words, "--output", "m.json")
         assert done.status == 0, done
         model = nolook.load(tmp_path / "m.json")
-        coefficients.append([*model.coef_.tolist(), model.intercept_, model.n_rows_])
+        coefficients.append([*model.coef_.tolist(), model.intercept_, model.rows_.value])
         (tmp_path / "m.json").unlink()
     assert coefficients[0] == coefficients[1]
 

@@ -315,7 +315,7 @@ def test_the_number_of_rows_of_a_category_is_never_shown_as_public(cell):
         read_table(frame, features=["city"], categories={"city": ["A"]}, missing=missing)
         for missing in ("zero", "drop-row")
     )
-    assert curve.fit(kept).n_rows_ == 3.0
+    assert curve.fit(kept).rows_.value == 3.0
     with pytest.raises(nolook.ParameterError, match="their number is private"):
         curve.fit(dropped)
 

@@ -158,7 +158,7 @@ def _counted(
     count: Vector, variance: Vector, released: Released, squares: Squares = None
 ) -> Estimates:
     """Return numbers of rows out of all, from the variance of their noise."""
-    rows, _ = released.n_rows
+    rows = released.rows.value
     near = count.clip(0.0, rows)
     sampled = near * (1.0 - near / rows)
     if squares is not None and released.squares is not None:
@@ -264,7 +264,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     summed = center * rows + clip * first
     noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
     # Of the values of a group, and 0 for every other row.
-    share = (size / released.n_rows[0]).clip(0.0, 1.0)
+    share = (size / released.rows.value).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
     sampled *= effect
     total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)

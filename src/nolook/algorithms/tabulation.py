@@ -41,6 +41,7 @@ from nolook.algorithms.node_counts import (
 )
 from nolook.algorithms.pairs import shrunk, strongest
 from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.shared_shapes import BLOCK, ColumnValues
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts
@@ -131,10 +132,10 @@ class Released:
     squares: Released | None = None  # the same by the squares of survey weights, if there are any
 
     @property
-    def n_rows(self) -> tuple[float, float]:
-        """The number of rows, at least 1, and the standard deviation of its noise."""
+    def rows(self) -> NoisyCount:
+        """The number of rows, at least 1."""
         total = self.counts[()]
-        return max(1.0, float(total.values)), math.sqrt(total.variance)
+        return NoisyCount(max(1.0, float(total.values)), math.sqrt(total.variance))
 
 
 @frozen

@@ -151,7 +151,7 @@ def _selectors(mu: float) -> tuple[_Audited, ...]:
 def _distributions() -> tuple[_Audited, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
     one_more = (np.zeros((8, 2), np.bool_),), (np.arange(9)[:, np.newaxis] // [8, 9] == 1,)
-    ecdf = partial(_Audited, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
+    ecdf = partial(_Audited, score=lambda fitted: fitted.distribution_.counts[0])
     return (
         ecdf(
             name="ECDF",

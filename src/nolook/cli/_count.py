@@ -44,15 +44,15 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
             counter.fit(column, ledger=ledger)
     if reading.dry_run:
         return None
-    if counter.n_rows_ is None or counter.n_rows_error_ is None:
+    if counter.rows_ is None:
         raise ParameterError(
             f"--count-epsilon is {epsilon!r}, too small to count with (use 0.01 or more)"
         )
     unit = counter.privacy_.unit
     if not reading.quiet:
-        value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_, unit.counted)
+        value, error = rows_in_words(counter.rows_.value, counter.rows_.error, unit.counted)
         table = counter.privacy_.of_table
         of_table = f" of {table}" if table else ""
         counted = f"Counted privately: {value}{of_table} (standard error {error})."
         tell(counted, counter.privacy_.in_words())
-    return max(1, round(counter.n_rows_ / unit.row_weight))
+    return max(1, round(counter.rows_.value / unit.row_weight))

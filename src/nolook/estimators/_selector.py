@@ -67,7 +67,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.support_[list(released.features)] = True
         if self._ordered:
             self.order_ = np.array(released.features)
-        self.keep_rows(released.rows)
+        self.rows_ = released.rows
 
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""

@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Flags, Places, Vector
 from nolook._numerics import undisturbed
-from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._parameters import Declared, fitted
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.releasing import Progress, make_release, warn
+from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -77,25 +76,18 @@ class PrivateEstimator(Result, Declared):
         The guarantee; its `unit` is what is protected: a row, or the unit that the table names.
     read_options_ : dict
         Arguments that make :func:`nolook.read_table` read another table in the same way.
-    n_rows_, n_rows_error_ : float or None
-        Noisy number of rows used (of units, if each counts once), at least 1, and the standard
-        deviation of its noise; None if they were not counted. With survey weights, the sum of the
-        clipped weights.
-    n_left_out_, n_undeclared_ : float or None
-        Noisy number of rows left out (of units, if all their rows were), and of rows used with a
-        value that is not a declared level.
-    n_left_out_error_ : float or None
-        Standard deviation of the noise of both.
+    rows_ : NoisyCount or None
+        The private number of rows; None if they were not counted. `value`, at least 1, is that of
+        rows used (of units, if each counts once; with survey weights, the sum of the clipped
+        weights), with noise of standard deviation `error`. `left_out` is that of rows left out (of
+        units, if all their rows were), `undeclared` that of rows used with a value that is not a
+        declared level, and `lost_error` the standard deviation of the noise of both.
     """
 
     random_state: int | None = field(default=None, kw_only=True)
 
     read_options_: dict[str, Any] = fitted()
-    n_rows_: float | None = fitted(None)
-    n_rows_error_: float | None = fitted(None)
-    n_left_out_: float | None = fitted(None)
-    n_undeclared_: float | None = fitted(None)
-    n_left_out_error_: float | None = fitted(None)
+    rows_: NoisyCount | None = fitted(None)
 
     #: What a ledger calls the release.
     _ledger_label: ClassVar[str]
@@ -191,8 +183,7 @@ class PrivateEstimator(Result, Declared):
             )
         note_rows(self, X.X if isinstance(X, Rows) else X)
         # After all is kept: a warning that was made an error must not lose what is paid for.
-        if self.privacy_.private:
-            warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))
+        warn_of_delta(self.privacy_, self.rows_)
         return self
 
     def _within_reach(self, rows: Table) -> Table:
@@ -211,7 +202,7 @@ class PrivateEstimator(Result, Declared):
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
-        self.keep_rows(self.counted and self.counted.totals(guarantee.unit))
+        self.rows_ = self.rows_ and self.rows_.totals(guarantee.unit)
         if guarantee.unit.max_rows > 1:
             for name in self._withheld_when_sampled:
                 setattr(self, name, None)
@@ -249,17 +240,12 @@ class PrivateEstimator(Result, Declared):
     def keep_rows(self, rows: NoisyCount | None) -> None:
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
-            self.n_rows_, self.n_rows_error_ = float(rows.value), float(rows.error)
-            self.n_left_out_, self.n_undeclared_ = rows.left_out, rows.undeclared
-            self.n_left_out_error_ = rows.lost_error
+            self.rows_ = rows
 
     @property
-    def counted(self) -> NoisyCount | None:
-        """The number of rows, if they were counted."""
-        if self.n_rows_ is None or self.n_rows_error_ is None:
-            return None
-        lost = self.n_left_out_, self.n_undeclared_, self.n_left_out_error_
-        return NoisyCount(self.n_rows_, self.n_rows_error_, *lost)
+    def rows(self) -> NoisyCount | None:
+        """The private number of rows, if they were counted."""
+        return self.rows_
 
     #: As scikit-learn's setting "display" says.
     __repr__, _repr_html_ = BaseEstimator.__repr__, BaseEstimator._repr_html_

@@ -181,7 +181,7 @@ class HosmerLemeshow(ScoredEstimator):
     def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
         self.distribution_, self.table_ = released
         # Both releases count the rows.
-        self.keep_rows(self.distribution_.counted.or_better(self.table_.counted))
+        self.rows_ = self.distribution_.counted.or_better(self.table_.counted)
         self.statistic_ = self.table_.statistic
         self.p_value_: float | None = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)

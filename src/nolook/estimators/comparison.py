@@ -15,6 +15,7 @@ from nolook._validation import check_epsilon
 from nolook.algorithms.group_estimates import Estimates, Groups, moments_of
 from nolook.algorithms.group_tests import Forests, PValues
 from nolook.algorithms.roc_noise import Measure
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_relation
@@ -74,9 +75,8 @@ class GroupComparison(Result):
         The values of each group: `distribution(place)` returns a group's.
     means : Estimates
         Of the groups.
-    n_rows, n_rows_error : float
-        Private number of rows (of units, if each counts once) and the standard deviation of its
-        noise.
+    rows : NoisyCount
+        Private number of rows (of units, if each counts once).
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -94,8 +94,7 @@ class GroupComparison(Result):
     boolean: bool
     forests: Forests
     means: Estimates
-    n_rows: float
-    n_rows_error: float
+    rows: NoisyCount
     privacy: PrivacyGuarantee
     read_options: dict[str, Any]
 
@@ -243,7 +242,7 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            *released.n_rows,
+            released.rows,
             guarantee,
             table.read_options(),
         )

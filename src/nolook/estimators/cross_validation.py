@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 
-from nolook._strength import delta_too_large
 from nolook._validation import check_count, check_random_state
 from nolook.algorithms.cross_validation import HeldOutRelease, draw_folds
 from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
@@ -22,7 +21,7 @@ from nolook.estimators._model_scores import ModelScores
 from nolook.estimators.base import PrivateEstimator, check_adapts, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
-from nolook.estimators.releasing import Progress, make_release, warn
+from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
@@ -227,8 +226,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
         return cross_validated(model, released, guarantee, opened[0])
 
     found = make_release(plan, rows, "cross-validation", keep, ledger, progress)
-    if found.privacy.private:
-        warn(delta_too_large(found.privacy.delta, found.n_rows, found.privacy.unit))
+    warn_of_delta(found.privacy, found.rows)
     return found
 
 

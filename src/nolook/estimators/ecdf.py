@@ -98,7 +98,7 @@ class ECDF(PrivateFinding):
 
     def _store(self, released: tuple[PrivateDistribution, ...]) -> None:
         (self.distribution_,) = released
-        self.keep_rows(self.distribution_.counted)
+        self.rows_ = self.distribution_.counted
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return F(t), the share of values up to each t, rounded down to a threshold.

@@ -13,6 +13,7 @@ from nolook._arrays import Vector
 from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators._scores import Scored, check_pos_label, positives_of
@@ -82,8 +83,8 @@ class Evaluation(Result):
     calibration : HosmerLemeshow or None
         Fitted: groups of rows with their observed and expected numbers of positives, and the test
         of calibration. None if the model has no probabilities.
-    n_rows, n_rows_error : float
-        Private number of rows, at least 1, and the standard deviation of its noise.
+    rows : NoisyCount
+        Private number of rows, at least 1.
     privacy : PrivacyGuarantee
         Guarantee of the whole result; `roc` and `calibration` have the same one and cost no more.
     other_rows : bool
@@ -104,8 +105,7 @@ class Evaluation(Result):
 
     roc: ROCCurve
     calibration: HosmerLemeshow | None
-    n_rows: float
-    n_rows_error: float
+    rows: NoisyCount
     privacy: PrivacyGuarantee
     other_rows: bool
     cautions: tuple[str, ...]
@@ -275,7 +275,6 @@ def evaluation_of(
     kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
     curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
     test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, random_state=asked.random_state)
-    counted = released.rows
     judged = test.keep_release(released.calibration, **kept) if released.calibration else None
     for part in (curve.keep_release(released.curve, **kept), judged):
         if part is not None:
@@ -283,8 +282,7 @@ def evaluation_of(
     return Evaluation(
         curve,
         judged,
-        counted.value,
-        counted.error,
+        released.rows,
         guarantee,
         asked.other_rows,
         (*asked.cautions, *_other_unit(model, guarantee)),

@@ -50,12 +50,9 @@ class CrossValidation(Result):
         Whether the fit of each fold passed its private test, if it has one.
     estimates : tuple of Estimate or None
         The score of each fold, however wide its interval; None if there is none.
-    n_rows, n_rows_error : float or None
-        Private number of rows in all folds, or of units if these are protected, and its standard
-        error; None if a fit failed.
-    n_left_out, n_left_out_error : float or None
-        Private number of rows, or units, left out because of missing or undeclared values, and its
-        standard error; None if the first fit failed.
+    rows : NoisyCount or None
+        Private number of rows in all folds, or of units if these are protected, and of those left
+        out because of missing or undeclared values; None if a fit failed.
     models : tuple of fitted estimators or None
         The model of each fold, fitted to the rows outside it; its `privacy_` is its own cost. Files
         do not contain them: save those that you want to keep.
@@ -80,10 +77,7 @@ class CrossValidation(Result):
     measure: Literal["R2", "AUC"]
     fitted: tuple[bool, ...]
     estimates: tuple[Estimate | None, ...]
-    n_rows: float | None
-    n_rows_error: float | None
-    n_left_out: float | None
-    n_left_out_error: float | None
+    rows: NoisyCount | None
     models: tuple[Any, ...]
     evaluations: tuple[Evaluation | None, ...]
     privacy: PrivacyGuarantee
@@ -103,15 +97,6 @@ class CrossValidation(Result):
     def mean(self) -> Estimate | None:
         """The mean over folds; None if a fold has none, or it is not distinguishable from noise."""
         return shown(mean_of(self.estimates))
-
-    @property
-    def counted(self) -> NoisyCount | None:
-        """The rows in use and those left out; None where a fit failed."""
-        if self.n_rows is None or self.n_rows_error is None:
-            return None
-        return NoisyCount(
-            self.n_rows, self.n_rows_error, self.n_left_out, None, self.n_left_out_error
-        )
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -161,15 +146,11 @@ def cross_validated(
             evaluations.append(judged)
             found.append(_area(judged))
             counts.append(one[1].rows)
-    rows = _all_rows(counts) if len(counts) == len(released) else None
     return CrossValidation(
         "AUC" if classifies else "R2",
         tuple(one is not None for one in released),
         tuple(found),
-        None if rows is None else rows.value,
-        None if rows is None else rows.error,
-        None if rows is None else rows.left_out,
-        None if rows is None else rows.lost_error,
+        _all_rows(counts) if len(counts) == len(released) else None,
         models,
         tuple(evaluations),
         guarantee,

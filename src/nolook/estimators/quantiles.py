@@ -48,7 +48,7 @@ class Quantiles(Result):
         Guarantee of the whole result.
     read_options : dict
         How the columns were read.
-    counted : NoisyCount
+    rows : NoisyCount
         Private number of rows used, and of rows left out.
     grids : dict
         The public grids, by column.
@@ -70,7 +70,7 @@ class Quantiles(Result):
     errors: Vector
     privacy: PrivacyGuarantee
     read_options: dict[str, Any]
-    counted: NoisyCount
+    rows: NoisyCount
     grids: dict[str, LinearGrid | LogGrid]
     whole: tuple[bool, ...]
 

@@ -14,7 +14,8 @@ from attrs import define, evolve
 
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import undisturbed, worker_threads
-from nolook._strength import too_weak
+from nolook._strength import delta_too_large, too_weak
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.weights import weighted
 from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.guarantee import PrivacyGuarantee
@@ -23,7 +24,7 @@ from nolook.privacy.noise import byte_source
 from nolook.privacy.release import OnStep, Plan, Release, for_unit
 from nolook.tables import Table
 
-__all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn"]
+__all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn_of_delta"]
 
 #: Called with a step's name, how many are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -126,6 +127,12 @@ def _counted_steps(progress: Progress | None, total: int) -> OnStep:
         done += 1
 
     return step
+
+
+def warn_of_delta(guarantee: PrivacyGuarantee, rows: NoisyCount | None) -> None:
+    """Warn of a delta too large for the rows of a release, if they were counted."""
+    if guarantee.private and rows is not None:
+        warn(delta_too_large(guarantee.delta, rows.value, guarantee.unit))
 
 
 def warn(messages: Iterable[str]) -> None:

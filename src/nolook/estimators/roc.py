@@ -169,7 +169,7 @@ class ROCCurve(ScoredEstimator):
             rows_known=self.relation == "replace",
         )
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
-        self.keep_rows(curve.scores.counted)
+        self.rows_ = curve.scores.counted
         self.thresholds_ = curve.thresholds
         self.fpr_, self.tpr_ = curve.rates
         found = curve.intervals()

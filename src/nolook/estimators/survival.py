@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolook._language import parameter_name
 from nolook._validation import check_epsilon
 from nolook.algorithms.group_tests import Forests
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.survival import Curve, Times, log_rank
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
@@ -51,9 +52,8 @@ class SurvivalCurve(Result):
         Whether times are whole numbers.
     forests : Forests
         Distributions of the events, then of the censored times, of each group.
-    n_rows, n_rows_error : float
-        Private number of rows (of units, if each counts once) and the standard deviation of its
-        noise.
+    rows : NoisyCount
+        Private number of rows (of units, if each counts once).
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -79,8 +79,7 @@ class SurvivalCurve(Result):
     groups: tuple[str, ...]
     whole: bool
     forests: Forests
-    n_rows: float
-    n_rows_error: float
+    rows: NoisyCount
     privacy: PrivacyGuarantee
     read_options: dict[str, Any]
 
@@ -226,7 +225,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
         values = released.values[place]
         codes = [() if by is None else (code,) for code in range(len(groups))]
         forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
-        own = coded.whole[place], Forests(values.points, forests), *released.n_rows, guarantee
+        own = coded.whole[place], Forests(values.points, forests), released.rows, guarantee
         return SurvivalCurve(time, event, events[1], by, groups, *own, table.read_options())
 
     plan = Plan.of(release, budget, random_state, relation=relation)

@@ -15,6 +15,7 @@ from nolook.algorithms.group_estimates import ALL, Estimates, Groups
 from nolook.algorithms.independence import independence_test
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import subsets
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import LEVELS
 from nolook.estimators.result import Result
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent, PrivacyGuarantee
@@ -85,8 +86,7 @@ class _Table(Result):
     by: tuple[tuple[str, ...], ...]
     levels: dict[str, tuple[str, ...]]
     measured: tuple[Measured, ...]
-    n_rows: float
-    n_rows_error: float
+    rows: NoisyCount
     privacy: PrivacyGuarantee
     read_options: dict[str, Any]
 
@@ -131,9 +131,8 @@ class Tabulation(_Table):
         boolean, then "missing".
     measured : tuple of Measured
         For every group.
-    n_rows, n_rows_error : float
-        Private number of rows (of units, if each counts once; with survey weights, their sum) and
-        the standard deviation of its noise.
+    rows : NoisyCount
+        Private number of rows (of units, if each counts once; with survey weights, their sum).
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -173,7 +172,7 @@ class Tabulation(_Table):
             None except for one table of two columns whose rows or units count once each and have no
             survey weights, under add-remove, with at most 2,000 groups.
         """
-        if len(self.by) != 1 or len(self.names) != 2 or not self.n_rows_error:
+        if len(self.by) != 1 or len(self.names) != 2 or not self.rows.error:
             return None
         groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
         counts = self._declared(self.measured[0], self.by[0])
@@ -181,7 +180,7 @@ class Tabulation(_Table):
         if weighted or groups > _MOST_TESTED or min(counts.shape) < 2:
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
-        return independence_test(counts, self.n_rows_error / math.sqrt(groups), normal=normal)
+        return independence_test(counts, self.rows.error / math.sqrt(groups), normal=normal)
 
     def associations(self) -> dict[tuple[str, ...], float]:
         """Return Cramér's V of each pair of columns by the estimates, the largest first.
@@ -224,7 +223,7 @@ class Description(_Table):
 
     Parameters
     ----------
-    by, levels, n_rows, n_rows_error, privacy, read_options
+    by, levels, rows, privacy, read_options
         As for :class:`Tabulation`.
     measured : tuple of Measured
         The count of each level; for each column of numbers "values", "missing", "mean", "sum",

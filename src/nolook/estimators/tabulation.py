@@ -24,7 +24,6 @@ from nolook.algorithms.group_estimates import (
     share_of,
 )
 from nolook.algorithms.margins import Dimensions, subsets
-from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import (
     MOST_NUMBERS,
     Released,
@@ -422,7 +421,7 @@ def _released(
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
-        unit, rows = guarantee.unit, NoisyCount(*released.n_rows).totals(guarantee.unit)
+        unit, rows = guarantee.unit, released.rows.totals(guarantee.unit)
         measured = tuple(each.totals(unit.row_weight) for each in asked.measures(released))
         if unit.max_rows > 1:
             # Rows of a unit are not independent, and nothing tells how much less they say.
@@ -437,7 +436,7 @@ def _released(
             named: list[str | None] = list(levels[searched])
             read_options["categories"][searched] = [*named[:-2], None]
         return kind(
-            asked.tables, levels, measured, rows.value, rows.error, guarantee, read_options,
+            asked.tables, levels, measured, rows, guarantee, read_options,
         )  # fmt: skip
 
     plan = Plan.of(release, budget, random_state, relation=relation)

@@ -19,6 +19,7 @@ from nolook.algorithms.margins import NoisyTable, margins
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import Released
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators._scores import Scored
@@ -95,7 +96,12 @@ def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
     numbers = count_of(Groups.of([(), (0,)], [len(labels)]), released)
     measured = Measured("count", None, None, numbers)
     return Tabulation(
-        ((column,),), {column: labels}, (measured,), float(n), 0.0, batch.guarantee(), read_options
+        ((column,),),
+        {column: labels},
+        (measured,),
+        NoisyCount(float(n), 0.0),
+        batch.guarantee(),
+        read_options,
     )
 
 

@@ -102,7 +102,7 @@ class _Model(Fitted, frozen=True):
         """Return the fitted model: what is null is as its class says."""
         model = super().estimator()
         own = self.fields(lambda name: name not in Fitted.__struct_fields__)
-        own["scaling"] = self.scaling.scaling((*self.features, self.target), self.rows())
+        own["scaling"] = self.scaling.scaling((*self.features, self.target), self.rows)
         for name, value in own.items():
             if value is not None:
                 made = tuple if name == "curves" else np.array

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from msgspec import Meta
 
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.group_tests import Forests
+from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.comparison import GroupComparison, known_levels
 from nolook.estimators.survival import SurvivalCurve
-from nolook.formats.parts import Finding
+from nolook.formats.parts import Counted
 from nolook.formats.strict import expect
 from nolook.formats.tabulation_file import check_numbers
 from nolook.tables.design import labels_of
@@ -21,13 +21,12 @@ from nolook.tables.words import check_categories
 __all__ = ["ComparisonFile", "SurvivalFile"]
 
 
-class _Grouped(Finding, frozen=True):
+class _Grouped(Counted, frozen=True):
     """A release by groups."""
 
     by: str | None
     groups: list[str]
-    n_rows: Annotated[float, Meta(ge=1)]
-    n_rows_error: Annotated[float, Meta(ge=0)]
+    rows: NoisyCount
     forests: Forests
 
     @classmethod
@@ -51,8 +50,7 @@ class _Grouped(Finding, frozen=True):
         levels = check_categories(self.read_options.categories)
         own = ("all",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
         expect(tuple(self.groups) == own, "groups as read_options has them, or of a boolean")
-        rows = {"n_rows": self.n_rows, "n_rows_error": self.n_rows_error}
-        return {"by": self.by, "groups": own, **rows, **self.about()}
+        return {"by": self.by, "groups": own, "rows": self.rows, **self.about()}
 
 
 class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):

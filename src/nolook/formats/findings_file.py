@@ -48,8 +48,6 @@ _SAME = 1e-12
 
 _Variance = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
-#: A number of rows, and the standard deviation of its noise.
-_Rows = tuple[float, _Variance]
 
 
 class Grid(Content, frozen=True):
@@ -78,7 +76,7 @@ class Counts(Content, frozen=True):
     lengths: list[int]
     block_variance: _Variance
     rows_variance: _Variance
-    left_out: _Rows | None
+    left_out: tuple[float, _Variance] | None  # and its error
 
     @classmethod
     def of(cls, found: PrivateDistribution, counts: Vector) -> Self:
@@ -162,7 +160,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         return ecdf.keep_release((released,), **self.about())
 
 
-class QuantilesFile(Finding, frozen=True, tag="quantiles"):
+class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
 
     grids: dict[str, Grid]
@@ -170,17 +168,14 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
     shares: Annotated[list[_Share], Meta(min_length=1)]
     values: Vector
     errors: list[list[float | None]]
-    rows: tuple[Annotated[float, Meta(gt=0)], _Variance]
-    left_out: _Rows
+    rows: NoisyCount
 
     @classmethod
     def of(cls, found: Quantiles) -> Self:
         """Return the record of quantiles."""
         grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
         errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
-        counted = found.counted
-        rows, left_out = (counted.value, counted.error), (counted.left_out, counted.lost_error)
-        return cls.holding(found, grids=grids, errors=errors, rows=rows, left_out=left_out)
+        return cls.holding(found, grids=grids, errors=errors)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -199,9 +194,7 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
             "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
         }
-        left_out, error = self.left_out
-        counted = NoisyCount(*self.rows, left_out=left_out, lost_error=error)
-        return Quantiles(values=self.values, counted=counted, **own, **self.about())
+        return Quantiles(values=self.values, rows=self.rows, **own, **self.about())
 
 
 class Classes(Content, frozen=True):
@@ -361,8 +354,6 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
 class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     """Errors of models on rows they had not seen; null where nothing is known of a fold."""
 
-    n_left_out: float | None
-    n_left_out_error: _Variance | None
     measure: Literal["R2", "AUC"]
     method: str
     target: str

@@ -99,21 +99,18 @@ class Finding(Release, frozen=True):
 class Counted(Finding, frozen=True):
     """A finding with a private number of rows, if they were counted."""
 
-    n_rows: Annotated[float, Meta(gt=0)] | None
-    n_rows_error: Annotated[float, Meta(ge=0)] | None
+    rows: NoisyCount | None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        together = (self.n_rows is None) == (self.n_rows_error is None)
-        expect(together, "both n_rows and n_rows_error, or neither")
+        if (rows := self.rows) is not None:
+            known = rows.value > 0.0 and min(rows.error, rows.lost_error or 0.0) >= 0.0
+            expect(known, "rows above 0, and errors of at least 0")
 
 
 class Fitted(Counted, frozen=True):
     """An estimator of a target; the columns of arrays are not `named`."""
 
-    n_left_out: float | None
-    n_undeclared: float | None
-    n_left_out_error: float | None
     method: str
     parameters: dict[str, Any]
     named: bool
@@ -160,17 +157,11 @@ class Fitted(Counted, frozen=True):
         estimator = self.unfitted()
         estimator.privacy_ = self.guarantee()
         estimator.read_options_ = self.read_options.options()
-        estimator.keep_rows(self.rows())
+        estimator.rows_ = self.rows
         estimator.n_features_in_ = len(self.features)
         if self.named:
             estimator.feature_names_in_ = np.array(self.features, dtype=object)
         return estimator
-
-    def rows(self) -> NoisyCount | None:
-        """Return the private number of rows, if they were counted."""
-        value, error = self.n_rows, self.n_rows_error
-        lost = self.n_left_out, self.n_undeclared, self.n_left_out_error
-        return None if value is None or error is None else NoisyCount(value, error, *lost)
 
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""

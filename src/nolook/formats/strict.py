@@ -144,7 +144,7 @@ def convert(value: object, kind: type[_Kind]) -> _Kind:
     except UnicodeEncodeError:
         message = "a key is not valid Unicode"
     else:
-        # msgspec passes over unknown keys of attrs classes, and a tag that is missing.
+        # msgspec passes over unknown keys of attrs classes, and some that are missing.
         _refuse_others(value, plain(found))
         return found
     # Not the value that an error quotes.
@@ -193,8 +193,8 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
 
 def _refuse_others(value: object, known: object) -> None:
     if isinstance(value, dict) and isinstance(known, dict):
-        if "kind" in known and "kind" not in value:
-            raise Broken("object is missing required field `kind`")
+        if missing := known.keys() - value.keys():
+            raise Broken(f"object is missing required field `{min(missing)}`")
         for key, entry in value.items():
             if key not in known:
                 raise Broken(f"object contains unknown field `{key:.40}`")

@@ -10,8 +10,9 @@ from msgspec import Meta
 
 from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.margins import subsets
+from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.tabulation import Description, Measured, Tabulation
-from nolook.formats.parts import Finding
+from nolook.formats.parts import Counted
 from nolook.formats.strict import expect
 from nolook.tables.design import labels_of
 from nolook.tables.words import check_categories
@@ -32,13 +33,12 @@ def check_numbers(found: Estimates, groups: int) -> None:
         expect(not (low > high).any(), "the lower end before the upper end")
 
 
-class _TableFile(Finding, frozen=True):
+class _TableFile(Counted, frozen=True):
     """Measures of groups, in the order that the columns of groups and their levels give."""
 
     levels: dict[str, Annotated[list[str], Meta(min_length=2)]]
     measured: Annotated[tuple[Measured, ...], Meta(min_length=1)]
-    n_rows: Annotated[float, Meta(gt=0)]
-    n_rows_error: Annotated[float, Meta(ge=0)]
+    rows: NoisyCount
 
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
@@ -66,7 +66,7 @@ class _TableFile(Finding, frozen=True):
         for each in self.measured:
             check_numbers(each.estimates, groups)
         expect(self.measured[0].name == "count", "counts as the first measure")
-        return kind(by, levels, self.measured, self.n_rows, self.n_rows_error, **self.about())
+        return kind(by, levels, self.measured, self.rows, **self.about())
 
 
 class TabulationFile(_TableFile, frozen=True, tag="tabulation"):

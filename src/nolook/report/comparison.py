@@ -257,8 +257,8 @@ def _both(found: Comparison) -> Table:
 
 
 def _rows(part: PrivateModel) -> str:
-    counted = part.counted
-    return NOT_KNOWN if counted is None else rows_in_words(counted.value, counted.error)[0]
+    rows = part.rows
+    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error)[0]
 
 
 def _together(found: Comparison) -> str:

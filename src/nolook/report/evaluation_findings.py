@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.evaluation import Evaluation, JudgedModel
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
@@ -31,7 +30,6 @@ def evaluation_findings(found: Evaluation) -> Findings:
     """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
     judged = JudgedModel.of(found.model)
-    lost = found.roc.n_left_out_, found.roc.n_undeclared_, found.roc.n_left_out_error_
     cards = curve_cards(found.roc)[:3]
     return findings_of(
         found,
@@ -51,7 +49,6 @@ def evaluation_findings(found: Evaluation) -> Findings:
             ("Thresholds", curve_grid(found.roc)),
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
-        rows=NoisyCount(found.n_rows, found.n_rows_error, *lost),
         question=(": how well the model ", Name(scored.score), " predicts ", Name(scored.target)),
         conclusion=(
             *curve_said(found.roc, "the model"),

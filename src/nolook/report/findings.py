@@ -251,7 +251,7 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
         "missing": options["missing"],
         "columns": columns_read(options),
         "dates": dates_of(release),
-        "rows": getattr(release, "counted", None),
+        "rows": getattr(release, "rows", None),
         "needed": (*dropping, *needed),
     }
     return Findings(**alike | own)

@@ -113,8 +113,8 @@ def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
 def _counted(found: GroupComparison | SurvivalCurve) -> NoisyCount:
     """Return the rows of all groups, and those that lack a needed value or declared level."""
     rows, error = _sum_of(found.forests.groups)
-    lost_error = math.hypot(error, found.n_rows_error)
-    return NoisyCount(rows, error, found.n_rows - rows, None, lost_error)
+    lost_error = math.hypot(error, found.rows.error)
+    return NoisyCount(rows, error, found.rows.value - rows, None, lost_error)
 
 
 def _unseen(
@@ -129,7 +129,7 @@ def _unseen(
     for level, groups in levels.items():
         rows, error = _sum_of(groups)
         ends = (rows + sign * 2.0 * error for sign in (-1.0, 1.0))
-        low, high = (end / max(found.n_rows, 1.0) for end in ends)
+        low, high = (end / max(found.rows.value, 1.0) for end in ends)
         shares.append((level, low, high))
     return unseen_levels(column, found.privacy.unit, shares)
 

@@ -115,8 +115,7 @@ def _following(model: PrivateModel) -> tuple[str, ...]:
 def why_not_visible(model: PrivateModel) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
     words = words_of(model)
-    counted = model.counted
-    rows, error = (math.inf, 0.0) if counted is None else (counted.value, counted.error)
+    rows, error = (math.inf, 0.0) if model.rows is None else (model.rows.value, model.rows.error)
     unusable = rows < max(_FEW_ROWS, _SURELY * error)
     too_few = not unusable or rows + 2.0 * error > _STILL_FEW
     return words.phrase("why_not_visible", one=words.one, unusable=unusable, too_few=too_few)

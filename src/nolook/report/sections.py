@@ -112,7 +112,7 @@ def cautions(found: Findings) -> tuple[str, ...]:
     guarantee, rows = found.guarantee, found.rows
     weak = (
         *too_weak(guarantee.epsilon, guarantee.delta),
-        *delta_too_large(guarantee.delta, None if rows is None else rows.value, guarantee.unit),
+        *(() if rows is None else delta_too_large(guarantee.delta, rows.value, guarantee.unit)),
     )
     said = (f"{words[:1].upper()}{words[1:]}." for words in weak if guarantee.private)
     return (*said, *_much_lost(found), *found.cautions)

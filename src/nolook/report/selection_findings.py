@@ -107,13 +107,13 @@ def how_strong(selector: PrivateSelector) -> str:
 
 def _lead(selector: PrivateSelector) -> float | None:
     """Return the difference of two rank correlations that decides 19 choices in 20."""
-    counted, unit = selector.counted, selector.privacy_.unit
+    rows, unit = selector.rows, selector.privacy_.unit
     choices = [
         each
         for each in selector.privacy_.mechanisms
         if isinstance(each, PureEvent | BoundedRangeEvent) and each.name == "features"
     ]
-    if called(selector) != "kendall" or not choices or counted is None:
+    if called(selector) != "kendall" or not choices or rows is None:
         return None
     if selector.sample is not None or unit.max_rows > 1:
         return None
@@ -122,7 +122,7 @@ def _lead(selector: PrivateSelector) -> float | None:
     each = choices[0].epsilon / (selector.k_ if isinstance(choices[0], PureEvent) else 1)
     # A score is n/2 times a rank correlation, and wins with odds exp(each difference / 2 S).
     lead = 2.0 * math.log(19.0) * kendall_sensitivity(selector.k_ - 1) / KENDALL_UNIT / each
-    return 2.0 * lead / max(counted.value - 2.0 * counted.error, 1.0)
+    return 2.0 * lead / max(rows.value - 2.0 * rows.error, 1.0)
 
 
 def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import (
     Findings,
@@ -298,7 +297,6 @@ def tabulation_findings(found: Tabulation) -> Findings:
             ),
             ("Measured", ", ".join(asked) or "counts only"),
         ),
-        rows=NoisyCount(found.n_rows, found.n_rows_error),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
         conclusion=_strongest(pairs) or _largest(found),
         certainty=(_SURE.format(unit.protected),),
@@ -378,7 +376,6 @@ def description_findings(found: Description) -> Findings:
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(_columns_in_words(_cell(rows, whole), counted, len(numbers), len(found.by)),),
-        rows=NoisyCount(found.n_rows, found.n_rows_error),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )
@@ -408,7 +405,7 @@ def _of_levels(found: Description) -> Iterator[Table]:
     rows = found.measured[0]
     levels = [
         (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(rows, place),
-         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.n_rows)))
+         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.rows.value)))
         for (name,) in found.by
         for place in _shown(found, found.groups_of((name,)))
     ]  # fmt: skip
