@@ -141,7 +141,7 @@ IN_VAIN = {
                 "pyarrow._parquet",
             },
         ),
-        (("predict", "{model}", "{table}", "--output", "p.csv"), set()),
+        (("predict", "--model", "{model}", "{table}", "--output", "p.csv"), set()),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )
@@ -267,7 +267,7 @@ def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli
     assert "schema --check" in done.out
     (here / "notes.toml").write_text("[file]\nmultiline = true\n")
     assert cli(*words, "--schema", "notes.toml", "--force").status == 0
-    predict = ("predict", "notes.income.model.json", "notes.csv", "--output")
+    predict = ("predict", "--model", "notes.income.model.json", "notes.csv", "--output")
     assert cli(*predict, "p.parquet").status == 0
     assert pq.read_table(here / "p.parquet").num_rows == len(notes)
     # A model of another table can be asked to read them as well.
@@ -302,7 +302,9 @@ def test_predict_keeps_the_rows_in_order_and_ignores_other_columns(people, here,
     new["age"][3] = np.nan
     del new["income"]
     table = write_table(here / "new.parquet", {"extra": ["text"] * 1000, **new})
-    done = cli("predict", "people.income.model.json", table, "--output", "predictions.parquet")
+    done = cli(
+        "predict", "--model", "people.income.model.json", table, "--output", "predictions.parquet"
+    )
     assert (done.status, done.err) == (0, "")
     assert "lack a value the model needs, left empty: 1." in done.out
     predictions = pq.read_table(here / "predictions.parquet")
@@ -322,7 +324,7 @@ def test_predict_keeps_the_rows_in_order_and_ignores_other_columns(people, here,
 def test_predict_accepts_the_training_table_and_replaces_older_predictions(people, here, cli):
     assert cli("fit", people, "--target", "income", *BUDGET).status == 0
     (here / "p.parquet").write_text("older")
-    predict = ("predict", "people.income.model.json", people, "--output", "p.parquet")
+    predict = ("predict", "--model", "people.income.model.json", people, "--output", "p.parquet")
     assert "which exists" in cli(*predict).err
     assert (here / "p.parquet").read_text() == "older"
     assert cli(*predict, "--force").status == 0

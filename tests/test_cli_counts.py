@@ -62,7 +62,7 @@ def test_predictions_are_means(people, fit, cli, tmp_path):
     frame = pd.read_parquet(people)
     for words in (("--exposure", "days"), (), ("--select", "2")):
         assert fit(people, "--target", "visits", "-x", "cost", *words, "-o", "m.json").status == 0
-        done = cli("predict", "m.json", people, "-o", "p.parquet", "--force")
+        done = cli("predict", "--model", "m.json", people, "-o", "p.parquet", "--force")
         assert done.status == 0, done.err
         means = pd.read_parquet(tmp_path / "p.parquet")["prediction"]
         assert (means >= 0.0).all()
@@ -127,7 +127,7 @@ def test_a_model_that_did_not_stand_out_ends_with_status_5(people, fit, cli, tmp
     ends = ("coef_interval", "intercept_interval", "deviance_explained")
     assert {document[name] for name in ends} == {None}
     assert cli("show", "m.json").status == 0
-    assert cli("predict", "m.json", people, "-o", "p.parquet").status == 0
+    assert cli("predict", "--model", "m.json", people, "-o", "p.parquet").status == 0
 
 
 def test_a_plan_of_counts_says_how_much_of_the_deviance_is_lost(cli):

@@ -88,7 +88,9 @@ def test_outputs_are_called_after_the_table(place, cli, tmp_path):
     assert (tmp_path / "t.income.model.json").is_file()
     kept = json.loads((tmp_path / "t.income.model.json").read_text())
     assert PASSWORD not in json.dumps(kept)
-    done = cli("predict", "t.income.model.json", *place, "--output", "p.csv", "--keep", "person")
+    done = cli(
+        "predict", "--model", "t.income.model.json", *place, "--output", "p.csv", "--keep", "person"
+    )
     assert done.status == 0, done
     assert len((tmp_path / "p.csv").read_text().splitlines()) == ROWS + 1
 
@@ -115,7 +117,7 @@ def test_what_names_no_table_is_refused_in_one_line(command, words, expected, cl
     nolook.save(model, tmp_path / "m.json")
     done = {
         "fit": lambda: cli("fit", *words, "--target", "y", "--epsilon", "1"),
-        "predict": lambda: cli("predict", "m.json", *words, "--output", "p.csv"),
+        "predict": lambda: cli("predict", "--model", "m.json", *words, "--output", "p.csv"),
     }[command]()
     assert done.status == 2
     assert expected in done.err

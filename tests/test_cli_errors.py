@@ -247,7 +247,7 @@ REFUSED = {
         ("fit workers.parquet --target", "--target"),
         ("fit 'workers\x1b[31m\n.parquet' --target y --epsilon 1 --delta 1e-6", "\\x1b"),
         ("fit '--\x1b[31m'", "\\x1b"),
-        ("predict", "MODEL"),
+        ("predict", "TABLE"),
         ("fit semicolon.csv -t cost -f age --epsilon 1",
          "one name with a ; in it", "--schema FILE.toml; 'nolook schema FILE' drafts one"),
         ("fit tab.csv -t cost --epsilon 1", "one name with a tab in it", "--schema FILE.toml"),
@@ -330,7 +330,7 @@ REFUSED = {
         ("ages.json m.json", "is a distribution", "expected a model"),
     ],
     "predict": [
-        ("ages.json workers.parquet -o p.csv", "ages.json is a distribution", "expected a model"),
+        ("workers.parquet -m ages.json -o p.csv", "is a distribution", "expected a model"),
     ],
     "audit": [
         ("peelings", "NAME is 'peelings'; expected a release from the list"),
@@ -596,7 +596,7 @@ def test_a_ledger_that_is_none_is_refused(here, cli, ledger):
 @pytest.mark.parametrize(
     "words",
     [
-        "predict bad.json workers.parquet -o p.parquet",
+        "predict --model bad.json workers.parquet -o p.parquet",
         "show bad.json",
         "report bad.json -o b.html",
         "compare bad.json m.json",
@@ -613,10 +613,12 @@ def test_a_bad_model_file_is_refused(tables, here, cli, words, content, expected
 def test_predict_refuses_what_does_not_fit(here, cli):
     nolook.save(fitted(("age", "height", "member", "income")), here / "m.json")
     write_table(here / "new.parquet", {"age": [1.0], "height": [2.0]})
-    words = ("predict", "m.json")
+    words = ("predict", "--model", "m.json")
     refused(cli(*words, "new.parquet", "--output", "p.parquet"), "'member'", "new.parquet")
     refused(cli(*words, "none.parquet", "--output", "p.parquet"), "none.parquet")
-    refused(cli("predict", "none.json", "new.parquet", "--output", "p.parquet"), "none.json")
+    refused(
+        cli("predict", "--model", "none.json", "new.parquet", "--output", "p.parquet"), "none.json"
+    )
     refused(cli(*words, "workers.parquet", "--output", "workers.parquet"), "--output is workers")
     refused(cli(*words, "workers.parquet", "--output", "m.json"), "--output is m.json")
     refused(cli(*words, "workers.parquet"), "--output")
@@ -630,7 +632,9 @@ def test_predictions_of_a_damaged_table_leave_no_file(here, cli):
     middle = len(content) // 2
     content[middle : middle + 100_000] = bytes(100_000)
     table.write_bytes(content)
-    refused(cli("predict", "m.json", "new.parquet", "--output", "p.parquet"), "new.parquet")
+    refused(
+        cli("predict", "--model", "m.json", "new.parquet", "--output", "p.parquet"), "new.parquet"
+    )
     untouched(here, "m.json", "new.parquet")
 
 
@@ -644,7 +648,7 @@ def test_errors_are_the_same_in_a_process_of_its_own(here):
         ["fir"],
         [*QUANTILES.split(), "--at", "2"],
         [*FIT.split(), "--selector", "sis"],
-        ["predict", "bad.json", "workers.parquet", "--output", "p.parquet"],
+        ["predict", "--model", "bad.json", "workers.parquet", "--output", "p.parquet"],
     ):
         refused(run(*words, cwd=here))
     untouched(here, "bad.json")

@@ -65,7 +65,7 @@ def test_a_schema_declares_two_values(people, fit, tmp_path):
 def test_predictions_are_probabilities(people, fit, cli, tmp_path):
     for words in ((), ("--select", "1")):
         assert fit(people, "--target", "flag", *words).status == 0
-        done = cli("predict", "m.json", people, "-o", "p.parquet", "--force")
+        done = cli("predict", "--model", "m.json", people, "-o", "p.parquet", "--force")
         assert done.status == 0, done.err
         p = pd.read_parquet(tmp_path / "p.parquet")["prediction"]
         true = pd.read_parquet(people)["flag"]

@@ -143,7 +143,7 @@ def test_every_method_fits_reports_and_predicts(people, here, cli, method):
     done = cli(*words, "--report", "r.html", "--output", "m.json")
     assert done.status == 0, done.err
     assert f"method: {method}" in done.out
-    done = cli("predict", "m.json", people, "--output", "p.parquet")
+    done = cli("predict", "--model", "m.json", people, "--output", "p.parquet")
     assert done.status == 0, done.err
     assert {"m.json", "r.html", "p.parquet"} <= names_in(here)
 
@@ -165,5 +165,5 @@ def test_a_real_tukey_fit_fails_on_few_rows_and_succeeds_on_more(people, here, c
     assert not nolook.load(here / "m.json").failed_
     with nolook.Ledger(here / "a.ledger") as ledger:
         assert ledger.spent.epsilon == 2.0
-    done = cli("predict", "m.json", larger, "--output", "p.parquet")
+    done = cli("predict", "--model", "m.json", larger, "--output", "p.parquet")
     assert done.status == 0, done.err

@@ -74,7 +74,7 @@ def test_a_model_of_too_few_rows_is_a_constant_and_says_so(here, cli, more):
     assert model.intercept_ == model.scaling_.center[-1]
     assert model.rows_ == getattr(model, "regressor_", model).rows_ == NoisyCount(**part["rows"])
 
-    done = cli("predict", "m.json", "few.parquet", "--output", "p.parquet")
+    done = cli("predict", "--model", "m.json", "few.parquet", "--output", "p.parquet")
     assert (done.status, done.err) == (0, "")
     assert "There is no regression" in done.out
     assert set(pq.read_table(here / "p.parquet")["prediction"].to_pylist()) == {model.intercept_}

@@ -274,7 +274,9 @@ def test_an_interrupted_prediction_costs_nothing(here, cli, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("nolook.estimators.adassp.AdaSSPRegressor.predict", stop)
-    done = cli("predict", "people.income.model.json", "people.parquet", "--output", "p.csv")
+    done = cli(
+        "predict", "--model", "people.income.model.json", "people.parquet", "--output", "p.csv"
+    )
     assert (done.status, done.out) == (130, "")
     assert "predictions cost nothing, and p.csv was not written; start again" in done.err
     assert not (here / "p.csv").exists()

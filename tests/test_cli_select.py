@@ -191,7 +191,9 @@ def test_every_method_can_follow_a_selection(here, cli, method):
     done = cli(*fit("--select", "2", "--method", method, "--report", "r.html"))
     assert done.status == 0, done.err
     assert f"method: {method}" in done.out
-    done = cli("predict", "people.income.model.json", "people.parquet", "--output", "p.parquet")
+    done = cli(
+        "predict", "--model", "people.income.model.json", "people.parquet", "--output", "p.parquet"
+    )
     assert done == (0, "", "")
     label = pq.read_table(here / "people.parquet")["income"].to_numpy()
     prediction = pq.read_table(here / "p.parquet")["prediction"].to_numpy()
@@ -207,7 +209,9 @@ def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     new["age"][3] = new["noise"][7] = np.nan
     del new["income"], new["chance"]
     write_table(here / "new.parquet", {"extra": ["text"] * 500, **new})
-    done = cli("predict", "people.income.model.json", "new.parquet", "--output", "p.parquet")
+    done = cli(
+        "predict", "--model", "people.income.model.json", "new.parquet", "--output", "p.parquet"
+    )
     assert (done.status, done.err) == (0, "")
     assert "lack a value the model needs, left empty: 2." in done.out
     shown = pq.read_table(here / "p.parquet")["prediction"].to_pylist()

@@ -204,7 +204,7 @@ def test_predictions_follow_the_model_or_a_schema_of_the_new_table(cli):
     )
     found = []
     for place, words in enumerate(ways):
-        assert cli("predict", "m.json", *words, "-o", f"{place}.parquet").status == 0
+        assert cli("predict", "--model", "m.json", *words, "-o", f"{place}.parquet").status == 0
         found.append(pq.read_table(f"{place}.parquet")["prediction"].to_numpy())
     assert np.ptp(found[0]) > 0
     for other in found[1:]:
@@ -223,7 +223,7 @@ def test_a_file_without_a_header_is_fitted_and_predicted(cli):
     assert cli("fit", "people.csv", "-s", "people.toml", "-x", "died", *fit).status == 0
     assert bare == released("m.json")
     assert cli("fit", "bare.csv", "-s", "bare.toml", *fit).status == 0
-    assert cli("predict", "m.json", "bare.csv", "-o", "bare.parquet").status == 0
+    assert cli("predict", "--model", "m.json", "bare.csv", "-o", "bare.parquet").status == 0
     predicted = pq.read_table("bare.parquet")["prediction"].to_numpy()
     assert np.isfinite(predicted).all()
     assert len(predicted) == 3000

@@ -96,7 +96,10 @@ def test_a_fit_of_units_runs(folder):
     pq.write_table(
         pq.read_table(folder / "visits.parquet").drop_columns(["who"]), folder / "new.parquet"
     )
-    assert run(folder, "predict", "out.json", "new.parquet", "--output", "p.csv").status == 0
+    assert (
+        run(folder, "predict", "--model", "out.json", "new.parquet", "--output", "p.csv").status
+        == 0
+    )
 
 
 def test_a_model_of_chosen_columns_comes_back_with_its_unit(folder):

@@ -128,7 +128,7 @@ def test_predictions_of_values_nobody_declared_are_counted(tmp_path, data, cli):
     difference(tmp_path, cli, data["grp"], data["y"], data["x"], "north,south", "a")
     grp = ["north", "North ", "east", "west", None]
     new = stored(tmp_path / "new.csv", {"x": [50.0] * 5, "grp": grp})
-    done = cli("predict", tmp_path / "a.json", new, "-o", tmp_path / "p.parquet")
+    done = cli("predict", "--model", tmp_path / "a.json", new, "-o", tmp_path / "p.parquet")
     assert "is not declared, predicted as such: 2." in done.out
     assert "lack a value the model needs, left empty: 1." in done.out
     found = pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist()
@@ -165,7 +165,7 @@ def test_a_model_keeps_the_words_of_its_outcome(tmp_path, data, cli):
     assert done.status == 0, done
     found = nolook.load(tmp_path / "e.json").roc
     assert found.n_positive_ == pytest.approx(data["yes"].sum(), abs=30)
-    assert cli("predict", model, path, "-o", tmp_path / "p.csv").status == 0
+    assert cli("predict", "--model", model, path, "-o", tmp_path / "p.csv").status == 0
 
 
 NUMBERS = ["-99", "-99.0", " -99 ", "5"]

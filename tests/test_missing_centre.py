@@ -204,6 +204,6 @@ def test_a_fit_with_centres_and_indicators_predicts_every_row(tmp_path, cli):
     model = nolook.load(tmp_path / "people.y.model.json")
     names = ["height", "income", "income=missing", "kind", "kind=missing"]
     assert list(model.feature_names_in_) == names
-    words = "predict people.y.model.json people.parquet --output p.parquet"
+    words = "predict --model people.y.model.json people.parquet --output p.parquet"
     assert cli(*words.split()).status == 0
     assert pd.read_parquet(tmp_path / "p.parquet").prediction.notna().all()

@@ -88,7 +88,7 @@ def test_the_file_the_page_and_the_command_say_both(tmp_path, cli, monkeypatch):
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "exp of a prediction is the median on the original scale" in page
     assert f"{model.smearing_:.4g} times exp of it is the mean" in page
-    done = cli("predict", "m.json", "t.parquet", "--output", "p.parquet", "--keep", "y")
+    done = cli("predict", "--model", "m.json", "t.parquet", "--output", "p.parquet", "--keep", "y")
     assert done.status == 0, done.err
     found = pq.read_table("p.parquet")
     assert found.column_names == ["y", "prediction", "median", "mean"]

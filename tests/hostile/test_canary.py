@@ -339,7 +339,7 @@ def test_declared_tables(folder, listening, name, ending, missing):
     check(pickle.dumps(model), "pickle")
     nolook.save(model, folder / "m.json")
     check((folder / "m.json").read_bytes(), "model")
-    done = run(folder, "predict", "m.json", path.name, "--output", "p.parquet")
+    done = run(folder, "predict", "--model", "m.json", path.name, "--output", "p.parquet")
     check(done.out + done.err, "printed")
 
 
@@ -361,7 +361,7 @@ def test_a_model_of_planted_rows_predicts_without_a_word(folder, listening):
     store(planted(), folder / "T.parquet")
     words = "fit T.parquet --target y --epsilon 1 --delta 1e-6 --features a,b --output m.json"
     assert run(folder, *words.split()).status == 0
-    done = run(folder, "predict", "m.json", "T.parquet", "--output", "p.parquet")
+    done = run(folder, "predict", "--model", "m.json", "T.parquet", "--output", "p.parquet")
     assert done.status == 0
     check(done.out, "printed")
     # Kept cells are in the file they were asked for, and nowhere else; nor are those of a refusal.
@@ -373,7 +373,7 @@ def test_a_model_of_planted_rows_predicts_without_a_word(folder, listening):
         ("prediction", "r.csv", 2),
         ("city", "p.csv", 2),
     ):
-        words = ("predict", "m.json", "T.parquet", "--keep", keep, "--output", output)
+        words = ("predict", "--model", "m.json", "T.parquet", "--keep", keep, "--output", output)
         done = run(folder, *words)
         assert done.status == status, done
         check(done.out + done.err, output)

@@ -110,7 +110,9 @@ def test_edited_model_files(folder, documents, name, data):
     accepted = use(path)
     if accepted:
         pq.write_table(TABLE, folder / "t.parquet")
-        done = run(folder, "predict", "m.json", "t.parquet", "--output", "p.parquet", "--force")
+        done = run(
+            folder, "predict", "--model", "m.json", "t.parquet", "--output", "p.parquet", "--force"
+        )
         assert (folder / "p.parquet").exists() == (done.status == 0)
         (folder / "p.parquet").unlink(missing_ok=True)
 
@@ -175,7 +177,9 @@ def test_loading_never_runs_anything(folder, monkeypatch, kind):
     for name in ("file.csv", "file.parquet", "file.arrow"):
         shutil.copy(path, folder / name)
         assert run(folder, "ecdf", name, "--column", "a", "--epsilon", "1").status == 2
-    assert run(folder, "predict", "file", "file.csv", "--output", "p.parquet").status == 2
+    assert (
+        run(folder, "predict", "--model", "file", "file.csv", "--output", "p.parquet").status == 2
+    )
     assert not (folder / "ran").exists()
 
 

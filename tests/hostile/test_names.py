@@ -72,8 +72,8 @@ def test_paths(folder, kind, ending):
     commands = [
         ["ledger", "create", ledger, *budget, "--name", "people"],
         ["fit", path, "--target", "y", "--features", "a,b", "--method", "adassp", *budget, *given],
-        ["predict", model, path, "--output", out, "--keep", "a,y"],
-        ["predict", model, path, "--output", inside / f"{name}.p.csv", "--keep", "a,y"],
+        ["predict", "--model", model, path, "--output", out, "--keep", "a,y"],
+        ["predict", "--model", model, path, "--output", inside / f"{name}.p.csv", "--keep", "a,y"],
         ["ledger", "show", ledger],
         ["ledger", "history", ledger],
         ["ledger", "report", ledger, "--output", inside / f"{name}.ledger.html"],

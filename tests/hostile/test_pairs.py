@@ -189,7 +189,7 @@ COMMANDS = {
         "out=no,yes",
     ),
     "evaluate": ("evaluate", "T", "-m", "kept.json"),
-    "predict": ("predict", "kept.json", "T"),
+    "predict": ("predict", "--model", "kept.json", "T"),
 }
 DECLARED = ("-s", "s.toml")
 OPTIONS = {

@@ -119,7 +119,7 @@ OPTIONS = st.sampled_from([
 ])  # fmt: skip
 SOUND = {
     **{name: release(name, "t.csv", ["a", "b"]) for name in COMMANDS},
-    "predict": ["predict", "m.json", "t.csv", "--output", "out.csv", "--keep", "a"],
+    "predict": ["predict", "--model", "m.json", "t.csv", "--output", "out.csv", "--keep", "a"],
     "create": ["ledger", "create", "b.ledger", "--epsilon", "1", "--delta", "0"],
     "charge": ["ledger", "charge", "a.ledger", "--epsilon", "1", "--what", "x"],
     "report": ["ledger", "report", "a.ledger", "--output", "l.html"],

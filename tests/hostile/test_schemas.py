@@ -201,7 +201,7 @@ def test_a_models_schema_is_a_schema_or_one_line(folder, model, content):
         == json.loads(path.read_text("utf-8"))["read_options"]
     )
     pq.write_table(pa.table({"a": [1.0], "b": [CANARY]}), folder / "t.parquet")
-    run(folder, "predict", "m.json", "t.parquet", "--output", "p.parquet")
+    run(folder, "predict", "--model", "m.json", "t.parquet", "--output", "p.parquet")
 
 
 @pytest.fixture(scope="module")

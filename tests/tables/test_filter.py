@@ -360,6 +360,6 @@ def test_predictions_are_of_the_rows_in_use(tmp_path, monkeypatch):
     data = pa.table({"id": rng.normal(size=900), "y": rng.normal(size=900)})
     model = nolook.LinearRegression(epsilon=9.0, delta=1e-6).fit(nolook.read_table(data, "y"))
     nolook.save(model, "m.json")
-    command = ["predict", "m.json", "t.parquet", "--where", "id < 7", "--keep", "id"]
+    command = ["predict", "--model", "m.json", "t.parquet", "--where", "id < 7", "--keep", "id"]
     assert nolook.cli._run([*command, "--output", "p.parquet"]) == 0
     assert pq.read_table("p.parquet").column("id").to_pylist() == [*range(7)]

@@ -49,7 +49,7 @@ def test_the_clean_twin_needs_no_schema():
 
 
 def predictions(folder, name):
-    done = run(folder, "predict", "m.json", name, "--output", "p.parquet", "--force")
+    done = run(folder, "predict", "--model", "m.json", name, "--output", "p.parquet", "--force")
     assert done.status == 0, done
     return pq.read_table(folder / "p.parquet")["prediction"].to_pylist()
 

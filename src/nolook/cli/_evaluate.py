@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from attrs import evolve
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
     GroupsOption,
+    ModelOption,
     NegativeOption,
     ThresholdOption,
     ValueOption,
@@ -40,9 +40,7 @@ _MissingOption = Annotated[
 def evaluate(
     release: Release,
     *,
-    model: Annotated[
-        Path, typer.Option("--model", "-m", metavar="MODEL", help="A model file made by fit.")
-    ],
+    model: ModelOption,
     target: _TargetOption = "",
     positive: ValueOption = None,
     negative: NegativeOption = None,

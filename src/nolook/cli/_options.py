@@ -186,6 +186,9 @@ DryRunOption = Annotated[
         "--dry-run", help="Show the planned release and its cost. Reads no row, charges nothing."
     ),
 ]
+ModelOption = Annotated[
+    Path, typer.Option("--model", "-m", metavar="MODEL", help="A model file made by fit.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 

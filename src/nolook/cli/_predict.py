@@ -10,10 +10,7 @@ import typer
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
-from nolook.cli._options import (
-    ForceOption,
-    column_names,
-)
+from nolook.cli._options import ForceOption, ModelOption, column_names
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
@@ -29,8 +26,8 @@ from nolook.formats.files import check_outputs, one_line
 
 @reads_table()
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: TableArgument,
+    model: ModelOption,
     output: Annotated[
         Path,
         typer.Option(
