@@ -103,9 +103,10 @@ def compare(
     """
     from nolook.report._console import say
     from nolook.report.comparison import compare as compared
-    from nolook.report.comparison import print_comparison
+    from nolook.report.comparison import comparison_lines
+    from nolook.report.terminal import print_lines
 
     found = compared(model_of(first), model_of(second))
-    print_comparison(console(), found)
+    print_lines(console(), comparison_lines(found))
     for name, path in zip(found.names, (first, second), strict=True):
         say(console(), f"{name}: {one_line(path)}", whole=True)

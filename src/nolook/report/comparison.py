@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
-from rich.console import Console
 
 from nolook._arrays import Vector
 from nolook.errors import ParameterError
@@ -17,7 +16,7 @@ from nolook.report.findings import Name, Table, Text, plain
 from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.summary import summary_of
-from nolook.report.terminal import Line, print_lines
+from nolook.report.terminal import Line
 from nolook.report.wording import NOT_KNOWN, interval, loss_in_words, number, rows_in_words
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from nolook._unit import Unit
     from nolook.estimators.base import PrivateModel
 
-__all__ = ["Comparison", "compare", "print_comparison"]
+__all__ = ["Comparison", "compare", "comparison_lines"]
 
 
 _NONE = "-"  # of a column that a model does not have
@@ -82,7 +81,7 @@ class Comparison:
         -------
         Summary
         """
-        return summary_of(_lines(self))
+        return summary_of(comparison_lines(self))
 
     __repr__, _repr_html_ = Result.__repr__, Result._repr_html_
 
@@ -201,12 +200,7 @@ def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
     }
 
 
-def print_comparison(console: Console, found: Comparison) -> None:
-    """Print what a summary says."""
-    print_lines(console, _lines(found))
-
-
-def _lines(found: Comparison) -> tuple[Line, ...]:
+def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     """List texts and tables in order."""
     words, (a, b) = words_of(found.models[0].regression), found.names
     table = Table(

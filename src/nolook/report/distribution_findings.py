@@ -23,7 +23,7 @@ from nolook.report.findings import (
     findings_of,
     listed,
 )
-from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
+from nolook.report.picture import Band, Line, Picture, Point, around, axis, rows_picture
 from nolook.report.wording import NOT_KNOWN, day, grid_in_words, number, with_error
 
 if TYPE_CHECKING:
@@ -267,17 +267,14 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
         ]
     if not points:
         return ()
-    reached = [end for one in points for end in one.ends or ()]
     asked = ", ".join(f"{100 * share:g} %" for share in found.shares)
     spreads = "distance from the middle one, in spreads of the quantiles shown"
     return (
-        Picture(
+        rows_picture(
             "Quantiles" + (not alone) * ", each column in its own spread from its middle one",
             f"quantiles {asked}, with 95 % intervals",
-            axis("value" if alone else spreads, *around(min(reached), max(reached))),
-            Axis("", -0.5, len(found.names) - 0.5),
-            tuple(points),
-            rows=True,
+            "value" if alone else spreads,
+            points,
         ),
     )
 

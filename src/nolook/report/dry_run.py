@@ -12,8 +12,8 @@ from nolook.planning.noise import group_noise
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import say
-from nolook.report.findings import Section, Table, columns_read, plain
-from nolook.report.sections import costs
+from nolook.report.findings import Section, columns_read, plain
+from nolook.report.sections import cost_table
 from nolook.report.terminal import print_table
 from nolook.report.wording import count, number
 
@@ -34,15 +34,13 @@ def dry_run_section(found: DryRun, ledger: Ledger | None, *, elsewhere: str = ""
     `elsewhere` says who would be charged where that is no ledger of this command.
     """
     guarantee = found.guarantee
-    listed = costs(guarantee)
     within = (
         f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
         f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
         f"{one_line(guarantee.unit.in_words())}:"
     )
-    heads = ("Released", "Mechanism", "Cost", "Share")[: max(map(len, listed), default=3)]
     balance = elsewhere or _balance(guarantee, ledger)
-    table = Table("Noisy releases", heads, listed)
+    table = evolve(cost_table("", guarantee), caption="Noisy releases")
     return Section(
         "costs", "Cost", (within,), tables=(table,), notes=(balance, *_expected(found.release))
     )

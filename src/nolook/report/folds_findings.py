@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, findings_of
-from nolook.report.picture import Axis, Picture, Point, around, axis
+from nolook.report.picture import Picture, Point, rows_picture
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
 
 if TYPE_CHECKING:
@@ -79,19 +77,16 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
     if not shown:
         return ()
     guessing = 0.5 if found.measure == "AUC" else 0.0
-    reached = [guessing, *(end for _, score in shown for end in score.interval)]
-    ends = around(min(reached), max(reached))
     return (
-        Picture(
+        rows_picture(
             f"The {found.measure} of each fold in predicting {found.target}",
             f"points are scores, lines {CONFIDENCE} intervals",
-            evolve(axis(f"{found.measure} on rows not seen before", *ends), zero=guessing),
-            Axis("", -0.5, len(shown) - 0.5),
-            tuple(
+            f"{found.measure} on rows not seen before",
+            [
                 Point(score.value, place, score.interval, name=name)
                 for place, (name, score) in enumerate(shown)
-            ),
-            rows=True,
+            ],
+            guessing,
         ),
     )
 

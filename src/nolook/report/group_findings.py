@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from attrs import evolve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, Text, findings_of, unseen_levels
-from nolook.report.picture import DASHES, Axis, Band, Line, Picture, around, axis
+from nolook.report.picture import DASHES, Axis, Picture, around, axis, groups_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
 
@@ -152,20 +153,17 @@ def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
     rows, _ = rows_in_words(*found.forests.groups[place].counted, found.privacy.unit.counted)
     mean, low, high, *noise = (float(each[place]) for each in found.means)
-    if math.isnan(mean):
-        return found.groups[place], rows, NOT_KNOWN
     ends = (noise[0], noise[1]) if found.privacy.unit.max_rows > 1 else (low, high)
-    shown, between = _amount(found, mean, ends)
-    return found.groups[place], rows, f"{shown} ({between})"
+    shown = NOT_KNOWN if math.isnan(mean) else "{} ({})".format(*_amount(found, mean, ends))
+    return found.groups[place], rows, shown
 
 
 def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
-    numbers = [NOT_KNOWN, NOT_KNOWN]
-    for place, each in enumerate((pair.difference, pair.exceeds)):
-        if each is not None:
-            ends = (each.low, each.high)
-            shown = percent(each.value, ends) if place else _amount(found, each.value, ends)
-            numbers[place] = f"{shown[0]} ({shown[1]})"
+    measured = (pair.difference, partial(_amount, found)), (pair.exceeds, percent)
+    numbers = (
+        NOT_KNOWN if one is None else "{} ({})".format(*in_words(one.value, (one.low, one.high)))
+        for one, in_words in measured
+    )
     tests = pair.p_values
     ranks, distance = (tests.ranks, tests.distance) if tests is not None else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
@@ -204,31 +202,22 @@ def _certainty(unit: Unit) -> str:
     return noise_and_sampling(f"{CONFIDENCE} intervals", unit)
 
 
-def legend(groups: Sequence[str]) -> str:
-    """Return the line of each group in words."""
-    return ", ".join(f"{dash}: {group}" for dash, group in zip(DASHES, groups, strict=False))
-
-
 def _picture(found: GroupComparison) -> Picture:
     kept = range(min(len(found.groups), len(DASHES)))
     shares = [found.forests.distribution(place) for place in kept]
     quantiles = np.array([each.ppf([0.005, 0.995]) for each in shares])
     low, high = around(float(quantiles[:, 0].min()), float(quantiles[:, 1].max()))
-    bands: list[Band] = []
-    lines: list[Line] = []
-    for group, dash, each in zip(found.groups, DASHES, shares, strict=False):
+    curves = []
+    for group, each in zip(found.groups, shares, strict=False):
         across = each.points[(each.points >= low) & (each.points <= high)]
         up, error = each.cdf(across), each.cdf_error(across)
-        about = "" if bands else "two standard errors"
-        bands.append(Band(across, up - 2 * error, up + 2 * error, about))
-        lines.append(Line(across, up, group, dash=dash))
-    return Picture(
+        curves.append((group, (across, up), (across, up - 2 * error, up + 2 * error)))
+    title, about = (
         f"The share of each group up to each value of {found.value}",
-        f"{legend(found.groups)}; bands are two standard errors on either side",
-        axis(found.value, low, high),
-        axis("share of the group", 0.0, 1.0),
-        (*bands, *lines),
+        "share of the group",
     )
+    errors = "two standard errors on either side"
+    return groups_picture(title, axis(found.value, low, high), about, curves, errors)
 
 
 def survival_findings(found: SurvivalCurve) -> Findings:
@@ -300,32 +289,25 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
 
 
 def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
-    cells = []
-    for value, low, high in curve.at(places).T.tolist():
-        shown = percent(value, (low, high))
-        cells.append(NOT_KNOWN if math.isnan(value) else f"{shown[0]} ({shown[1]})")
+    cells = (
+        NOT_KNOWN if math.isnan(value) else "{} ({})".format(*percent(value, (low, high)))
+        for value, low, high in curve.at(places).T.tolist()
+    )
     return name, _median_cell(curve), *cells
 
 
 def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
-    kept = list(zip(found.groups, DASHES, found.curves, strict=False))
-    interval = _interval(found.privacy.unit, "s")
-    bands = tuple(
-        Band(each.times, each.low, each.high, interval * (place == 0))
-        for place, (_, _, each) in enumerate(kept)
-    )
-    lines = tuple(Line(each.times, each.survival, name, dash=dash) for name, dash, each in kept)
+    curves = [
+        (name, (each.times, each.survival), (each.times, each.low, each.high))
+        for name, each in zip(found.groups, found.curves, strict=True)
+    ]
+    title, interval = f"Survival by {found.time}", _interval(found.privacy.unit, "s")
+    picture = groups_picture(title, across, "share without the event", curves, interval)
     at = [place for place, _ in across.ticks]
     below = []
-    for name, _, each in kept:
+    for name, each, _ in zip(found.groups, found.curves, DASHES, strict=False):
         risks = np.interp(at, each.times, each.at_risk, right=np.nan)
         numbers = tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)
         below.append((f"at risk, {name}", numbers))
-    return Picture(
-        f"Survival by {found.time}",
-        f"{legend(found.groups)}; bands are {interval}, numbers below those at risk",
-        across,
-        axis("share without the event", 0.0, 1.0),
-        (*bands, *lines),
-        below=tuple(below),
-    )
+    legend = f"{picture.legend}, numbers below those at risk"
+    return evolve(picture, legend=legend, below=tuple(below))

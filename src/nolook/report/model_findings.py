@@ -22,6 +22,7 @@ from nolook.report.findings import (
 )
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import words_of
+from nolook.report.scale_findings import SCALE_HEADS, scale_rows
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
@@ -29,7 +30,7 @@ from nolook.report.selection_findings import (
     selection_settings,
 )
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import number, span
+from nolook.report.wording import number
 from nolook.tables.formula import formula_of
 
 __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
@@ -159,15 +160,10 @@ def _scale_table(model: PrivateModel, used: list[bool]) -> Table:
     if shares:
         room = TARGET_LIMIT * scaling.scale[-1]
         low[-1], high[-1] = scaling.center[-1] - room, scaling.center[-1] + room
-        # One column for both ends: six would not fit a telephone.
-        ends = zip(map(span, zip(low, high, strict=True)), shares, strict=True)
-    else:
-        ends = zip(map(number, low), map(number, high), strict=True)
-    columns = zip(scaling.names, scaling.detected, scaling.center, scaling.scale, ends, strict=True)
-    rows = tuple(
-        (name if detected else f"{name} *", number(float(center)), number(float(scale)), *rest)
-        for name, detected, center, scale, rest in compress(columns, used)
-    )
-    heads = ("Range", "Clipped, at most") if shares else ("Lower end", "Upper end")
+    numbers = scaling.center, scaling.scale, low, high
+    rows, heads = [*scale_rows(scaling.names, scaling.detected, *numbers)], SCALE_HEADS
+    if shares:
+        rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+        heads = (*heads, "Clipped, at most")
     caption = phrase("model.scales_caption", target_last=used[-1])
-    return Table(caption, ("Column", "Centre", "Scale", *heads), rows)
+    return Table(caption, heads, tuple(compress(rows, used)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook.report.wording import Ends, number
@@ -17,11 +18,14 @@ __all__ = [
     "LONGEST_NAME",
     "Axis",
     "Band",
+    "Curve",
     "Line",
     "Picture",
     "Point",
     "around",
     "axis",
+    "groups_picture",
+    "rows_picture",
     "shortened",
     "width",
 ]
@@ -95,6 +99,8 @@ class Point:
 
 
 Mark: TypeAlias = Line | Band | Point
+#: The name of a group, its line and its band.
+Curve: TypeAlias = tuple[str, tuple[Vector, Vector], tuple[Vector, Vector, Vector]]
 
 
 @frozen
@@ -150,6 +156,34 @@ def around(low: float, high: float) -> tuple[float, float]:
     """Return the ends of an axis that shows two values and what lies between them."""
     room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     return float(low - room), float(high + room)
+
+
+def rows_picture(
+    title: str, legend: str, label: str, points: Sequence[Point], zero: float | None = None
+) -> Picture:
+    """Return a picture of points with intervals in rows, across an axis that shows all of them."""
+    reached = [end for one in points for end in one.ends or ()]
+    reached += [] if zero is None else [zero]
+    across = axis(label, *around(min(reached), max(reached)))
+    rows = Axis("", -0.5, max(one.up for one in points) + 0.5)
+    return Picture(title, legend, evolve(across, zero=zero), rows, tuple(points), rows=True)
+
+
+def groups_picture(
+    title: str, across: Axis, share: str, curves: Iterable[Curve], about: str
+) -> Picture:
+    """Return a picture of shares by group, as many as can be told apart.
+
+    `about` is what a band shows.
+    """
+    bands: list[Band] = []
+    lines: list[Line] = []
+    for (name, line, band), dash in zip(curves, DASHES, strict=False):
+        bands.append(Band(*band, about * (not bands)))
+        lines.append(Line(*line, name, dash=dash))
+    legend = ", ".join(f"{one.dash}: {one.label}" for one in lines)
+    marks: tuple[Mark, ...] = (*bands, *lines)
+    return Picture(title, f"{legend}; bands are {about}", across, axis(share, 0.0, 1.0), marks)
 
 
 def shortened(name: str, length: int) -> str:

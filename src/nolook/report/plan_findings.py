@@ -18,19 +18,23 @@ __all__ = ["plan_headline", "plan_section"]
 _HEADS = {
     "interval": "Narrowest interval ±",
     "median": "Half the intervals ±",
-    "loss": "Loss of R2",
-    "error": "Error of a share",
+    "loss": "Loss of {of}",
+    "error": "Error of {of}",
     "quantile": "Error of a quartile",
 }
-_OWN_HEADS = {
-    **dict.fromkeys(((name, "loss") for name in CLASSIFIERS), "Loss of AUC"),
-    **dict.fromkeys(((name, "loss") for name in COUNTS), "Loss of deviance explained"),
-    ("roc", "error"): "Error of the AUC",
-    ("calibration", "error"): "Error of a group's share",
-    ("compare-groups", "error"): "Error of the probability of a higher value",
-    ("survival", "error"): "Error of the curve",
-    ("describe", "error"): "Error of a mean",
-    ("tabulate", "error"): "Error of a mean",
+#: What the loss or error of a method is of; R2 for other models, a share for other methods.
+_OF = {
+    **dict.fromkeys(CLASSIFIERS, "AUC"),
+    **dict.fromkeys(COUNTS, "deviance explained"),
+    **dict.fromkeys(("describe", "tabulate"), "a mean"),
+    "roc": "the AUC",
+    "calibration": "a group's share",
+    "compare-groups": "the probability of a higher value",
+    "survival": "the curve",
+}
+_FITS = {
+    "AUC": "the area under the ROC curve",
+    "deviance explained": "the share of deviance explained",
 }
 _MEANING = {
     "interval": (
@@ -49,10 +53,6 @@ _RANGE = (
     "correlations and extreme values, which are confidential."
 )
 _UNITS = {"logistic": "log-odds", "poisson": "logarithms of the mean"}
-_FITS = {
-    **dict.fromkeys(CLASSIFIERS, "the area under the ROC curve"),
-    **dict.fromkeys(COUNTS, "the share of deviance explained"),
-}
 _PLAIN = "the same model without privacy, on the same rows"
 _PLAIN_CURVES = "the better of lines and curves without privacy, on other rows"
 _QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
@@ -77,7 +77,7 @@ def plan_section(found: Forecast) -> Section:
     meaning = tuple(
         _MEANING[name].format(
             unit=_UNITS.get(found.method, "standard deviations of the target"),
-            fit=_FITS.get(found.method, "R2"),
+            fit=_FITS.get(_OF.get(found.method, ""), "R2"),
             plain=_PLAIN_CURVES if found.method.startswith("additive") else _PLAIN,
             quantities=_QUANTITIES.get(found.method, "quartiles"),
         )
@@ -102,7 +102,7 @@ def _shown(found: Forecast) -> tuple[str, ...]:
 
 
 def _head(found: Forecast, name: str) -> str:
-    return _OWN_HEADS.get((found.method, name), _HEADS[name])
+    return _HEADS[name].format(of=_OF.get(found.method, "R2" if name == "loss" else "a share"))
 
 
 def _table(found: Forecast) -> Table:
@@ -156,14 +156,13 @@ def _unknown(found: Forecast) -> str:
 def _figure(found: Forecast, name: str) -> Figure:
     """Draw how the first measure falls with epsilon."""
     epsilons = np.geomspace(*_VIEW, _POINTS)
-    given = None if found.rows_per_unit == "weights" else int(found.rows_per_unit)
     lines = plan(
         found.rows,
         found.columns,
         method=found.method,
         epsilon=epsilons.tolist(),
         delta=found.delta or 1e-6,
-        rows_per_unit="weights" if given is None else given,
+        rows_per_unit="weights" if found.rows_per_unit == "weights" else int(found.rows_per_unit),
         weighted=found.weighted,
     ).lines
     known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]

@@ -10,11 +10,15 @@ from nolook.report.findings import Findings, Table, findings_of, listed
 from nolook.report.wording import count, number, span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nolook._arrays import Flags, Vector
     from nolook.estimators.scaler import QuantileScaler
     from nolook.report.findings import Text
 
-__all__ = ["scale_findings"]
+__all__ = ["SCALE_HEADS", "scale_findings", "scale_rows"]
 
+SCALE_HEADS: tuple[str, ...] = ("Column", "Centre", "Scale", "Range")
 _MOST_NAMED = 5  # columns in a sentence
 _GUESSED = (
     "* This column did not stand out from the noise: its centre and scale are a guess, and it is "
@@ -26,23 +30,10 @@ _CLIPPED = "Values are clipped to the range. What is scaled is as confidential a
 def scale_findings(scaler: QuantileScaler) -> Findings:
     """Return the findings of a scaler: centre and scale of each column."""
     names = offered_columns(scaler)
-    columns = zip(
-        names,
-        scaler.detected_,
-        scaler.center_,
-        scaler.scale_,
-        zip(scaler.low_, scaler.high_, strict=True),
-        strict=True,
-    )
-    rows = tuple(
-        (name if seen else f"{name} *", number(float(centre)), number(float(scale)), span(ends))
-        for name, seen, centre, scale, ends in columns
-    )
-    table = Table(
-        "Centre and scale of each column, from noisy histograms",
-        ("Column", "Centre", "Scale", "Range"),
-        rows,
-    )
+    ends = scaler.low_, scaler.high_
+    rows = scale_rows(names, scaler.detected_, scaler.center_, scaler.scale_, *ends)
+    caption = "Centre and scale of each column, from noisy histograms"
+    table = Table(caption, SCALE_HEADS, tuple(rows))
     notes = (_CLIPPED, *([] if scaler.detected_.all() else [_GUESSED]))
     features = scaler.read_options_["features"]
     return findings_of(
@@ -58,6 +49,16 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
             "The accuracy of a centre or a scale is not known; neither is a result by itself.",
         ),
     )
+
+
+def scale_rows(names: Sequence[str], seen: Flags, *numbers: Vector) -> Iterator[tuple[str, ...]]:
+    """Yield the name, centre, scale and range of columns, starred where noise hid them.
+
+    `numbers` are centres, scales, lower and upper ends.
+    """
+    for name, known, *own in zip(names, seen, *numbers, strict=True):
+        centre, scale, low, high = map(float, own)
+        yield name if known else f"{name} *", number(centre), number(scale), span((low, high))
 
 
 def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:

@@ -34,6 +34,7 @@ from nolook.report.wording import count, loss_in_words, number, rows_in_words, u
 __all__ = [
     "cards",
     "cautions",
+    "cost_table",
     "costs",
     "in_short",
     "rows_described",
@@ -281,11 +282,12 @@ def _costs(found: Findings) -> Section:
     if any(isinstance(event, GaussianEvent) for event in found.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."
-    tables = tuple(_cost_table(*part) for part in found.parts)
+    tables = tuple(cost_table(*part) for part in found.parts)
     return Section("costs", "What it cost", tables=tables, notes=(sums + free,), printed=tables)
 
 
-def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
+def cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
+    """Return the table of the costs of a part of a release."""
     listed, releases = costs(guarantee), len(guarantee.mechanisms)
     caption = (
         f"Cost of the {name}: {count(releases, 'noisy release')}"

@@ -13,6 +13,8 @@ from nolook.report.findings import Findings, Name, Section, Table, findings_of, 
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateEstimator
 
@@ -60,19 +62,15 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     chosen, ordered = chosen_columns(selector)
     sample = "" if getattr(selector, "sample", None) is None else _OF_A_SAMPLE
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
+    columns: dict[str, Sequence[str]] = {"Column": chosen}
     if ordered:
-        places: tuple[tuple[str, ...], ...] = tuple(
-            (name, str(place)) for place, name in enumerate(chosen, 1)
-        )
-        heads: tuple[str, ...] = ("Column", "Place")
-        if selector.strengths_ is not None:
-            heads = (*heads, "Stands out by")
-            told = (f"{number(one, 2)} standard deviations" for one in selector.strengths_)
-            places = tuple((*row, one) for row, one in zip(places, told, strict=True))
-        table = Table(f"{caption}, in the order they were chosen", heads, places)
-    else:
-        names = tuple((name,) for name in chosen)
-        table = Table(f"{caption}, in the table's order", ("Column",), names)
+        columns["Place"] = [str(place) for place, _ in enumerate(chosen, 1)]
+    if ordered and selector.strengths_ is not None:
+        told = [f"{number(one, 2)} standard deviations" for one in selector.strengths_]
+        columns["Stands out by"] = told
+    order = "in the order they were chosen" if ordered else "in the table's order"
+    rows = tuple(zip(*columns.values(), strict=True))
+    table = Table(f"{caption}, {order}", tuple(columns), rows)
     return Section(
         "selection",
         "The columns chosen",

@@ -20,8 +20,17 @@ from nolook.report.findings import (
     findings_of,
     listed,
 )
-from nolook.report.group_findings import legend
-from nolook.report.picture import BARS, DASHES, Axis, Band, Line, Picture, Point, around, axis
+from nolook.report.picture import (
+    BARS,
+    DASHES,
+    Curve,
+    Picture,
+    Point,
+    around,
+    axis,
+    groups_picture,
+    rows_picture,
+)
 from nolook.report.wording import CONFIDENCE, count, day, estimated, number
 from nolook.tables.words import OTHERS
 
@@ -171,33 +180,25 @@ def _curves(
 ) -> tuple[Picture, ...]:
     """Draw the distribution of a column in each of a table's first groups."""
     shares = np.array([each.at for each in quantiles], dtype=np.float64)
-    lines: list[Line] = []
-    bands: list[Band] = []
+    curves: list[Curve] = []
     for place in _shown(found, found.groups_of(by)):
         values, low, high, *noise = np.array(
             [[each[place] for each in measured.estimates] for measured in quantiles]
         ).T
         low, high = noise if np.isnan(low).all() else (low, high)
         known = ~np.isnan(values)
-        if known.any() and len(lines) < len(DASHES):
-            name, dash = _label(found, place, by) or "all", [*DASHES][len(lines)]
-            lines.append(Line(values[known], shares[known], name, dash=dash))
+        if known.any() and len(curves) < len(DASHES):
             across = np.union1d(low[known], high[known])
             # The share up to a value is least where quantiles are at their upper ends.
             least, most = (np.interp(across, each[known], shares[known]) for each in (high, low))
-            bands.append(Band(across, least, most, f"{CONFIDENCE} intervals" * (not bands)))
-    if not lines:
+            line = values[known], shares[known]
+            curves.append((_label(found, place, by) or "all", line, (across, least, most)))
+    if not curves:
         return ()
-    column, values = quantiles[0].column, np.concatenate([each.across for each in lines])
-    return (
-        Picture(
-            f"The share of each group up to each value of {column}",
-            f"{legend([each.label for each in lines])}; bands are {CONFIDENCE} intervals",
-            axis(str(column), *around(float(values.min()), float(values.max()))),
-            axis("share of the group", 0.0, 1.0),
-            (*bands, *lines),
-        ),
-    )
+    column, values = quantiles[0].column, np.concatenate([each for _, (each, _), _ in curves])
+    shown = axis(str(column), *around(float(values.min()), float(values.max())))
+    title, share = f"The share of each group up to each value of {column}", "share of the group"
+    return (groups_picture(title, shown, share, curves, f"{CONFIDENCE} intervals"),)
 
 
 def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
@@ -220,16 +221,8 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
         for row, p in enumerate(places)
     )
     title = _head(each, found.privacy.unit.counted)
-    return (
-        Picture(
-            f"{title} by {', '.join(by)}",
-            f"with {CONFIDENCE} intervals",
-            axis(title, *around(float(low[places].min()), float(high[places].max()))),
-            Axis("", -0.5, len(points) - 0.5),
-            points,
-            rows=True,
-        ),
-    )
+    about = f"{title} by {', '.join(by)}", f"with {CONFIDENCE} intervals"
+    return (rows_picture(*about, title, points),)
 
 
 def _sections(
@@ -298,7 +291,8 @@ def tabulation_findings(found: Tabulation) -> Findings:
             ("Measured", ", ".join(asked) or "counts only"),
         ),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
-        conclusion=_strongest(pairs) or _largest(found),
+        conclusion=tuple(_STRONGEST.format(*by, f"{v:.2f}") for by, v in [*pairs.items()][:1])
+        or _largest(found),
         certainty=(_SURE.format(unit.protected),),
     )
 
@@ -330,11 +324,6 @@ def _in_percent(chance: float) -> str:
     if _RARE < chance < 1.0 - _RARE:
         return f"{100.0 * chance:.2g} %"
     return f"below {100 * _RARE:g} %" if chance < 0.5 else f"above {100 - 100 * _RARE:g} %"
-
-
-def _strongest(pairs: Mapping[tuple[str, ...], float]) -> tuple[Text, ...]:
-    """Name the pair of columns with the strongest association."""
-    return tuple(_STRONGEST.format(*by, f"{v:.2f}") for by, v in [*pairs.items()][:1])
 
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:
