@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import conversion
-from nolook.tables.csv import _as_text
 from nolook.tables.schema import SETTINGS, ColumnSchema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import plain_numbers
@@ -57,7 +56,7 @@ def made(cells, declared, part=None):
     """What becomes of bytes in a column of text; missing values are None."""
     column = Column("a", pa.string(), "text")
     kind, convert = conversion(column, declared, part)
-    found = convert(_as_text(cells))
+    found = convert(pa.array(cells, pa.binary()).view(pa.string()))
     assert found.type == kind
     if pt.is_large_string(kind):
         found = found.view(pa.large_binary())  # its bytes need not be UTF-8

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import evolve
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._validation import check_path
 from nolook.errors import TableError
 from nolook.owner.first_rows import (
@@ -47,8 +47,6 @@ from nolook.tables.source import Source, attempt, in_words, movable, raw_texts
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
 __all__ = ["Draft", "draft_schema"]
-
-Vector = NDArray[np.float64]
 
 #: The rows a guess is made from; those of the first batches, or of several parts of a file.
 MOST_ROWS = 1000
@@ -156,8 +154,8 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     if isinstance(source, Folder):
         for name in source.added:
             settings[name]["optional"] = True
-        found = [f"Not in every file: {listed(sorted(source.added))} (optional = true)."]
-        found = found if source.added else []
+        if source.added:
+            found.append(f"Not in every file: {listed(sorted(source.added))} (optional = true).")
         for name, levels in source.levels.items():
             settings[name] |= {"levels": levels} if len(levels) <= _MOST_LEVELS else {}
     return _draft({}, settings, cells | told, found, target)

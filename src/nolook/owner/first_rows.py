@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Places, Vector
 from nolook.errors import ParameterError
-from nolook.tables.conversion import Vector, conversion
+from nolook.tables.conversion import conversion
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import last_word, listed, trimmed
@@ -236,17 +236,17 @@ def _followers(found: Sample) -> Iterator[str]:
         )
 
 
-def _codes(cells: Any, values: Vector | None) -> NDArray[np.intp]:  # noqa: ANN401
+def _codes(cells: Any, values: Vector | None) -> Places:  # noqa: ANN401
     """Return a number for each different cell, in order; of numbers, -1 for a missing one."""
     if values is not None:
         return np.where(np.isnan(values), -1, np.unique(values, return_inverse=True)[1])
     if pt.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-    codes: NDArray[np.intp] = pc.rank(cells, tiebreaker="dense").to_numpy()
+    codes: Places = pc.rank(cells, tiebreaker="dense").to_numpy()
     return codes
 
 
-def _follows(other: NDArray[np.intp], target: NDArray[np.intp]) -> bool:
+def _follows(other: Places, target: Places) -> bool:
     """Tell whether a column and the target, of few values, leave no doubt about each other."""
     if len(other) < LEAST_ROWS or len(target) != len(other):
         return False

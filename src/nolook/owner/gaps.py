@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import Factory, define
-from numpy.typing import NDArray
 
+from nolook._arrays import Flags
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema, as_schema
 from nolook.tables.source import Column, in_words
-from nolook.tables.words import trimmed
+from nolook.tables.words import has_value, trimmed
 
 __all__ = ["MALFORMED", "Gaps", "find_gaps"]
 
@@ -37,11 +37,11 @@ class Gaps:
 
     def add(self, raw: Any, cells: Any, *, is_text: bool) -> None:  # noqa: ANN401
         """Look at the rows of a batch, as they are in the source and as declared."""
-        null = ~_known(raw)
+        null = ~_marks(has_value(raw))
         texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
-        blank = pc.equal(trimmed(raw), "").fill_null(False).to_numpy(False) if texts else null
+        blank = _marks(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
         cause = np.where(blank, _EMPTY, np.where(null, MALFORMED if is_text else _EMPTY, _UNLIKE))
-        lost = np.flatnonzero(~_known(cells))
+        lost = np.flatnonzero(~_marks(has_value(cells)))
         self.causes.update(cause[lost].tolist())
         room = _FIRST - len(self.first)
         self.first += [(self.rows + int(i) + 1, str(cause[i])) for i in lost[:room]]
@@ -66,8 +66,5 @@ def find_gaps(
     return found
 
 
-def _known(cells: Any) -> NDArray[np.bool_]:  # noqa: ANN401
-    """Mark the cells that hold a value: neither null nor, for numbers, NaN or infinite."""
-    known = pc.is_finite(cells).fill_null(False) if pt.is_floating(cells.type) else cells.is_valid()
-    marks: NDArray[np.bool_] = known.to_numpy(zero_copy_only=False)
-    return marks
+def _marks(cells: Any) -> Flags:  # noqa: ANN401
+    return cells.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

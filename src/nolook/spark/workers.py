@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from attrs import Factory, define
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix, Words
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Design
-from nolook.tables.folding import Block, Drawing, Run, S, identified
+from nolook.tables.folding import Drawing, Run, S, identified
 from nolook.tables.source import Source
 from nolook.tables.table import Table
 from nolook.tables.units import group_hashes, hashes_of, keyed_hashes
@@ -34,7 +34,7 @@ class RowChecksum:
     rows: int = 0
     sum: int = 0
 
-    def update(self, numbers: NDArray[np.float64]) -> None:
+    def update(self, numbers: Matrix) -> None:
         """Add rows of shape (columns, rows)."""
         self.merge(RowChecksum(numbers.shape[1], sum_of_rows(numbers)))
 
@@ -44,7 +44,7 @@ class RowChecksum:
         self.sum = (self.sum + other.sum) % 2**64
 
 
-def sum_of_rows(numbers: NDArray[np.float64]) -> int:
+def sum_of_rows(numbers: Matrix) -> int:
     """Return a sum, modulo 2^64, of something all bits of a row enter; shape (columns, rows).
 
     It has no key: it tells rows from others by chance, not by design.
@@ -62,7 +62,7 @@ class _CheckedRun(Run):
 
     checksum: RowChecksum = Factory(RowChecksum)
 
-    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:  # noqa: ARG002
+    def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:  # noqa: ARG002
         """Yield the blocks of a part."""
         for block in read:
             self.checksum.update(block)
@@ -101,9 +101,7 @@ def read_through(table: Table, _: int) -> None:
     table.read_through()
 
 
-def row_keys(
-    secret: bytes, source: DeclaredSource, design: Design, rows: int
-) -> NDArray[np.uint64]:
+def row_keys(secret: bytes, source: DeclaredSource, design: Design, rows: int) -> Words:
     """Return a random number for each row in use, whatever their order and in every pass.
 
     It follows from the secret, the row's unit and numbers, and how many like it come before it in
@@ -122,7 +120,7 @@ def row_keys(
     return _hashed(np.column_stack([hashes, before]), secret)[:, 0]
 
 
-def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
+def _hashed(words: Words, key: bytes) -> Words:
     """Hash each row of words."""
     size = 8 * words.shape[1]
     starts = np.arange(0, size * len(words) + 1, size)

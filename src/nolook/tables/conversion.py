@@ -7,30 +7,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from datetime import date
 from functools import partial, reduce
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import evolve
-from numpy.typing import NDArray
 
+from nolook._arrays import Flags, Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
-from nolook.tables.schema import PARTS, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, in_words, movable
+from nolook.tables.schema import FALSE, PARTS, TRUE, ColumnSchema, FileFormat
+from nolook.tables.source import Column, Source, changed, in_words, movable
 from nolook.tables.words import (
     OTHERS,
     Levels,
     by_word,
     fits,
+    has_value,
     is_number,
     named_levels,
     number_of,
@@ -64,8 +64,6 @@ _STEPS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # The digits of a pattern's signs; years before 1 or after 9999 are none.
 _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
 _OFFSET = r"(?:Z|(?P<hours>[+-]\d{2})(?::?(?P<minutes>\d{2}))?)"
-
-Vector = NDArray[np.float64]
 
 _USUAL = FileFormat()
 
@@ -121,9 +119,9 @@ class DeclaredSource:
         #: Why derived columns are not there: an error when they are used.
         self.lacking: dict[str, TableError] = {}
         derived = {name: each.derived for name, each in columns.items() if each.derived}
-        for name in in_order(derived):
+        for name, derivation in in_order(derived).items():
             try:
-                self._derive(name, derived[name], columns)
+                self._derive(name, derivation, columns)
             except TableError as error:
                 self.lacking[name] = error
         self.where: str | None = None
@@ -133,10 +131,7 @@ class DeclaredSource:
         self, conditions: Sequence[object], tests: Sequence[tuple[str, Conversion]]
     ) -> DeclaredSource:
         """Return the rows that meet all conditions, whose tests mark the cells of columns."""
-        chosen = copy(self)
-        chosen.where = " and ".join(map(str, conditions)) or None
-        chosen._tests = tests
-        return chosen
+        return changed(self, where=" and ".join(map(str, conditions)) or None, _tests=tests)
 
     def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
         """Add a derived column; raises an error if a column it needs is unknown or not a number."""
@@ -198,9 +193,7 @@ class DeclaredSource:
 
     def of(self, other: Source | None) -> DeclaredSource:
         """Return another source of the same columns, declared alike; without rows if it is None."""
-        declared = copy(self)
-        declared.original = cast("Source", other)  # None is replaced before it is read
-        return declared
+        return changed(self, original=other)  # None is replaced before it is read
 
 
 def conversion(
@@ -238,10 +231,10 @@ def _derived(*cells: Any, derived: Derivation, read: Sequence[Conversion], kind:
 
 def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
-    known = named_levels(levels)
-    codes = codes_of(cells, known)
-    missing = np.isnan(codes) | ((codes == len(known)) & (None not in levels))
-    place = len(known) if level == OTHERS else known.index(level)
+    named = named_levels(levels)
+    codes = codes_of(cells, named)
+    missing = np.isnan(codes) | ((codes == len(named)) & (None not in levels))
+    place = len(named) if level == OTHERS else named.index(level)
     return np.where(missing, np.nan, codes == place)
 
 
@@ -345,8 +338,7 @@ def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[An
     numbers = partial(_written_numbers, declared=declared)
     cells = readable(trimmed(cells)) if in_words(cells.type) == "text" else cells
     found = places(cells, (*words, "", *declared.missing), numbers)
-    known = pc.is_finite(cells) if pt.is_floating(cells.type) else cells.is_valid()
-    other = pc.and_(pc.fill_null(known, False), found.is_null())
+    other = pc.and_(has_value(cells), found.is_null())
     return pc.if_else(pc.less(found, len(words)), found, None), other
 
 
@@ -395,14 +387,14 @@ def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: 
     return pa.array(numbers, pa.int64(), mask=~present).cast(_TEXT)
 
 
-def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
+def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, Flags]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
     seconds, present = _times(cells, declared.pattern)
     missing, known = _times(pa.array(declared.missing, _TEXT), declared.pattern)
     return seconds, present & ~np.isin(seconds, missing[known])
 
 
-def _times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
+def _times(cells: Any, pattern: str) -> tuple[Vector, Flags]:  # noqa: ANN401
     if in_words(cells.type) == "text":
         return parse_times(trimmed(cells).view(_BYTES), pattern)
     if pt.is_date(cells.type):
@@ -412,7 +404,7 @@ def _times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noq
     return counts / _STEPS[cells.type.unit], present
 
 
-def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
+def parse_times(cells: Any, pattern: str) -> tuple[Vector, Flags]:  # noqa: ANN401
     """Return the seconds since 1970 that cells of bytes mean, and which cells are such times."""
     # Of bytes; groups are called after the pattern's signs.
     texts = [
@@ -440,9 +432,7 @@ def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  
     return seconds, valid
 
 
-def civil_days(
-    year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def civil_days(year: Integers, month: Integers, day: Integers) -> tuple[Integers, Flags]:
     """Return the days since 1970-01-01 of dates, and which dates exist."""
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
@@ -468,8 +458,6 @@ _NEVER_READ = ("identifier", "text")
 _AS_THEY_ARE = {"text": (), "boolean": (*_NEVER_READ, "number", "integer")}
 
 
-#: Words that mean the same; None for all that are not the other class's.
-_Class: TypeAlias = tuple[str, ...] | None
 _POSSIBLE = ("text", "category", "identifier", "boolean", "integer", "number")
 _EXAMPLES = {"positive": "yes", "negative": "no"}
 
@@ -489,13 +477,11 @@ def two_classes(
             f"{parameter_name('positive')} is given, but {column.name!r} is of type {kind}; "
             "expected a target of text, numbers or booleans"
         )
-    classes: list[_Class] = [(level,) for level in named_levels(own.levels)]
+    classes: list[tuple[str, ...]] = [(level,) for level in named_levels(own.levels)]
     if own.type == "boolean":
-        classes = [own.true, own.false]
-    usual = ColumnSchema("boolean")
-    truths = (*usual.true, *(usual.false or ()))
-    if negative is None and not classes and isinstance(positive, str) and same(positive, *truths):
-        classes = [usual.true, usual.false]
+        classes = [own.true, own.false or (OTHERS,)]
+    elif negative is None and not classes and isinstance(positive, str):
+        classes = [TRUE, FALSE] if same(positive, *TRUE, *FALSE) else []
     find = partial(_class, classes=classes, kind=kind, column=column.name)
     yes = find("positive", positive)
     if negative is None and len(classes) != 2:
@@ -504,20 +490,20 @@ def two_classes(
             f"values other than {positive!r}; expected the one that counts as 0 (for example "
             f"{usage_hint('negative', 'no')}, or {OTHERS!r} for all of them)"
         )
-    no = None
+    no: tuple[str, ...] = (OTHERS,)
     if negative != OTHERS:
         no = classes[classes[0] == yes] if negative is None else find("negative", negative)
-    if no is not None and any(same(word, *no) for word in yes):
+    if no != (OTHERS,) and any(same(word, *no) for word in yes):
         raise ParameterError(
             f"{parameter_name('positive')} and {parameter_name('negative')} are the same "
             f"value of {column.name!r}; give two different ones"
         )
-    marked = ColumnSchema("boolean", true=yes, false=(OTHERS,) if no is None else no)
+    marked = ColumnSchema("boolean", true=yes, false=no)
     return evolve(marked, missing=own.missing, decimal=own.decimal, thousands=own.thousands)
 
 
 def _class(
-    name: str, word: object, classes: list[_Class], kind: str, column: str
+    name: str, word: object, classes: list[tuple[str, ...]], kind: str, column: str
 ) -> tuple[str, ...]:
     """Return the words of the class that one of them names."""
     if not isinstance(word, str) or not word.strip():
@@ -526,10 +512,10 @@ def _class(
             f"{usage_hint(name, _EXAMPLES[name])})"
         )
     for each in classes:
-        if each is not None and same(word, *each):
+        if each != (OTHERS,) and same(word, *each):
             return each
     if classes or not fits(word, kind):
-        wanted = ", ".join(word for each in classes for word in each or (OTHERS,))
+        wanted = ", ".join(word for each in classes for word in each)
         raise ParameterError(
             f"{parameter_name(name)} is {word!r}, but {column!r} "
             f"{f'has the declared values {wanted}' if classes else f'is of type {kind}'}; expected "

@@ -171,7 +171,7 @@ class Rows:
         self._lines: deque[bytes] = deque()
         self._line, self._drawn = b"", 0  # the last line of the row being read, and all its bytes
         self._reader = csv.reader(
-            self._lines_of_rows(self._drawn_lines()),
+            self._lines_of_rows(),
             delimiter=form.delimiter or ",",
             quotechar=form.quote,
             quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
@@ -194,21 +194,13 @@ class Rows:
                 yield self._plain(block, wanted)
             block = next(self._blocks, None)
 
-    def _drawn_lines(self) -> Iterator[bytes]:
-        """Yield lines; a row with quoted line breaks may draw on the following block."""
-        while True:
-            if not self._lines:
-                block = next(self._blocks, None)
-                if block is None:
-                    return
-                self._lines.extend(block.splitlines(keepends=True))
-            yield self._lines.popleft()
-
-    def _lines_of_rows(self, lines: Iterator[bytes]) -> Iterator[str]:
+    def _lines_of_rows(self) -> Iterator[str]:
         """Yield lines to the reader, which asks for more within a row while a quote is open."""
         while True:
-            goes_on = self._multiline and self._drawn < _LONGEST
-            self._line = next(lines, b"") if goes_on or not self._drawn else b""
+            goes_on = not self._drawn or (self._multiline and self._drawn < _LONGEST)
+            if goes_on and not self._lines:  # also within a row with quoted line breaks
+                self._lines.extend(next(self._blocks, b"").splitlines(keepends=True))
+            self._line = self._lines.popleft() if goes_on and self._lines else b""
             if not (self._line or self._drawn):
                 return
             if self._comment and not self._drawn and self._line.startswith(self._comment):

@@ -11,21 +11,19 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from itertools import pairwise
 from operator import mul
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Vector
 from nolook._numerics import inverse_sinhs, logarithms, logarithms_1p
 from nolook._validation import refusal
 from nolook.errors import ParameterError
 from nolook.tables.words import is_list
 
 __all__ = ["FUNCTIONS", "INVERSES", "Derivation", "derive", "in_order"]
-
-Numbers: TypeAlias = NDArray[np.float64]
 
 _MOST_FACTORS, _MOST_BORDERS = 8, 100
 
@@ -108,12 +106,12 @@ def _bin_labels(borders: tuple[float, ...]) -> tuple[str, ...]:
     return (f"<{texts[0]}", *between, f">={texts[-1]}")
 
 
-def in_order(derived: Mapping[str, Derivation]) -> list[str]:
+def in_order(derived: Mapping[str, Derivation]) -> dict[str, Derivation]:
     """Return derived columns, each after those it is derived from.
 
     Raises ParameterError if some are derived from each other.
     """
-    order: dict[str, None] = {}
+    order: dict[str, Derivation] = {}
     while len(order) < len(derived):
         ready = [
             name
@@ -123,11 +121,11 @@ def in_order(derived: Mapping[str, Derivation]) -> list[str]:
         if not ready:
             circle = " and ".join(repr(name) for name in derived if name not in order)
             raise ParameterError(f"{circle} are derived from each other (name other columns)")
-        order |= dict.fromkeys(ready)
-    return list(order)
+        order |= {name: derived[name] for name in ready}
+    return order
 
 
-def derive(derivation: Derivation, *columns: Numbers) -> Any:  # noqa: ANN401 -- an Arrow array
+def derive(derivation: Derivation, *columns: Vector) -> Any:  # noqa: ANN401 -- an Arrow array
     """Return the cells of a derived column; a missing or infinite number gives a missing one."""
     with np.errstate(all="ignore"):
         if derivation.function == "bins_of":
@@ -139,14 +137,14 @@ def derive(derivation: Derivation, *columns: Numbers) -> Any:  # noqa: ANN401 --
     return pa.array(found, pa.float64(), mask=~np.isfinite(found))
 
 
-def _positive(values: Numbers, least: float, function: Callable[[Numbers], Numbers]) -> Numbers:
+def _positive(values: Vector, least: float, function: Callable[[Vector], Vector]) -> Vector:
     """Apply a function to finite values above the least; others are missing."""
     defined = np.isfinite(values) & (values > least)
     return np.where(defined, function(np.where(defined, values, 1.0)), np.nan)
 
 
 #: By the setting that asks for it, what gives the numbers of a derived column.
-FUNCTIONS: dict[str, Callable[..., Numbers]] = {
+FUNCTIONS: dict[str, Callable[..., Vector]] = {
     "log_of": partial(_positive, least=0.0, function=logarithms),
     "log1p_of": partial(_positive, least=-1.0, function=logarithms_1p),
     "asinh_of": partial(_positive, least=-math.inf, function=inverse_sinhs),
@@ -155,7 +153,7 @@ FUNCTIONS: dict[str, Callable[..., Numbers]] = {
     "bins_of": lambda *_: np.empty(0),  # texts: see `derive`
 }
 #: Of logarithms: a function that undoes them, and what it is short of.
-INVERSES: dict[str, tuple[Callable[[Numbers], Numbers], float]] = {
+INVERSES: dict[str, tuple[Callable[[Vector], Vector], float]] = {
     "log_of": (np.exp, 0.0),
     "log1p_of": (np.exp, -1.0),
     "asinh_of": (np.sinh, 0.0),

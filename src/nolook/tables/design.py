@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Flags, Matrix, Vector
 from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
@@ -141,7 +141,7 @@ class Design:
         )
 
     @property
-    def binary(self) -> NDArray[np.bool_]:
+    def binary(self) -> Flags:
         """Mask of the numbers that are 0 or 1 by declaration or type, the target last."""
         kinds = [
             not feature.is_number or feature.name in self.booleans or place > 0
@@ -157,7 +157,7 @@ class Design:
         """The length of a row: the columns and, last, its weight if there are weights."""
         return self.binary.size + (self.unit.weighting is not None)
 
-    def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_]:  # noqa: ANN401
+    def fill(self, batch: Any, out: Matrix) -> Flags:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
         0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
@@ -168,7 +168,7 @@ class Design:
             present &= named_rows(batch.column(self.unit.column))
         return present
 
-    def _numbers(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_]:  # noqa: ANN401
+    def _numbers(self, batch: Any, out: Matrix) -> Flags:  # noqa: ANN401
         """Write the numbers, and return which rows lack none that they need."""
         row = 0
         with np.errstate(all="ignore"):
@@ -197,11 +197,11 @@ class Design:
         if not self.needs_target:
             place = len(self.binary) - 1
             out[place, ~finite[place]] = np.nan
-        present: NDArray[np.bool_] = np.logical_and.reduce(finite[self._needed])
+        present: Flags = np.logical_and.reduce(finite[self._needed])
         return present
 
     @property
-    def _needed(self) -> NDArray[np.bool_]:
+    def _needed(self) -> Flags:
         """Mask of the numbers without a replacement where missing: levels, and the target."""
         all_are = self.missing == "drop-row"
         needed = [all_are or not f.is_number for f in self.features for _ in f.names]
@@ -407,7 +407,7 @@ def numbers_of(column: Any) -> Any:  # noqa: ANN401
     return column.to_numpy(zero_copy_only=False)
 
 
-def _contrasts(column: Any, levels: Levels, missing: str, out: NDArray[np.float64]) -> None:  # noqa: ANN401
+def _contrasts(column: Any, levels: Levels, missing: str, out: Matrix) -> None:  # noqa: ANN401
     """Write 1 in the row of each cell's level.
 
     The first level has no row. Undeclared cells are in the row of None, or else missing: NaN. So
@@ -432,7 +432,7 @@ def labels_of(levels: Levels | None) -> tuple[str, ...]:
     return ("false", "true", GAP) if levels is None else (*named_levels(levels), OTHERS, GAP)
 
 
-def codes_of(column: Any, known: list[str] | Vocabulary) -> NDArray[np.float64]:  # noqa: ANN401
+def codes_of(column: Any, known: list[str] | Vocabulary) -> Vector:  # noqa: ANN401
     """Return the place of each cell among levels, after the last for others, or among all words.
 
     NaN for null, and for an empty text that is not a level.
@@ -446,5 +446,5 @@ def codes_of(column: Any, known: list[str] | Vocabulary) -> NDArray[np.float64]:
     codes = pc.if_else(there, codes.fill_null(len(known)), None)
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
-    found: NDArray[np.float64] = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    found: Vector = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return found

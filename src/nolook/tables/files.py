@@ -7,7 +7,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
@@ -17,7 +16,7 @@ from attrs import frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables.source import Column, attempt, guarded, sound
+from nolook.tables.source import Column, attempt, changed, guarded, sound
 
 __all__ = [
     "MOST_PARTS",
@@ -174,12 +173,9 @@ class File(ABC):
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
         """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
         runs = in_runs(self._pieces, most)
-        return (self,) if len(runs) == 1 else [self._run(run) for run in runs]
-
-    def _run(self, pieces: range) -> File:
-        part = copy(self)
-        part._run_of, part._pieces = pieces, 1
-        return part
+        if len(runs) == 1:
+            return (self,)
+        return [changed(self, _run_of=run, _pieces=1) for run in runs]
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -38,7 +37,7 @@ from nolook.tables.files import (
     place_of,
 )
 from nolook.tables.office import SheetFile, StatisticsFile
-from nolook.tables.source import Column, attempt, in_words, plain, raw_texts
+from nolook.tables.source import Column, attempt, changed, in_words, plain, raw_texts
 
 __all__ = [
     "Folder",
@@ -397,12 +396,8 @@ class Folder:
         """Return parts of files, or runs of files where there are very many."""
         most = MOST_PARTS // len(self._files)
         pieces = [(part, told) for file, told in self._files for part in file.parts(most)]
-        return [self._of(pieces[run.start : run.stop]) for run in in_runs(len(pieces), MOST_PARTS)]
-
-    def _of(self, files: list[tuple[File, _Values]]) -> Folder:
-        part = copy(self)
-        part._files = files
-        return part
+        runs = in_runs(len(pieces), MOST_PARTS)
+        return [changed(self, _files=pieces[run.start : run.stop]) for run in runs]
 
 
 def _merged(

@@ -19,8 +19,8 @@ from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import define, field
-from numpy.typing import NDArray
 
+from nolook._arrays import Integers, Matrix
 from nolook._numerics import Threads
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Design
@@ -30,7 +30,6 @@ from nolook.tables.units import kept_cells, named_rows
 __all__ = [
     "CACHE_BYTES",
     "Batches",
-    "Block",
     "BlockCache",
     "Drawing",
     "Foldable",
@@ -172,15 +171,12 @@ def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
 #: What may be kept of a table.
 CACHE_BYTES = 256 * 2**20
 
-#: Numbers of shape (columns, rows).
-Block: TypeAlias = NDArray[np.float64]
-
 
 class BlockCache:
     """Blocks of a table's parts. Code that receives some must leave their numbers as they are."""
 
     def __init__(self) -> None:
-        self._parts: dict[int | None, list[Block]] = {}
+        self._parts: dict[int | None, list[Matrix]] = {}
         self._room = CACHE_BYTES
 
     @classmethod
@@ -190,7 +186,7 @@ class BlockCache:
         fits = rows is not None and rows * 8 * design.size <= CACHE_BYTES
         return cls() if fits and not isinstance(source.original, MemorySource) else None
 
-    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
+    def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""
         if part in self._parts:
             yield from self._parts[part]
@@ -215,7 +211,7 @@ _MAX_ROWS = 65_536
 _MAX_NUMBERS = 1 << 20
 
 
-def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -> Iterator[Block]:
+def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -> Iterator[Matrix]:
     """Fill blocks of shape (columns, rows) from a part's batches, whatever their sizes.
 
     Rows that do not have all they need are left out; at the end `run` is told how many.
@@ -249,9 +245,7 @@ def rows_at_once(columns: int) -> int:
     return max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
 
 
-def identified(
-    source: DeclaredSource, design: Design
-) -> Iterator[tuple[Any, Any, NDArray[np.float64]]]:
+def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, Any, Matrix]]:
     """Yield identifiers of rows in use, those of rows left out, and the numbers of the former.
 
     Numbers have shape (columns, rows). Rows without an identifier are in neither.
@@ -278,12 +272,9 @@ class Run:
     threads: Threads = "auto"
     kept: BlockCache | None = None
     due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
-    is_of_release: bool = field(init=False)
+    is_of_release: bool = False
     left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
     seen: object = None  # what an engine compares its passes by
-
-    def __attrs_post_init__(self) -> None:
-        self.is_of_release = bool(self.due)
 
     def add(self, pay: Callable[[], object]) -> None:
         """Let a part of the release pay as well: with the release, or now if that has paid."""
@@ -298,10 +289,10 @@ class Run:
             self.due[0]()
             del self.due[0]  # what could not be paid stays due
 
-    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
+    def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:
         """Return the blocks of a part: those that were kept, or else those that are read."""
         return read if self.kept is None else self.kept.through(part, read)
 
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.
-Weights: TypeAlias = NDArray[np.int64] | None
+Weights: TypeAlias = Integers | None

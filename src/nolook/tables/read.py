@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from nolook._arrays import Matrix
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, Weighting, check_rows_per_unit
@@ -469,6 +469,6 @@ def is_of_spark(value: object, kind: str) -> bool:
     )
 
 
-def _is_positive(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
+def _is_positive(numbers: Matrix, positive: float) -> Matrix:
     scores, targets = numbers
     return np.stack([scores, targets == positive])

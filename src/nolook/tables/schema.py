@@ -53,7 +53,7 @@ _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 COMMENTS = ("#", "%", "!", "*")
-_TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
+TRUE, FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
 _CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
 _LONGEST_PATTERN, _MOST_SKIPPED = 60, 100
@@ -207,9 +207,9 @@ class ColumnSchema:
     thousands: str | None = _setting("thousands", _THOUSANDS, None)
     currency: tuple[str, ...] = _setting("currency", _currency, ())
     percent: bool = _setting("percent", _flag, False)
-    true: tuple[str, ...] = _setting("true", _words, _TRUE)
+    true: tuple[str, ...] = _setting("true", _words, TRUE)
     #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _false_words, _FALSE)
+    false: tuple[str, ...] | None = _setting("false", _false_words, FALSE)
     undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
@@ -238,7 +238,7 @@ class ColumnSchema:
                 not set(self.true).isdisjoint(self.false or ())
             ),
             'only one of true and false is given, but one alone is not enough (false = ["..."] '
-            "for all other words)": (self.true == _TRUE) != (self.false == _FALSE),
+            "for all other words)": (self.true == TRUE) != (self.false == FALSE),
             "indicator is true for a column that gives no number as a feature (leave it out)": (
                 self.indicator and not (use == "feature" and numbers)
             ),
@@ -350,8 +350,8 @@ class Schema:
         form = _located("file", lambda given: FileFormat(**_settings(given, known)), file)
         for name, column in read.items():
             _located(f"column {name!r}", column.within, form)
-        in_order({name: each.derived for name, each in read.items() if each.derived})
         self.__attrs_init__(read, form)
+        _ = self.derived  # which refuses a circle
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
                 one, other, *_ = several
@@ -460,8 +460,7 @@ class Schema:
     @property
     def derived(self) -> dict[str, Derivation]:
         """The derived columns, each after those it is derived from."""
-        made = {name: c.derived for name, c in self.columns.items() if c.derived is not None}
-        return {name: made[name] for name in in_order(made)}
+        return in_order({name: each.derived for name, each in self.columns.items() if each.derived})
 
     @property
     def closed(self) -> set[str]:

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from numbers import Real
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -17,6 +18,7 @@ import pyarrow.types as pt
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook._arrays import Array, Flags
 from nolook.errors import NolookError, TableError
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "as_array",
     "as_text",
     "attempt",
+    "changed",
     "dtype_name",
     "from_array",
     "from_frame",
@@ -103,10 +106,7 @@ class Source(Protocol):
     """Anything rows are read from."""
 
     name: str  # what messages call it
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The declared columns, in the source's order."""
+    columns: tuple[Column, ...]  # as declared, in the source's order
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches holding at least the named columns: always the same rows in order.
@@ -121,6 +121,13 @@ class Source(Protocol):
         sent there, as parts of files and databases can. A source that cannot be divided is its own
         only part.
         """
+
+
+def changed(source: T, **attributes: object) -> T:
+    """Return a copy of a source, or of what reads it, with some attributes of other values."""
+    made = copy(source)
+    vars(made).update(attributes)
+    return made
 
 
 def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
@@ -165,7 +172,7 @@ def sound(array: Any) -> Any:  # noqa: ANN401
     return _only(array, _fitting(array)) if decimal else array
 
 
-def _fitting(decimals: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+def _fitting(decimals: Any) -> Flags:  # noqa: ANN401
     """Mark the decimals of no more digits than declared."""
 
     def fits(part: Any) -> bool:  # noqa: ANN401
@@ -179,7 +186,7 @@ def _fitting(decimals: Any) -> NDArray[np.bool_]:  # noqa: ANN401
     return np.array([fits(decimals.slice(i, 1)) for i in range(len(decimals))])
 
 
-def _only(array: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+def _only(array: Any, kept: Flags) -> Any:  # noqa: ANN401
     """Return an array with null for the other cells."""
     return array if kept.all() else array.take(pa.array(np.arange(len(array)), mask=~kept))
 
@@ -333,7 +340,7 @@ def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return values.astype(dtype, copy=False)
 
 
-def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
+def _floats(cells: NDArray[Any]) -> Array:
     """Return numbers and booleans as float64; those beyond every double are infinite."""
     if cells.dtype.kind == "O":
         floats = np.fromiter(map(_float, cells.flat), np.float64, cells.size)

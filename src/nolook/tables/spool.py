@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
+from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ import pyarrow.types as pt
 
 from nolook.errors import TableError
 from nolook.tables.files import MOST_PARTS, in_runs
-from nolook.tables.source import Column, attempt, guarded, sound, written_out
+from nolook.tables.source import Column, attempt, changed, guarded, sound, written_out
 
 __all__ = ["Spooled", "from_stream"]
 
@@ -52,7 +52,8 @@ def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is
                 "this version of Polars cannot stream a lazy frame (call collect() first, "
                 "or install a newer Polars)"
             )
-        name, fields, start = "lazy frame", attempt(message, _lazy_schema, source), _lazy(source)
+        name, fields = "lazy frame", attempt(message, _lazy_schema, source)
+        start = partial(_lazy_rows, source)
     elif kind.__name__ == "DuckDBPyRelation":
         fields = attempt(message, lambda: source.limit(0).to_arrow_reader(1)).schema
         name, start = "relation", lambda _: source.to_arrow_reader(_ROWS)
@@ -71,15 +72,10 @@ def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is neede
     return polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
 
-def _lazy(frame: Any) -> Start:  # noqa: ANN401
-    def start(_: Sequence[str]) -> Iterator[Any]:
-        pieces = frame.collect_batches(
-            chunk_size=_ROWS, maintain_order=True, lazy=True, engine="streaming"
-        )
-        for piece in pieces:
-            yield from piece.to_arrow().to_batches()
-
-    return start
+def _lazy_rows(frame: Any, _: Sequence[str]) -> Iterator[Any]:  # noqa: ANN401
+    how = {"maintain_order": True, "lazy": True, "engine": "streaming"}
+    for piece in frame.collect_batches(chunk_size=_ROWS, **how):
+        yield from piece.to_arrow().to_batches()
 
 
 class Spooled:
@@ -125,12 +121,7 @@ class Spooled:
         pieces = self._keep().pieces
         if self._run_of is not None or pieces < 2:
             return (self,)
-        return [self._run(run) for run in in_runs(pieces, MOST_PARTS)]
-
-    def _run(self, pieces: range) -> Spooled:
-        part = copy(self)
-        part._run_of = pieces
-        return part
+        return [changed(self, _run_of=run) for run in in_runs(pieces, MOST_PARTS)]
 
     def _keep(self) -> _Kept:
         """Read everything, the first time."""

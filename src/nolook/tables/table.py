@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from attrs import define, evolve
-from numpy.typing import NDArray
 
+from nolook._arrays import Flags, Matrix, Vector
 from nolook._numerics import Threads, worker_threads
 from nolook._unit import Unit, Weighting
 from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
-    Block,
     BlockCache,
     Foldable,
     Run,
@@ -32,7 +29,7 @@ from nolook.tables.folding import (
     identified,
     rows_at_once,
 )
-from nolook.tables.source import Column, Source, movable
+from nolook.tables.source import Source, changed, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
 from nolook.tables.words import OTHERS, listed, recipe_levels
@@ -40,9 +37,9 @@ from nolook.tables.words import OTHERS, listed, recipe_levels
 __all__ = ["DistributedSource", "Table", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
-Transform: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Transform: TypeAlias = Callable[[Matrix], Matrix]
 #: Turns the blocks of a part, or of all rows, into others.
-Turn: TypeAlias = Callable[[Iterator[Block], int | None], Iterator[Block]]
+Turn: TypeAlias = Callable[[Iterator[Matrix], int | None], Iterator[Matrix]]
 
 
 @define
@@ -58,7 +55,8 @@ class _Places:
         return self.starts[part or 0], self.starts[-1 if part is None else part + 1]
 
 
-class DistributedSource(ABC):
+@runtime_checkable
+class DistributedSource(Source, Protocol):
     """A source whose rows other processes read; they are never gathered.
 
     Attributes
@@ -68,11 +66,7 @@ class DistributedSource(ABC):
     """
 
     engine: ClassVar[str]
-    name: str
-    label: str | None
-    columns: tuple[Column, ...]
 
-    @abstractmethod
     def fold(self, table: Table, statistic: Foldable) -> None:
         """Update a statistic with all rows of a table of this source, each once.
 
@@ -80,11 +74,9 @@ class DistributedSource(ABC):
         rows than in the pass before; what was made of the others must not be used then.
         """
 
-    @abstractmethod
     def count_units(self, table: Table) -> int:
         """Return the number of units."""
 
-    @abstractmethod
     def read_through(self, table: Table) -> None:
         """Read all rows, only to see that they can be read."""
 
@@ -176,7 +168,7 @@ class Table:
             schema.digest if schema is not None and schema.to_dict() else None,
         )
 
-    def batches(self) -> Iterator[NDArray[np.float64]]:
+    def batches(self) -> Iterator[Matrix]:
         """Yield the rows, columns first.
 
         Rows with missing values are left out or filled as the table's policy says, so every number
@@ -194,7 +186,7 @@ class Table:
         self.finish_first_pass()
         yield from self._read()
 
-    def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+    def batches_of_units(self) -> Iterator[tuple[Matrix, Weights, Weights]]:
         """Yield rows and weights, as :meth:`fold` feeds them, and the number of each row's unit.
 
         That is None where a row is a unit of its own.
@@ -203,12 +195,12 @@ class Table:
         self.finish_first_pass()
         return self._of_units(None)
 
-    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    def _weighted(self, part: int | None) -> Iterator[tuple[Matrix, Weights]]:
         """Yield batches and what each row weighs, of all rows or of a part."""
         for numbers, weights, _ in self._of_units(part):
             yield numbers, weights
 
-    def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+    def _of_units(self, part: int | None) -> Iterator[tuple[Matrix, Weights, Weights]]:
         """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
             whole = None if self.unit.weighting is None else self.unit.weight_scale
@@ -226,7 +218,7 @@ class Table:
             own = shares[of_rows] if self.unit.weight_scale > 1 else None
             yield *self._with_weights(known, own), of_rows
 
-    def _with_weights(self, numbers: Block, shares: Any) -> tuple[Block, Weights]:  # noqa: ANN401
+    def _with_weights(self, numbers: Matrix, shares: Any) -> tuple[Matrix, Weights]:  # noqa: ANN401
         """Take the weights off a batch, and multiply the rows' shares by them."""
         if self.unit.weighting is None:
             return numbers, shares
@@ -235,9 +227,7 @@ class Table:
 
     def weighted(self, weighting: Weighting | None, power: int = 1) -> Table:
         """Return the same rows with their weights in bounds, or the squares of these."""
-        table = copy(self)
-        table.unit, table._power = evolve(self.unit, weighting=weighting), power
-        return table
+        return changed(self, unit=evolve(self.unit, weighting=weighting), _power=power)
 
     def weights_alone(self, column: str) -> Table:
         """Return the weights as the only column of rows that count alike."""
@@ -294,12 +284,10 @@ class Table:
         if self._run.is_of_release:
             self._run.add(pay)
             return self
-        table = copy(self)
         kept = BlockCache.for_table(self._source, self._design)
-        table._run = Run(self._run.threads, kept, [pay])
-        if not self._places.chosen:
-            table._places = _Places()  # rows are counted in each release
-        return table
+        run = Run(self._run.threads, kept, [pay], is_of_release=True)
+        # Rows are counted in each release.
+        return changed(self, _run=run, _places=self._places if self._places.chosen else _Places())
 
     def finish_first_pass(self) -> None:
         """Read everything in a pass of its own, and pay, if no pass has.
@@ -377,10 +365,9 @@ class Table:
 
         With None it has no rows: it is what other processes are sent, to read theirs with.
         """
-        table = copy(self)
+        run, declared = Run(self._run.threads), self._source.of(source)
+        table = changed(self, _source=declared, _run=run, _places=_Places())
         table.__dict__.pop("_parts", None)
-        table._source = self._source.of(source)
-        table._run, table._places = Run(self._run.threads), _Places()
         return table
 
     def sample_rows(self, most: int, keys: Keys) -> Table:
@@ -394,8 +381,7 @@ class Table:
         if self._cluster is None:
             table = self._only(self.units().chosen(most, keys))
         else:
-            table = copy(self)
-            table._drawn = most, keys(2).tobytes()
+            table = changed(self, _drawn=(most, keys(2).tobytes()))
         table.unit = evolve(self.unit, rows=most)
         return table
 
@@ -404,35 +390,32 @@ class Table:
         features: tuple[str, ...],
         target: str | None,
         transform: Transform,
-        binary: NDArray[np.bool_],
+        binary: Flags,
         about: str | None = None,
     ) -> Table:
         """Return the same rows with each batch of numbers turned into other numbers.
 
         `about` says what a release is about, if not the target or the features.
         """
-        table = copy(self)
-        table._about = about
-        table.feature_names, table.target_name, table.binary = features, target, binary
         if self.unit.weighting is not None:
             transform = partial(beside_weights, transform)
-        table._turns = (*self._turns, partial(_transformed, transform))
-        return table
+        turns = (*self._turns, partial(_transformed, transform))
+        names = {"feature_names": features, "target_name": target, "_about": about}
+        return changed(self, binary=binary, _turns=turns, **names)
 
-    def _only(self, kept: NDArray[np.bool_], *, is_fold: bool = False) -> Self:
+    def _only(self, kept: Flags, *, is_fold: bool = False) -> Self:
         """Return some of the rows, marked by their places, which were counted."""
-        table, whole = copy(self), self._places
-        table._is_fold |= is_fold
+        whole = self._places
         ends = [whole.between(part) for part in range(len(self._parts))]
         counts = [np.count_nonzero(kept[slice(*end)]) for end in ends]
         units = None if whole.units is None else whole.units.only(kept)
-        table._places = _Places((0, *np.cumsum(counts).tolist()), units, chosen=True)
-        table._turns = (*self._turns, partial(_marked, kept, whole))
-        return table
+        places = _Places((0, *np.cumsum(counts).tolist()), units, chosen=True)
+        turns = (*self._turns, partial(_marked, kept, whole))
+        return changed(self, _is_fold=self._is_fold or is_fold, _places=places, _turns=turns)
 
     def batches_in_place(
         self, beside: Sequence[str] = ()
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[Any]]]:
+    ) -> Iterator[tuple[Matrix, Flags, list[Any]]]:
         """Yield every row, complete or not, so that each can be given an answer.
 
         Yields
@@ -484,7 +467,7 @@ class Table:
         declared = schema.only(kept).to_dict() if schema else {}
         return read_options | {"schema": declared} if declared else read_options
 
-    def select(self, keep: NDArray[np.bool_]) -> Table:
+    def select(self, keep: Flags) -> Table:
         """Return the same rows with some of the features, and the target.
 
         `keep` is public, or the outcome of a private release. All columns still judge what is
@@ -502,7 +485,7 @@ class Table:
         """Whether, by its policy, features may be NaN where their centre is to stand."""
         return self._design.missing == "centre"
 
-    def filled(self, center: NDArray[np.float64]) -> Table:
+    def filled(self, center: Vector) -> Table:
         """Return the same table with a column's centre, public or released, where one is missing.
 
         Centres have shape (n_columns,).
@@ -519,11 +502,9 @@ class Table:
         """
         if self._run.is_of_release or self._places.chosen:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
-        table = copy(self)
         needs = self._design.target is None or not all_targets
-        table._design = evolve(self._design, keeps_infinite=True, needs_target=needs)
-        table._run, table._places = Run(self._run.threads), _Places()
-        return table
+        design = evolve(self._design, keeps_infinite=True, needs_target=needs)
+        return changed(self, _design=design, _run=Run(self._run.threads), _places=_Places())
 
     def as_codes(self, names: Sequence[str] | None = None, found: Collection[str] = ()) -> Table:
         """Return the same rows with some columns as codes (`Design.as_codes`); none is left out."""
@@ -547,25 +528,25 @@ class Table:
         lacking |= any(each.nullable or pa.types.is_floating(each.type) for each in own)
         return lacking or source.where is not None or self.unit.weighting is not None
 
-    def _read(self, part: int | None = None) -> Iterator[Block]:
+    def _read(self, part: int | None = None) -> Iterator[Matrix]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
         read = self._run.through(part, blocks(source, self._design, self._run, part))
         return self._turned(read, part)
 
-    def _turned(self, blocks: Iterator[Block], part: int | None) -> Iterator[Block]:
+    def _turned(self, blocks: Iterator[Matrix], part: int | None) -> Iterator[Matrix]:
         for turn in self._turns:
             blocks = turn(blocks, part)
         return blocks
 
 
-def _transformed(transform: Transform, blocks: Iterator[Block], _: int | None) -> Iterator[Block]:
+def _transformed(transform: Transform, blocks: Iterator[Matrix], _: int | None) -> Iterator[Matrix]:
     return map(transform, blocks)
 
 
 def _marked(
-    kept: NDArray[np.bool_], places: _Places, blocks: Iterator[Block], part: int | None
-) -> Iterator[Block]:
+    kept: Flags, places: _Places, blocks: Iterator[Matrix], part: int | None
+) -> Iterator[Matrix]:
     """Yield the rows that are marked by their places."""
     start, last = places.between(part)
     for numbers in blocks:
@@ -574,5 +555,5 @@ def _marked(
         yield np.ascontiguousarray(numbers[:, found])
 
 
-def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _filled(center: Vector, numbers: Matrix) -> Matrix:
     return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Flags, Integers, Matrix, Vector, Words
 from nolook._compiled import compiled
 from nolook.tables.source import written_out
 
@@ -37,8 +38,6 @@ __all__ = [
 ]
 
 KEY_BYTES = 16
-
-Words = NDArray[np.uint64]
 
 _0, _1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 _2, _3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
@@ -92,7 +91,7 @@ def _hash(data, starts, first, second, out):  # type: ignore[no-untyped-def] # n
         out[i, 1] = v0 ^ v1 ^ v2 ^ v3
 
 
-def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes) -> Words:
+def keyed_hashes(data: Bytes, starts: Integers, key: bytes) -> Words:
     """Hash the bytes from each start to the next, shape (starts - 1, 2); the key has 16 bytes."""
     first, second = np.frombuffer(key, dtype="<u8")
     out = np.empty((starts.size - 1, 2), dtype=np.uint64)
@@ -100,9 +99,8 @@ def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes)
     return out
 
 
-Integers = NDArray[np.int64]
 #: Gives so many random numbers of 64 bits.
-Keys: TypeAlias = Callable[[int], NDArray[np.uint64]]
+Keys: TypeAlias = Callable[[int], Words]
 
 # Rows are sorted bucket by bucket: parts of the hashes' range.
 _BUCKET_BITS = 6
@@ -136,7 +134,7 @@ class Units:
         """Return the units of the rows from `start` up to `stop`; fewer where they end before."""
         return self._of_rows[start:stop].astype(np.int64)
 
-    def chosen(self, most: int, keys: Keys) -> NDArray[np.bool_]:
+    def chosen(self, most: int, keys: Keys) -> Flags:
         """Mark `most` rows of each unit, or all it has: those of the smallest keys.
 
         `keys(n)` returns n random numbers. Ties, one in 2^64, go to the earlier row.
@@ -148,7 +146,7 @@ class Units:
         taken[order[rank < most]] = True
         return taken
 
-    def only(self, kept: NDArray[np.bool_]) -> Units:
+    def only(self, kept: Flags) -> Units:
         """Return the units of some of the rows; their numbers stay."""
         of_rows = self._of_rows[kept]
         return Units(of_rows, np.bincount(of_rows, minlength=self.counts.size), self.left_out)
@@ -165,27 +163,23 @@ def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     return kind is not None and any(test(kind) for test in tests)
 
 
-def named_rows(cells: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+def named_rows(cells: Any) -> Flags:  # noqa: ANN401
     """Mark the rows that have an identifier. A dictionary's value may be null."""
     return cells.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-def weighed(
-    shares: NDArray[np.int64] | int, weights: NDArray[np.float64], bound: float | None, power: int
-) -> NDArray[np.int64]:
+def weighed(shares: Integers | int, weights: Vector, bound: float | None, power: int) -> Integers:
     """Return shares times the powers of weights in bounds, rounded down; no share grows."""
     parts = np.ones_like(weights) if bound is None else np.minimum(weights / bound, 1.0)
     return np.trunc(shares * (parts if power == 1 else parts * parts)).astype(np.int64)
 
 
-def beside_weights(
-    transform: Callable[[NDArray[np.float64]], NDArray[np.float64]], numbers: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def beside_weights(transform: Callable[[Matrix], Matrix], numbers: Matrix) -> Matrix:
     """Turn the numbers of rows whose last one is their weight, which stays."""
     return np.vstack([transform(numbers[:-1]), numbers[-1:]])
 
 
-def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+def kept_cells(cells: Any, kept: Flags) -> Any:  # noqa: ANN401
     """Return the identifiers of some of the rows."""
     return written_out(cells).filter(pa.array(kept))
 
@@ -228,7 +222,7 @@ def new_key() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
-def hashes_of(cells: Any, key: bytes) -> NDArray[np.uint64]:  # noqa: ANN401
+def hashes_of(cells: Any, key: bytes) -> Words:  # noqa: ANN401
     """Return the keyed hashes of identifiers, none of them null, shape (rows, 2)."""
     return keyed_hashes(*_bytes_of(cells), key)
 
@@ -249,7 +243,7 @@ def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
             file.write(records[order[start:stop]].tobytes())
 
 
-def group_hashes(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
+def group_hashes(hashes: Words) -> tuple[Integers, Integers]:
     """Give equal hashes one number; return the numbers and, of each, its first place."""
     first, second = hashes.T.copy()
     order = np.argsort(first)
@@ -263,9 +257,7 @@ def group_hashes(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
     return numbers, np.minimum.reduceat(order, starts) if order.size else order
 
 
-def _in_order(
-    of_rows: NDArray[Any], counts: Integers, firsts: NDArray[np.uint64], left_out: int
-) -> Units:
+def _in_order(of_rows: NDArray[Any], counts: Integers, firsts: Words, left_out: int) -> Units:
     """Renumber units by their first rows, so that their numbers do not depend on the key."""
     order = np.argsort(firsts)
     numbers = np.empty(order.size, dtype=of_rows.dtype)
@@ -285,7 +277,7 @@ def _room(rows: int) -> NDArray[Any]:
         return np.memmap(file, dtype=kind, mode="w+", shape=(rows,))
 
 
-def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
+def _bytes_of(cells: Any) -> tuple[Bytes, Integers]:  # noqa: ANN401
     """Return an array's cells as bytes one after the other, and where each starts and ends."""
     cells = written_out(cells)
     if pt.is_date(cells.type):  # as numbers, since not all of 64 bits are whole days

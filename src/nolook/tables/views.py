@@ -7,8 +7,8 @@ from functools import partial
 from typing import TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nolook._arrays import Bytes, Integers, Matrix, Vector
 from nolook.tables.design import GAP
 from nolook.tables.table import Table
 from nolook.tables.words import OTHERS, Vocabulary
@@ -16,7 +16,7 @@ from nolook.tables.words import OTHERS, Vocabulary
 __all__ = ["folds_of", "with_levels"]
 
 #: Gives so many numbers of folds.
-Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
+Numbers: TypeAlias = Callable[[int], Bytes]
 
 
 def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:
@@ -37,7 +37,7 @@ def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, T
         yield table._only(~inside, is_fold=True), table._only(inside, is_fold=number > 0)
 
 
-def with_levels(table: Table, shown: Mapping[int, NDArray[np.int64]]) -> Table:
+def with_levels(table: Table, shown: Mapping[int, Integers]) -> Table:
     """Return the same rows with some of the values that occur as the levels of columns.
 
     `shown` has the codes of these values, which have been released, by column.
@@ -55,9 +55,7 @@ def with_levels(table: Table, shown: Mapping[int, NDArray[np.int64]]) -> Table:
     return found
 
 
-def _shown(
-    places: Mapping[int, NDArray[np.float64]], numbers: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _shown(places: Mapping[int, Vector], numbers: Matrix) -> Matrix:
     """Turn codes of values that occur into codes of levels; one after the last for others."""
     turned = numbers.copy()
     for column, own in places.items():

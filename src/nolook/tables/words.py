@@ -39,6 +39,7 @@ __all__ = [
     "checked_level",
     "column_levels",
     "fits",
+    "has_value",
     "is_identifier",
     "is_list",
     "is_number",
@@ -151,6 +152,12 @@ def is_number(kind: Any) -> bool:  # noqa: ANN401
     """Tell whether an Arrow type holds numbers; booleans are none."""
     tests = (pt.is_integer, pt.is_floating, pt.is_decimal)
     return kind is not None and any(test(kind) for test in tests)
+
+
+def has_value(cells: Any) -> Any:  # noqa: ANN401
+    """Mark the cells that hold a value: neither null nor, for numbers, NaN or infinite."""
+    finite = pc.is_finite(cells) if pt.is_floating(cells.type) else cells.is_valid()
+    return pc.fill_null(finite, False)
 
 
 def number_of(value: object) -> int | float | None:
