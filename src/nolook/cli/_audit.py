@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nolook._validation import check_epsilon, check_random_state
-from nolook.cli._options import QuietOption, RandomStateOption
+from nolook.cli._options import QuietOption, RandomStateOption, output_option
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, write_text
@@ -32,10 +32,7 @@ def audit(
     epsilon: Annotated[
         float, typer.Option(metavar="E", help="Privacy parameter the mechanisms run with.")
     ] = 1.0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A Markdown page of the findings."),
-    ] = None,
+    output: Annotated[Path | None, output_option("A Markdown page of the findings.")] = None,
     random_state: RandomStateOption = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -36,7 +36,7 @@ def compare_groups(
     """Compare a value between groups: difference of means, ranks, distributions, with tests."""
     from nolook.estimators.comparison import compare_groups as release_comparison
 
-    read = partial(release.read_groups, [value, by], levels_of(categories))
+    read = partial(release.read, False, features=[value, by], categories=levels_of(categories))
     release.keep(release.make(release_comparison, read, value, by, relation=relation))
 
 
@@ -61,5 +61,5 @@ def survival(
     from nolook.estimators.survival import survival as release_curves
 
     names = [*filter(None, (time, event, by))]
-    read = partial(release.read_groups, names, levels_of(categories))
+    read = partial(release.read, False, features=names, categories=levels_of(categories))
     release.keep(release.make(release_curves, read, time, event, by or None, relation=relation))

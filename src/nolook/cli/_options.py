@@ -34,6 +34,11 @@ def target_option(words: str) -> Any:  # noqa: ANN401 -- Typer's own type
     return typer.Option("--target", "-t", metavar="NAME", show_default=False, help=words)
 
 
+def output_option(words: str) -> Any:  # noqa: ANN401
+    """Return the option for the file that a command writes."""
+    return typer.Option("--output", "-o", metavar="FILE", help=words)
+
+
 TargetOption = Annotated[str, target_option("The column to explain; by default the schema's.")]
 EpsilonOption = Annotated[
     float, typer.Option("--epsilon", "-e", help="Privacy loss, above 0; smaller protects more.")
@@ -164,7 +169,7 @@ ReportOption = Annotated[
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
 ]
 TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The report's title.")]
-PAGE = typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
+PAGE = output_option("The HTML page to write.")
 PageOption = Annotated[Path, PAGE]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[

@@ -10,7 +10,7 @@ import typer
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ForceOption, ModelOption, column_names
+from nolook.cli._options import ForceOption, ModelOption, column_names, output_option
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
@@ -28,12 +28,7 @@ from nolook.formats.files import check_outputs, one_line
 def predict(
     table: TableArgument,
     model: ModelOption,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The file to write: .parquet, .pq or .csv."
-        ),
-    ],
+    output: Annotated[Path, output_option("The file to write: .parquet, .pq or .csv.")],
     schema: SchemaOption = None,
     keep: Annotated[
         str | None,

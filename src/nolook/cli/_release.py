@@ -9,7 +9,6 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from attrs import asdict, astuple, evolve, frozen
 
 from nolook._language import as_option, parameter_name
@@ -45,6 +44,7 @@ from nolook.cli._options import (
     column_names,
     column_options,
     levels_of,
+    output_option,
 )
 from nolook.cli._places import (
     FromTableOption,
@@ -93,8 +93,8 @@ class Columns:
     @property
     def options(self) -> dict[str, Any]:
         """Options of `nolook.read_table`."""
-        words = {"positive": self.positive, "negative": self.negative}
-        return column_options(self.features, self.categories) | words
+        options = column_options(self.features, self.categories)
+        return options | {"positive": self.positive, "negative": self.negative}
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -221,12 +221,6 @@ class Release(Reading):
                 "numbers (to count it: nolook tabulate)"
             )
         return table
-
-    def read_groups(
-        self, names: Sequence[str], categories: Mapping[str, Sequence[str | None]]
-    ) -> Table:
-        """Open the table for some of its columns, of numbers or declared levels."""
-        return self.read(False, features=names, categories=categories)
 
     def read_described(self, options: Mapping[str, Any], excluded: tuple[str, ...]) -> Table:
         """Open the table for all its columns that are numbers or have declared levels."""
@@ -369,9 +363,7 @@ def release_command(
     are those of :func:`reads_table`.
     """
     default = ".".join(filter(None, ("TABLE", "+".join(about).upper(), ending)))
-    output = typer.Option(
-        "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
-    )
+    output = output_option(f"{what}; by default {default} here.")
     # Without a form for them, missing values are groups of their own.
     forms = {"missing": missing, "output": Annotated[Path | None, output]}
 

@@ -11,6 +11,7 @@ from nolook.cli._declared import SchemaOption
 from nolook.cli._options import (
     ForceOption,
     QuietOption,
+    output_option,
 )
 from nolook.cli._places import (
     FromTableOption,
@@ -37,13 +38,7 @@ def schema(
     table: TableArgument,
     *,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The TOML file to write; by default as the table's.",
-        ),
+        Path | None, output_option("The TOML file to write; by default as the table's.")
     ] = None,
     levels: Annotated[
         bool,

@@ -49,7 +49,8 @@ def release_by_groups(
     groups = column_names(by, "--by")
     counted = [name for name in columns if has_levels(release, name, levels)]
     numbers = [name for name in columns if name not in counted]
-    read = partial(release.read_groups, [*dict.fromkeys((*groups, *columns))], levels)
+    names = [*dict.fromkeys((*groups, *columns))]
+    read = partial(release.read, False, features=names, categories=levels)
     found = release.make(
         release_groups,
         read,
@@ -132,7 +133,7 @@ def tabulate(
 
     found = release.make(
         release_groups,
-        partial(release.read_groups, [*names], levels),
+        partial(release.read, False, features=[*names], categories=levels),
         tables,
         mean=means,
         median=medians,

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
-from nolook.report.findings import Figure, Section, Table, Text, plain
+from nolook.report.findings import Figure, Section, Table, plain
 from nolook.report.model_words import words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
@@ -58,7 +58,8 @@ def coefficient_section(model: PrivateModel) -> Section:
         left = phrase("model.more_columns", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
     notes, in_short = _notes(model, found)
-    dropped = _dropped_in_words(model)
+    left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
+    dropped = (sentence("model.dropped", names=left_out),) if left_out else ()
     return Section(
         "coefficients",
         "Coefficients",
@@ -91,6 +92,7 @@ def _picture(found: Sequence[Coefficient], change: str, unknown: str) -> Picture
     step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
     ticks = [(share * step, number(share * step)) for share in (-1, 0, 1)]
     ticks += [(share * step, "") for share in (-0.5, 0.5)]
+    effects = ["{} ({})".format(*estimated(one.effect, one.effect_ends)) for one in ordered]
     return Picture(
         f"The {change}",
         phrase("model.picture_legend"),
@@ -103,9 +105,9 @@ def _picture(found: Sequence[Coefficient], change: str, unknown: str) -> Picture
                 one.effect_ends,
                 one.clear,
                 one.name,
-                _in_words(one, unknown),
+                f"{one_line(one.name)}: {words if one.ends else unknown}",
             )
-            for place, one in enumerate(ordered)
+            for place, (one, words) in enumerate(zip(ordered, effects, strict=True))
         ),
         rows=True,
     )
@@ -122,11 +124,6 @@ def _limit(found: Sequence[Coefficient]) -> float:
     limit = min(max(ends), room)
     # Below the smallest normal double the ratios of the picture would lose their digits.
     return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0
-
-
-def _in_words(one: Coefficient, unknown: str) -> str:
-    value, ends = estimated(one.effect, one.effect_ends, "")
-    return f"{one_line(one.name)}: {f'{value} ({ends})' if one.ends else unknown}"
 
 
 def knows_intervals(model: PrivateModel) -> bool:
@@ -173,11 +170,6 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
         last_cell = words.last_cell(one) if one.ends else ""
         rows.append(cells(name, one) + (last_cell,) * some)
     return Table(caption, heads + (words.last_head,) * some, tuple(rows), intercept + ("",) * some)
-
-
-def _dropped_in_words(model: PrivateModel) -> tuple[Text, ...]:
-    names = list(compress(model.scaling_.names, model.dropped.tolist()))
-    return (sentence("model.dropped", names=names),) if names else ()
 
 
 def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:

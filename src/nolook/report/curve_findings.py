@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 
 from nolook._arrays import Vector
-from nolook.report.findings import Figure, Section, Table, in_percent
+from nolook.report.findings import Figure, Section, Table
 from nolook.report.model_words import words_of
 from nolook.report.picture import Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
@@ -49,8 +50,6 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     )
     caption = "Share of the variances of all curves, each by itself"
     table = Table(caption, ("Column", "Shape", "Share"), rows)
-    few = tuple((name, shape, in_percent(share)) for name, shape, share in rows[:_MOST_DRAWN])
-    printed = Table(caption, ("Column", "Shape", "Share"), few)
     return (
         Section(
             "curves",
@@ -58,7 +57,7 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
             figures=figures,
             tables=(table,),
             notes=(sentence("curves.about", family=family), *_lines(model, found)),
-            printed=(printed,),
+            printed=(evolve(table, rows=rows[:_MOST_DRAWN]),),
         ),
     )
 

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["ecdf_findings", "noise_and_sampling", "quantiles_findings", "what_was_found"]
+__all__ = ["FOUND", "ecdf_findings", "noise_and_sampling", "quantiles_findings", "what_was_found"]
 
 
+FOUND = "What was found"
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
 _MOST_TOLD = 3  # columns with a sentence of their own
@@ -71,7 +72,7 @@ def what_was_found(
     notes: tuple[str, ...],
     *pictures: Picture,
     name: str = "found",
-    heading: str = "What was found",
+    heading: str = FOUND,
 ) -> Section:
     """Return the section with the numbers of a release and perhaps pictures of them."""
     figures = tuple(Figure(one, f"{one.title}: {one.legend}.") for one in pictures)
@@ -334,14 +335,7 @@ def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
         shown, beyond = read.shown(nearest, with_step=True), read.beyond(counted)
         most = f"{100 * read.shares[nearest]:g} % of the {counted} have a value of "
         if read.inside[nearest]:
-            words.append(
-                (
-                    most,
-                    Name(read.column),
-                    f" up to {shown[0]} ",
-                    f"{_with_error('', shown[1])[1:]}.",
-                )
-            )
+            words.append((most, Name(read.column), f" up to {_with_error(*shown)}."))
         else:
             words.append(beyond or _hidden(read.column))
     more = len(words) - _MOST_TOLD

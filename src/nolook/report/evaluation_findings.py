@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from nolook.estimators.evaluation import Evaluation, JudgedModel
-from nolook.report.distribution_findings import noise_and_sampling, what_was_found
+from nolook.report.distribution_findings import noise_and_sampling
 from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
-    calibration_parts,
     calibration_said,
+    calibration_section,
     curve_cards,
     curve_grid,
     curve_said,
@@ -19,7 +19,6 @@ from nolook.report.wording import loss_in_words
 
 __all__ = ["evaluation_findings"]
 
-_CALIBRATED = "Whether the probabilities are right"
 _NO_PROBABILITIES = (
     "This model predicts numbers that are not probabilities, so their calibration was "
     "not tested; all of the budget went to the curves."
@@ -31,13 +30,19 @@ def evaluation_findings(found: Evaluation) -> Findings:
     test, scored = found.calibration, found.roc.scored_
     judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]
+    named, silent = ("calibration", "Whether the probabilities are right"), (_NO_PROBABILITIES,)
+    calibration = (
+        Section(*named, silent, printed=silent)
+        if test is None
+        else calibration_section(test, *named)
+    )
     return findings_of(
         found,
         scored.target,
         what="evaluation of a model of",
         of=scored.target,
         cards=cards if test is None else (*cards, calibration_card(test)),
-        sections=(*curve_sections(found.roc), _calibration(found)),
+        sections=(*curve_sections(found.roc), calibration),
         settings=(
             ("Model", scored.score),
             ("Its method", judged.method),
@@ -61,12 +66,3 @@ def evaluation_findings(found: Evaluation) -> Findings:
             *dict.fromkeys((*constant_in_words(found.model), *found.cautions)),
         ),
     )
-
-
-def _calibration(found: Evaluation) -> Section:
-    """Show the groups of probabilities and the test, or say why there are none."""
-    if found.calibration is None:
-        words = (_NO_PROBABILITIES,)
-        return Section("calibration", _CALIBRATED, words, printed=words)
-    table, notes, picture = calibration_parts(found.calibration)
-    return what_was_found(table, notes, picture, name="calibration", heading=_CALIBRATED)

@@ -34,7 +34,11 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
     if not part.detected_ or part.failed_:
         failed = part.failed_ and part.detected_
         return (words.sentence("no_association", target=words.target, failed=failed),)
-    return (*_chosen(model, part), *_columns(part), *words.one_sided(), words.how_good())
+    chosen: tuple[Text, ...] = ()
+    if model.selection is not None or part.chosen_ is not None:
+        names = list(compress(part.scaling_.names, part.considered.tolist()))
+        chosen = (sentence("model.chosen_columns", names=names),)
+    return (*chosen, *_columns(part), *words.one_sided(), words.how_good())
 
 
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
@@ -46,15 +50,8 @@ def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
     certainty = words.phrase(
         "certainty", intervals=known, estimates_errors=words.estimates_errors, one=one
     )
-    return certainty, *(words.cut() if known and not words.one_sided() else ())
-
-
-def _chosen(model: PrivateModel, part: PrivateModel) -> tuple[Text, ...]:
-    """Name the columns, if only some were used."""
-    if model.selection is None and part.chosen_ is None:
-        return ()
-    names = list(compress(part.scaling_.names, part.considered.tolist()))
-    return (sentence("model.chosen_columns", names=names),)
+    cut = known and words.scales_target and not words.one_sided()
+    return certainty, *((phrase("model.errors_cut"),) if cut else ())
 
 
 def _columns(part: PrivateModel) -> tuple[Text, ...]:

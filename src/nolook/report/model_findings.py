@@ -55,6 +55,9 @@ def model_findings(model: PrivateModel) -> Findings:
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
     words = explanation_of(part)
     formula = formula_of(target, model.read_options)
+    regression: tuple[Section, ...] = ()
+    if part.detected_:
+        regression = *curve_sections(part), coefficient_section(part), words_of(part).fit()
     after = (Section("method", "The method", words),) if words else ()
     return findings_of(
         part,
@@ -66,7 +69,7 @@ def model_findings(model: PrivateModel) -> Findings:
         parts=model.parts,
         columns=columns_read(model.read_options),
         cards=words_of(part).cards() if part.detected_ else (),
-        sections=(*before, *_regression(part), *_scales(part), *after),
+        sections=(*before, *regression, *_scales(part), *after),
         settings=(
             *([("Model", formula)] if formula else []),
             ("Target", target),
@@ -89,7 +92,7 @@ def model_findings(model: PrivateModel) -> Findings:
 def constant_in_words(model: PrivateModel) -> tuple[str, ...]:
     """Say that a model is only a constant, if it is, and why."""
     if not model.detected_:
-        return (words_of(model).constant(why_not_visible(model)),)
+        return (words_of(model).phrase("constant", why=why_not_visible(model)),)
     if not model.failed_:
         return ()
     return (phrase("model.failed", one=words_of(model).one),)
@@ -120,12 +123,6 @@ def why_not_visible(model: PrivateModel) -> str:
     unusable = rows < max(_FEW_ROWS, _SURELY * error)
     too_few = not unusable or rows + 2.0 * error > _STILL_FEW
     return words.phrase("why_not_visible", one=words.one, unusable=unusable, too_few=too_few)
-
-
-def _regression(model: PrivateModel) -> tuple[Section, ...]:
-    if not model.detected_:
-        return ()
-    return (*curve_sections(model), coefficient_section(model), words_of(model).fit())
 
 
 def _scales(model: PrivateModel) -> tuple[Section, ...]:

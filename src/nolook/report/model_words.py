@@ -67,7 +67,7 @@ class LinearWords:
     family: ClassVar[str] = "linear"
     #: The last column of a table of coefficients.
     last_head: ClassVar[str] = "Times scale"
-    #: Whether the target has a centre and a scale.
+    #: Whether the target has a centre and a scale, in units of which errors are cut.
     scales_target: ClassVar[bool] = True
     #: A size of effects that intervals assume where noise dominates.
     usual_effect: ClassVar[float | None] = HIDDEN_EFFECT
@@ -104,10 +104,6 @@ class LinearWords:
     def no_interval(self) -> str:
         """Return the placeholder for an unknown interval."""
         return NOT_KNOWN if self.estimates_errors else NOT_ESTIMATED
-
-    def cut(self) -> tuple[str, ...]:
-        """Say that errors are cut."""
-        return (phrase("model.errors_cut"),)
 
     def one_sided(self) -> tuple[Text, ...]:
         """Describe the change of effects by large errors on one side, if there are any."""
@@ -179,7 +175,13 @@ class LinearWords:
 
     def cards(self) -> tuple[tuple[str, str, str], ...]:
         """Return the measure a model is judged by first."""
-        return tuple(map(self._card, self._measures()))
+        found = []
+        for one in self._measures():
+            head, short, _ = MEASURES[one.name]
+            shown, small = estimated(one.value, one.ends, f"interval {self.no_interval}")
+            known = head, f"{short} {shown}".lstrip(), small
+            found.append((head, "unknown", self.missing) if one.value is None else known)
+        return tuple(found)
 
     def _measures(self) -> tuple[Measure, ...]:
         """Return the measures, without those that only some fits have."""
@@ -188,13 +190,6 @@ class LinearWords:
             for one in self.model.measures
             if one.value is not None or one.name not in _SOMETIMES
         )
-
-    def _card(self, measure: Measure) -> tuple[str, str, str]:
-        head, short, _ = MEASURES[measure.name]
-        if measure.value is None:
-            return head, "unknown", self.missing
-        shown, small = estimated(measure.value, measure.ends, f"interval {self.no_interval}")
-        return head, f"{short} {shown}".lstrip(), small
 
     def fit(self) -> Section:
         """Describe the fit of a model to the training rows."""
@@ -205,10 +200,10 @@ class LinearWords:
             )
             return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
         rows = tuple(
-            (MEASURES[name][2], self.missing, self.no_interval)
-            if value is None
-            else (MEASURES[name][2], *estimated(value, ends, self.no_interval))
-            for name, value, ends in ((one.name, one.value, one.ends) for one in measures)
+            (MEASURES[one.name][2], self.missing, self.no_interval)
+            if one.value is None
+            else (MEASURES[one.name][2], *estimated(one.value, one.ends, self.no_interval))
+            for one in measures
         )
         heads = ("Measure", "Estimate", f"{CONFIDENCE} interval")
         table, about = Table(self.phrase("fit_caption"), heads, rows), self.about_measures()
@@ -227,10 +222,6 @@ class LinearWords:
         undone = {} if inverse is None else {
             "inverse": inverse[0].__name__, "factor": self.model.smearing_}  # fmt: skip
         return self.sentence("predictions", target=self.target, ends=limits, **undone)
-
-    def constant(self, why: str) -> str:
-        """Say that nothing stood out, and what is predicted then."""
-        return self.phrase("constant", why=why)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return the difference of the target for a step of a column."""
@@ -286,10 +277,6 @@ class LogisticWords(RatioWords):
     last_head = "Odds ratio"
     scales_target = False
     usual_effect = HIDDEN_SLOPE
-
-    def cut(self) -> tuple[str, ...]:
-        """Say nothing of errors, which are bounded."""
-        return ()
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return by how much the average chance of the positive class is higher or lower."""

@@ -71,8 +71,7 @@ def plan_headline(found: Forecast) -> str:
 
 def plan_section(found: Forecast) -> Section:
     """Return the plan; the terminal shows all but the curve."""
-    table = _table(found)
-    words = _wanted(found)
+    table, words = _table(found), _wanted(found)
     shown = [name for name in _shown(found) if any(getattr(one, name) for one in found.lines)]
     meaning = tuple(
         _MEANING[name].format(
@@ -84,7 +83,12 @@ def plan_section(found: Forecast) -> Section:
         for name in shown
         if name in _MEANING
     )
-    notes = (*meaning, _RANGE) if shown else (_unknown(found),)
+    unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
+    unknown = (
+        f"The accuracy of {found.method} is not known ({', '.join(PLANNED[found.method])}): "
+        f"{unlike} not simulated."
+    )
+    notes = (*meaning, _RANGE) if shown else (unknown,)
     figures = (_figure(found, shown[0]),) if shown else ()
     return Section(
         "plan",
@@ -145,12 +149,6 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
     if wanted.epsilon is None:
         return (f"{asked}: not known to be reached by any epsilon up to 100 on an ordinary table.",)
     return (f"{asked}: about epsilon {number(wanted.epsilon)} on an ordinary table.",)
-
-
-def _unknown(found: Forecast) -> str:
-    head = f"The accuracy of {found.method} is not known ({', '.join(PLANNED[found.method])})"
-    unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
-    return f"{head}: {unlike} not simulated."
 
 
 def _figure(found: Forecast, name: str) -> Figure:

@@ -12,7 +12,7 @@ from attrs import fields
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
-from nolook.report.distribution_findings import noise_and_sampling, what_was_found
+from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
 from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 __all__ = [
     "calibration_card",
     "calibration_findings",
-    "calibration_parts",
     "calibration_picture",
     "calibration_said",
+    "calibration_section",
     "curve_cards",
     "curve_grid",
     "curve_said",
@@ -276,7 +276,7 @@ def _threshold(value: float) -> str:
 
 def calibration_findings(test: HosmerLemeshow) -> Findings:
     """Say whether probabilities agree with what happened."""
-    scored, (table, words, picture) = test.scored_, calibration_parts(test)
+    scored = test.scored_
     return findings_of(
         test,
         scored.target,
@@ -287,7 +287,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),
             ("Groups", str(len(test.table_.counts)), "between private quantiles"),
         ),
-        sections=(what_was_found(table, words, picture),),
+        sections=(calibration_section(test),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
@@ -310,7 +310,7 @@ def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
     return "p-value", _test_in_words(test)[0], "small if the probabilities are wrong"
 
 
-def calibration_parts(test: HosmerLemeshow) -> tuple[Table, tuple[str, ...], Picture]:
+def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str = FOUND) -> Section:
     """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
@@ -328,11 +328,8 @@ def calibration_parts(test: HosmerLemeshow) -> tuple[Table, tuple[str, ...], Pic
         ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
         tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
     )
-    return (
-        groups,
-        (meaning, small),
-        calibration_picture(test.calibration_curve(), test.scored_.score),
-    )
+    picture = calibration_picture(test.calibration_curve(), test.scored_.score)
+    return what_was_found(groups, (meaning, small), picture, name=name, heading=heading)
 
 
 def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:

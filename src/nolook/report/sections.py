@@ -127,7 +127,11 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
         about, error = rows_in_words(found.rows.value, found.rows.error, noun)
         head = f"{noun.capitalize()}s used"
         rows = ((head, about.removesuffix(f" {noun}s"), f"standard error {error}"),)
-    return (_privacy_card(found.guarantee), *rows, *found.cards)
+    guarantee, word = found.guarantee, verdict(found.guarantee)
+    privacy = ("Privacy", "none", WHY_NOT_PRIVATE[0])
+    if word is not None:
+        privacy = f"Protection of each {guarantee.unit.protected}", word, loss_in_words(guarantee)
+    return (privacy, *rows, *found.cards)
 
 
 def rows_used(found: Findings) -> str | None:
@@ -192,13 +196,6 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     return (words,)
 
 
-def _privacy_card(guarantee: PrivacyGuarantee) -> tuple[str, str, str]:
-    word = verdict(guarantee)
-    if word is None:
-        return "Privacy", "none", WHY_NOT_PRIVATE[0]
-    return f"Protection of each {guarantee.unit.protected}", word, loss_in_words(guarantee)
-
-
 def _guarantee(guarantee: PrivacyGuarantee) -> Section:
     one = guarantee.unit.protected
     meaning = f"The guarantee holds for any table, even against someone who knows all other {one}s."
@@ -216,11 +213,7 @@ def _limits(guarantee: PrivacyGuarantee) -> Section:
     several = (
         "A person with several rows: their budgets add up."
         if unit.column is None
-        else (
-            "A person with several values of ",
-            Name(unit.column),
-            ": their budgets add up.",
-        )
+        else ("A person with several values of ", Name(unit.column), ": their budgets add up.")
     )
     general = (
         "General facts. An association found here holds for anyone, in the table or not: finding "

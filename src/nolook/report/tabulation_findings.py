@@ -351,6 +351,8 @@ def description_findings(found: Description) -> Findings:
         numbers.setdefault(str(each.column), []).append(each)
     tables = [*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found)]
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
+    numeric = count(len(numbers), "numeric column")
+    others = count(len(found.by), "categorical column")
     columns = [*numbers, *found.names]
     section = Section(
         "found", "Results", tables=tuple(tables), printed=tuple(tables),
@@ -364,7 +366,7 @@ def description_findings(found: Description) -> Findings:
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(section,),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(_columns_in_words(_cell(rows, whole), counted, len(numbers), len(found.by)),),
+        conclusion=(f"Based on about {_cell(rows, whole)} {counted}s: {numeric} and {others}.",),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(_SURE.format(found.privacy.unit.protected),),
     )
@@ -424,8 +426,3 @@ def _shape(measured: Sequence[Measured], place: int) -> str:
     below = (edges[:, None] - values[:-1]) / np.maximum(np.diff(values), 1e-300)
     parts = np.diff(below.clip(0.0, 1.0) @ np.diff(shares))
     return "".join(BARS[round(each)] for each in parts / parts.max() * (len(BARS) - 1))
-
-
-def _columns_in_words(rows: str, counted: str, numbers: int, categories: int) -> str:
-    columns = f"{count(numbers, 'numeric column')} and {count(categories, 'categorical column')}"
-    return f"Based on about {rows} {counted}s: {columns}."

@@ -15,6 +15,7 @@ from nolook.cli._options import (
     GridOption,
     ValueOption,
     levels_of,
+    output_option,
     read_grid,
 )
 from nolook.cli._plug_ins import help_without_command
@@ -52,9 +53,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
         Path, typer.Option(metavar="FILE", help="Server 0's public.json, from its setup.")
     ],
     server1: Annotated[Path, typer.Option(metavar="FILE", help="Server 1's.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The batch's file.")
-    ],
+    output: Annotated[Path, output_option("The batch's file.")],
     delta: Annotated[
         float, typer.Option(help="Above 0 for Gaussian noise; for an ecdf only.")
     ] = 0.0,

@@ -13,6 +13,7 @@ from nolook.cli._options import (
     ForceOption,
     QuietOption,
     ReportOption,
+    output_option,
 )
 from nolook.cli._release import console, show
 from nolook.federated.commands._options import Servers, calls_servers
@@ -46,13 +47,7 @@ def query(
         int, typer.Option(metavar="N", help="For a calibration: the number of groups.")
     ] = 10,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The file to write; by default BATCH.KIND.json here.",
-        ),
+        Path | None, output_option("The file to write; by default BATCH.KIND.json here.")
     ] = None,
     report: ReportOption = None,
     force: ForceOption = False,
