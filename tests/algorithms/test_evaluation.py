@@ -94,6 +94,28 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
     assert (judged.table.borders * 1024 % 1 != 0).any()
 
 
+@pytest.mark.parametrize(
+    ("found", "bounds", "used", "rows"),
+    [
+        ((-5e5, 1e4), (0.0, 1.0), (0.0, 1.0), 2000.0),
+        ((0.2, 1.3), (0.0, 1.0), (0.2, 1.0), 2000.0),
+        ((0.2, 1.3), (0.0, 1.0), (0.0, 1.0), 1000.0),
+        ((3.0, 9.0), (0.0, 1.0), (0.0, 1.0), 2000.0),
+        ((1 - 1e-14, 9.0), (0.0, 1.0), (0.0, 1.0), 2000.0),
+        ((-7.0, 9.0), (-np.inf, np.inf), (-7.0, 9.0), 10.0),
+        ((-7.0, 9.0), (2.0, 2.0), (-7.0, 9.0), 10.0),
+        ((-7.0, 9.0), (np.nan, np.nan), (-7.0, 9.0), 2000.0),
+    ],
+)
+def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, monkeypatch):
+    range_ = range_search.FoundRange(*found, rows, 0.5, 1.0)
+    monkeypatch.setattr(roc, "find_range", lambda *_: range_)
+    curve = evaluation_release(0.5, None, bounds).curve
+    grid = roc.search_grid(None, curve, SeededSource(0), quiet)
+    assert (grid.low, grid.high) == used
+    assert len(grid.points()) == 32
+
+
 def test_the_number_of_rows_has_the_stated_error(monkeypatch):
     found = range_search.FoundRange(0.0, 1.0, 1000.0, 0.5, 1.0)
     monkeypatch.setattr(roc, "find_range", lambda *_: found)

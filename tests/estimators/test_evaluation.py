@@ -72,6 +72,19 @@ def test_probabilities_are_tested_and_other_scores_get_the_whole_budget():
     assert right.calibration.privacy_ == right.privacy
 
 
+def test_thresholds_lie_where_scores_may_lie():
+    """Few rows and little budget: the range found is often one that no score can be in."""
+    X, y = data(300)
+    line = nolook.LinearRegression(random_state=0).fit(*data(20_000))
+    for model, ends in ((probable(1.0, 0.0), (0.0, 1.0)), (line, line.target_range_)):
+        for seed in range(25):
+            found = nolook.evaluate(model, X, y, epsilon=0.2, other_rows=True, random_state=seed)
+            grid = found.roc.grid_
+            assert ends[0] <= grid.low < grid.high <= ends[1]
+    other = nolook.evaluate(Elsewhere(lambda row: 50 * row[0]), X, y, epsilon=50, other_rows=True)
+    assert other.roc.grid_.high > 40
+
+
 def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
     X, y = data()
     found = nolook.evaluate(probable(1.0, 0.0), X, y)

@@ -118,12 +118,15 @@ class EvaluationRelease:
         return evolve(judged, table=sums)
 
 
-def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
+def evaluation_release(
+    epsilon: float, groups: int | None, bounds: tuple[float, float] = (0.0, 1.0)
+) -> EvaluationRelease:
     """Split an epsilon, with a part for the groups of probabilities if there are any.
 
+    Scores lie within `bounds`, which are public: unless given, those of probabilities.
     Raises ParameterError if epsilon is too small for any noise.
     """
     sums, counts = split(epsilon, 0.0 if groups is None else CALIBRATION_SHARE)
-    curve = roc_plan(counts, "add-remove", None, epsilon)
+    curve = evolve(roc_plan(counts, "add-remove", None, epsilon), bounds=bounds)
     own = None if groups is None else (groups, sums_event(sums, epsilon))
     return EvaluationRelease(curve, own)

@@ -46,6 +46,8 @@ __all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid
 
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
+_NARROWEST = 2.0**-8  # width of a range, of the larger of its ends: less than of any that is found
+_ENOUGH = 100.0  # rows times the epsilon of a range, for it to be better than bounds
 
 
 @frozen
@@ -62,12 +64,15 @@ class RocRelease:
     counts : PureEvent
         Of the scores of both classes.
     grid : LinearGrid, LogGrid or None
+    bounds : tuple of float
+        Where scores are known to lie; public.
     """
 
     relation: Relation
     search: tuple[PureEvent, ...]
     counts: PureEvent
     grid: LinearGrid | LogGrid | None = None
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def progress_steps(self) -> int:
@@ -116,12 +121,19 @@ def search_grid(
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
     The error of cells too wide falls with the square of their number, that of the noise with
-    epsilon times the number of rows: that many squared is about right for both.
+    epsilon times the number of rows: that many squared is about right for both. The range
+    found is cut to bounds; the grid spans all of them where nothing is left or rows are few.
     """
     found = find_range(OnlyScores(rows), plan.search, plan.relation, source, progress, whole)
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
-    return LinearGrid(found.low, found.high, (found.high - found.low) / (points - 1))
+    ends = found.low, found.high
+    enough = found.rows * sum(each.epsilon for each in plan.search) > _ENOUGH
+    within = np.clip(ends, *plan.bounds).tolist() if enough else plan.bounds
+    low, high = next(
+        r for r in (within, plan.bounds, ends) if r[1] - r[0] > _NARROWEST * max(map(abs, r))
+    )
+    return LinearGrid(low, high, (high - low) / (points - 1))
 
 
 def release_roc(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -39,6 +40,8 @@ class ModelScores:
     pos_label : number or str
     probabilities : bool
         Whether scores are probabilities.
+    bounds : tuple of float
+        Where scores lie, by the model itself; infinite if it does not tell.
 
     Raises
     ------
@@ -60,6 +63,8 @@ class ModelScores:
             check_is_fitted(model)
         self._model, self._score = model, getattr(model, way)
         self.probabilities = way == "predict_proba"
+        known = getattr(model, "target_range_", None) if way == "predict" and self._own else None
+        self.bounds = (0.0, 1.0) if self.probabilities else known or (-math.inf, math.inf)
         classes = list(getattr(model, "classes_", ()))
         self.pos_label = pos_label if pos_label is not None else classes[-1] if classes else 1
         self._place = self._place_of_positive(classes)

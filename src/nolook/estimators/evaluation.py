@@ -249,7 +249,8 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     scores = ModelScores(model, pos_label)
     cautions = _cautions(model, other_rows=other_rows)
     _check_two_classes(model, X)
-    release = evaluation_release(budget.epsilon, asked_groups if scores.probabilities else None)
+    own = asked_groups if scores.probabilities else None
+    release = evaluation_release(budget.epsilon, own, scores.bounds)
     plan = Plan.of(release, budget, random_state)
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
