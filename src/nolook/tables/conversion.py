@@ -262,22 +262,17 @@ def _as_they_are(cells: Any) -> Any:  # noqa: ANN401
     return cells
 
 
-def _except(cells: Any, words: Any) -> Any:  # noqa: ANN401
-    """Return cells with null for those that are one of the words for a missing value."""
-    words = words.drop_null()
-    return pc.if_else(pc.is_in(cells, value_set=words), None, cells) if len(words) else cells
-
-
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    missing = _written_numbers(pa.array(declared.missing, _TEXT), declared)
     if in_words(cells.type) == "text":
-        return _except(_written_numbers(cells.cast(_TEXT), declared), missing)
-    numbers = _except(cells.cast(pa.float64(), safe=False), missing)
-    if declared.type == "number" or pt.is_integer(cells.type):
+        numbers = _written_numbers(cells.cast(_TEXT), declared)
+    else:
+        numbers = cells.cast(pa.float64(), safe=False)
+        if declared.type == "integer":
+            numbers = pc.if_else(pc.equal(numbers, pc.trunc(numbers)), numbers, None)
+    missing = _written_numbers(pa.array(declared.missing, _TEXT), declared).drop_null()
+    if not len(missing):
         return numbers
-    values = numbers.to_numpy(zero_copy_only=False)
-    with np.errstate(invalid="ignore"):
-        return pa.array(values, pa.float64(), mask=~(values == np.trunc(values)))
+    return pc.if_else(pc.is_in(numbers, value_set=missing), None, numbers)
 
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401

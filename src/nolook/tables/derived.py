@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from itertools import pairwise
 from operator import mul
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -42,14 +42,16 @@ class Derivation:
         function = next((name for name in settings if name in FUNCTIONS), None)
         if function is None:
             return None
-        of, constant = _columns(function, settings[function]), _CONSTANTS.get(function)
-        return cls(function, of, _constants(constant, settings.get(constant)) if constant else ())
+        of = (_factors if function == "product_of" else _column)(function, settings[function])
+        if function not in _CONSTANTS:
+            return cls(function, of)
+        constant, read = _CONSTANTS[function]
+        return cls(function, of, read(settings.get(constant)))
 
     @property
     def settings(self) -> tuple[str, ...]:
         """Names of the settings it is read from."""
-        constant = _CONSTANTS.get(self.function)
-        return (self.function, constant) if constant else (self.function,)
+        return (self.function, *_CONSTANTS.get(self.function, ())[:1])
 
     def to_settings(self) -> dict[str, Any]:
         """Return the settings that :meth:`from_settings` reads, fit for JSON."""
@@ -67,37 +69,40 @@ class Derivation:
         return {"type": "category", "levels": levels, "undeclared": "missing"}
 
 
-def _columns(function: str, given: object) -> tuple[str, ...]:
-    several = function == "product_of"
-    listed = list(given) if several and is_list(given) else [given]
-    names = [name for name in listed if isinstance(name, str) and name]
-    if len(names) == len(listed) and (not several or 2 <= len(names) <= _MOST_FACTORS):
-        return tuple(names)
-    expected, example = "the name of a column", f'{function} = "cost"'
-    if several:
-        expected, example = f"2 to {_MOST_FACTORS} columns", f'{function} = ["age", "sex=F"]'
-    raise refusal(function, given, expected, f"for example {example}")
+def _column(function: str, given: object) -> tuple[str, ...]:
+    if _is_name(given):
+        return (given,)
+    raise refusal(function, given, "the name of a column", f'for example {function} = "cost"')
 
 
-def _constants(name: str, given: object) -> tuple[float, ...]:
-    """Return the borders of bins, or what a square is taken around: 0 by default."""
-    several = name == "borders"
-    if several:
-        listed = list(given) if is_list(given) else []
-    else:
-        listed = [0.0 if given is None else given]
-    numbers = [
-        float(each)
-        for each in listed
-        if isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each)
-    ]
+def _factors(function: str, given: object) -> tuple[str, ...]:
+    if is_list(given) and 2 <= len(given) <= _MOST_FACTORS and all(map(_is_name, given)):
+        return tuple(given)
+    example = f'for example {function} = ["age", "sex=F"]'
+    raise refusal(function, given, f"2 to {_MOST_FACTORS} columns", example)
+
+
+def _around(given: object) -> tuple[float, ...]:
+    if given is None or _is_finite(given):
+        return (float(given or 0.0),)
+    raise refusal("around", given, "a finite number", "for example around = 40")
+
+
+def _borders(given: object) -> tuple[float, ...]:
+    numbers = tuple(map(float, given)) if is_list(given) and all(map(_is_finite, given)) else ()
     ascending = all(one < other for one, other in pairwise(numbers))
-    if 0 < len(numbers) == len(listed) <= _MOST_BORDERS and ascending:
-        return tuple(numbers)
-    expected, example = "a finite number", "around = 40"
-    if several:
-        expected, example = f"at most {_MOST_BORDERS} ascending numbers", "borders = [18, 40, 65]"
-    raise refusal(name, given, expected, f"for example {example}")
+    if 0 < len(numbers) <= _MOST_BORDERS and ascending:
+        return numbers
+    expected = f"at most {_MOST_BORDERS} ascending numbers"
+    raise refusal("borders", given, expected, "for example borders = [18, 40, 65]")
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
 
 
 def _bin_labels(borders: tuple[float, ...]) -> tuple[str, ...]:
@@ -158,4 +163,4 @@ INVERSES: dict[str, tuple[Callable[[Vector], Vector], float]] = {
     "log1p_of": (np.exp, -1.0),
     "asinh_of": (np.sinh, 0.0),
 }
-_CONSTANTS = {"square_of": "around", "bins_of": "borders"}
+_CONSTANTS = {"square_of": ("around", _around), "bins_of": ("borders", _borders)}

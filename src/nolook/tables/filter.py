@@ -27,7 +27,16 @@ from nolook.tables.conversion import days_of
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import in_words
-from nolook.tables.words import by_word, is_list, is_number, named_levels, number_of, places, same
+from nolook.tables.words import (
+    by_word,
+    has_value,
+    is_list,
+    is_number,
+    named_levels,
+    number_of,
+    places,
+    same,
+)
 
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
@@ -203,11 +212,9 @@ def _meets(
     """
     if pt.is_date(cells.type) or pt.is_timestamp(cells.type):
         cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
-    known = cells.is_valid()
     # As integers, where doubles may be too few: an identifier may have 18 digits.
     if is_number(cells.type) and (not pt.is_integer(cells.type) or cells.type == pa.uint64()):
         cells = cells.cast(pa.float64(), safe=False)
-        known = pc.is_finite(cells)
     if sign in _ORDERS:
         number = number_of(words[0])
         whole = pt.is_integer(cells.type) and isinstance(number, int)
@@ -219,7 +226,7 @@ def _meets(
         if sign in {"!=", "not in"}:
             said = pc.fill_null(pc.less(place, len(words) + len(others)), True)
             met = pc.and_(pc.invert(met), said)
-    return pc.fill_null(pc.and_(met, known), False)
+    return pc.fill_null(pc.and_(met, has_value(cells)), False)
 
 
 def _text(condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ARG001

@@ -432,10 +432,8 @@ def _whole(column: Any) -> Any:  # noqa: ANN401
 class MemorySource:
     """Columns of equal length that are in memory already."""
 
-    def __init__(
-        self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int, first: int = 0
-    ) -> None:
-        self.name, self.rows, self._first = name, rows, first
+    def __init__(self, name: str, columns: Iterable[tuple[Column, Slicer]], rows: int) -> None:
+        self.name, self.rows, self._first = name, rows, 0
         self.pairs = tuple(columns)
         self.columns = tuple(column for column, _ in self.pairs)
 
@@ -457,7 +455,5 @@ class MemorySource:
         size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
         if self.rows <= size:
             return (self,)
-        return [
-            MemorySource(self.name, self.pairs, min(size, self.rows - start), start)
-            for start in range(0, self.rows, size)
-        ]
+        starts = range(0, self.rows, size)
+        return [changed(self, rows=min(size, self.rows - at), _first=at) for at in starts]

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from nolook._arrays import Bytes, Flags, Integers, Matrix, Vector, Words
+from nolook._arrays import Bytes, Flags, Integers, Matrix, Places, Vector, Words
 from nolook._compiled import compiled
 from nolook.tables.source import written_out
 
@@ -195,10 +195,10 @@ def group_rows(identifiers: Iterable[tuple[Any, Any]]) -> Units:
             stack.enter_context(SpooledTemporaryFile(_SPOOLED)) for _ in range(2**_BUCKET_BITS)
         ]
         for cells, others in identifiers:
-            _distribute(_records(cells, key, np.arange(rows, rows + len(cells))), buckets)
+            _distribute(cells, key, np.arange(rows, rows + len(cells)), buckets)
             rows += len(cells)
             if others is not None:
-                _distribute(_records(others, key, _NO_ROW), buckets)
+                _distribute(others, key, _NO_ROW, buckets)
         of_rows = _room(rows)
         counts, firsts, known = [], [], 0
         for bucket in buckets:
@@ -227,14 +227,10 @@ def hashes_of(cells: Any, key: bytes) -> Words:  # noqa: ANN401
     return keyed_hashes(*_bytes_of(cells), key)
 
 
-def _records(cells: Any, key: bytes, rows: NDArray[Any] | np.uint64) -> NDArray[Any]:  # noqa: ANN401
+def _distribute(cells: Any, key: bytes, rows: Places | np.uint64, buckets: list[Any]) -> None:  # noqa: ANN401
+    """Append records of identifiers to the buckets of their hashes, in order."""
     records = np.empty(len(cells), dtype=_RECORD)
     records["hash"], records["row"] = hashes_of(cells, key), rows
-    return records
-
-
-def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
-    """Append records to the buckets of their hashes, in order."""
     bucket = (records["hash"][:, 0] >> np.uint64(64 - _BUCKET_BITS)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
     ends = np.cumsum(np.bincount(bucket, minlength=len(buckets)))
