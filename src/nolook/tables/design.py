@@ -84,6 +84,17 @@ class Feature:
             f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
         )
 
+    def fill(self, column: Any, missing: str, out: Matrix) -> None:  # noqa: ANN401
+        """Write the numbers of the column's cells, of shape (names, rows)."""
+        if self.levels is None:
+            out[0] = numbers_of(column)
+            if self.indicated:
+                out[1] = ~np.isfinite(out[0])
+        elif self.coded:
+            out[0] = codes_of(column, self.vocabulary or named_levels(self.levels))
+        else:
+            _contrasts(column, self.levels, missing, out)
+
 
 @frozen
 class Design:
@@ -163,25 +174,10 @@ class Design:
         0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
         rows have all they need, their unit too.
         """
-        present = self._numbers(batch, out)
-        if self.unit.column is not None:
-            present &= named_rows(batch.column(self.unit.column))
-        return present
-
-    def _numbers(self, batch: Any, out: Matrix) -> Flags:  # noqa: ANN401
-        """Write the numbers, and return which rows lack none that they need."""
-        row = 0
+        row, present = 0, np.ones(batch.num_rows, dtype=np.bool_)
         with np.errstate(all="ignore"):
             for feature in self.features:
-                column = batch.column(feature.name)
-                if feature.levels is None:
-                    out[row] = numbers_of(column)
-                    if feature.indicated:
-                        out[row + 1] = ~np.isfinite(out[row])
-                elif feature.coded:
-                    out[row] = codes_of(column, feature.vocabulary or named_levels(feature.levels))
-                else:
-                    _contrasts(column, feature.levels, self.missing, out[row:])
+                feature.fill(batch.column(feature.name), self.missing, out[row:])
                 row += len(feature.names)
             if self.target is not None:
                 out[row] = numbers_of(batch.column(self.target))
@@ -191,13 +187,14 @@ class Design:
         if self.keeps_infinite:
             np.clip(out, -_LARGEST, _LARGEST, out=out)
         finite = np.isfinite(out)
-        if finite.all():
-            return np.ones(batch.num_rows, dtype=np.bool_)
-        out[~finite] = np.nan if self.missing == "centre" else 0.0
-        if not self.needs_target:
-            place = len(self.binary) - 1
-            out[place, ~finite[place]] = np.nan
-        present: Flags = np.logical_and.reduce(finite[self._needed])
+        if not finite.all():
+            out[~finite] = np.nan if self.missing == "centre" else 0.0
+            if not self.needs_target:
+                place = len(self.binary) - 1
+                out[place, ~finite[place]] = np.nan
+            present = np.logical_and.reduce(finite[self._needed])
+        if self.unit.column is not None:
+            present &= named_rows(batch.column(self.unit.column))
         return present
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import compress
 from operator import itemgetter
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -473,11 +474,10 @@ class Table:
         `keep` is public, or the outcome of a private release. All columns still judge what is
         missing.
         """
-        names = zip(self.feature_names, keep, strict=True)
         places = np.flatnonzero(keep)
         if self.target_name is not None:
             places = np.append(places, keep.size)
-        features = tuple(name for name, kept in names if kept)
+        features = tuple(compress(self.feature_names, keep))
         return self.transformed(features, self.target_name, itemgetter(places), self.binary[places])
 
     @property
