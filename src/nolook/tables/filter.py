@@ -68,7 +68,7 @@ _WRITTEN = re.compile(
     (?P<sign><=|>=|<>|!=|==|=|<|>|\bnot\s+in\b|\bin\b)\s*(?P<value>.*?)\s*""",
     re.VERBOSE | re.DOTALL,
 )
-_EXPECTED = "expected COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
+_EXPECTED = "COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
 _EXAMPLE, _LIST = "age >= 18", [("age", ">=", 18), ("region", "in", ["North", "South"])]
 _FEW, _MANY = 200, 1000
 
@@ -108,7 +108,8 @@ def _checked(condition: object) -> Condition:
     sign = _SAME.get(str(sign), sign)
     if not isinstance(column, str) or sign not in _SIGNS:
         raise _refused(
-            f"has a condition that is not a column, a sign and a value; {_EXPECTED} ({_example()})"
+            "has a condition that is not a column, a sign and a value; expected "
+            f"{_EXPECTED} ({_example()})"
         )
     several = sign.endswith("in")
     values = value.tolist() if isinstance(value, np.ndarray) else value
@@ -138,10 +139,7 @@ def read_condition(text: str) -> tuple[str, str, Value | list[Value]]:
     """Read a condition as it is written on the command line, such as ``age >= 18``."""
     found = _WRITTEN.fullmatch(text)
     if found is None or not found["value"]:
-        raise ParameterError(
-            f"--where is {text!r}; {_EXPECTED} (for example --where 'age >= 18' or --where "
-            "'region in North,South')"
-        )
+        raise refusal("where", text, _EXPECTED, _example())
     sign = " ".join(found["sign"].split())
     column = found["quoted"] or found["plain"]
     if sign.endswith("in"):

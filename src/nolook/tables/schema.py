@@ -90,10 +90,8 @@ def _false_words(words: object, name: str) -> tuple[str, ...] | None:
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
     if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
-        raise ParameterError(
-            f"{name} has a string that is empty, long or could be part of a number; expected "
-            'symbols such as ["€", "EUR"]'
-        )
+        expected = "short symbols that could not be part of a number"
+        raise refusal(name, signs, expected, 'for example ["€", "EUR"]')
     return words
 
 
