@@ -369,7 +369,7 @@ class Folder:
         self.levels: dict[str, list[str]] = getattr(self._files[0][0], "levels", {})
         #: Columns that not every file has.
         there = [{column.name for column in columns} for columns in seen]
-        self.added = {c.name for c in own if not all(c.name in names for names in there)}
+        self.added = {column.name for column in own} - there[0].intersection(*there)
         counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}

@@ -44,7 +44,7 @@ def with_levels(table: Table, shown: Mapping[int, Integers]) -> Table:
     """
     labels, places = list(table.code_labels), {}
     for column, codes in shown.items():
-        texts = cast("Vocabulary", table._design.features[column].vocabulary).texts
+        texts = cast("Vocabulary", table._design.features[column].vocabulary).including()
         levels = sorted((texts[c], c) for c in codes.tolist() if texts[c] not in {OTHERS, GAP})
         labels[column] = (*(level for level, _ in levels), OTHERS, GAP)
         places[column] = np.full(len(texts), float(len(levels)))

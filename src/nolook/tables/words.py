@@ -225,17 +225,14 @@ class Vocabulary:
     """All values of a column that occur, in the order of the rows: as confidential as these."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
-        self._known: set[str] = set()
+        self._known: dict[str, None] = {}
         self._lock = Lock()
 
-    def including(self, texts: Iterable[str | None]) -> list[str]:
+    def including(self, texts: Iterable[str | None] = ()) -> list[str]:
         """Return all values, new ones last; an empty cell has none."""
         with self._lock:
-            new = [text for text in texts if text and text not in self._known]
-            self.texts += new
-            self._known.update(new)
-            return list(self.texts)
+            self._known |= dict.fromkeys(text for text in texts if text)
+            return list(self._known)
 
 
 def check_categories(categories: object) -> dict[str, Levels]:
