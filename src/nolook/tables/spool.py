@@ -132,7 +132,7 @@ class Spooled:
                     raise TableError(f"{self.name} could not be read to its end; start again")
                 counts = Counter(column.name for column in self.columns)
                 fields = [
-                    pa.field(column.name, _stored(column.type))
+                    pa.field(column.name, _flat(pa.nulls(0, column.type)).type)
                     for column in self.columns
                     if counts[column.name] == 1
                     and column.type is not None
@@ -183,13 +183,12 @@ class _Kept:
             yield batch.select(list(names))
 
 
-def _stored(kind: Any) -> Any:  # noqa: ANN401
-    """Return the type that cells are kept as: a file of Arrow's has one dictionary, others many."""
-    return written_out(pa.nulls(0, kind)).type if pt.is_dictionary(kind) else kind
+def _flat(cells: Any) -> Any:  # noqa: ANN401
+    """Return cells without a dictionary: a file of Arrow's has one, others many."""
+    return written_out(cells) if pt.is_dictionary(cells.type) else cells
 
 
 def _plain(rows: Any, schema: Any) -> Any:  # noqa: ANN401
     """Return the columns that are kept, safe to write."""
-    columns = [sound(rows.column(name)) for name in schema.names]
-    plain = [written_out(c) if pt.is_dictionary(c.type) else c for c in columns]
-    return pa.RecordBatch.from_arrays(plain, schema=schema)
+    columns = [_flat(sound(rows.column(name))) for name in schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

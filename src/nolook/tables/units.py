@@ -239,18 +239,12 @@ def _distribute(cells: Any, key: bytes, rows: Places | np.uint64, buckets: list[
             file.write(records[order[start:stop]].tobytes())
 
 
-def group_hashes(hashes: Words) -> tuple[Integers, Integers]:
+def group_hashes(hashes: Words) -> tuple[Integers, Places]:
     """Give equal hashes one number; return the numbers and, of each, its first place."""
-    first, second = hashes.T.copy()
-    order = np.argsort(first)
-    alike = first[order[1:]] == first[order[:-1]]
-    if (alike & (second[order[1:]] != second[order[:-1]])).any():
-        order = np.lexsort((second, first))
-        alike = (hashes[order[1:]] == hashes[order[:-1]]).all(axis=1)
-    starts = np.flatnonzero(np.append(True, ~alike)[: order.size])
-    numbers = np.empty(order.size, dtype=np.int64)
-    numbers[order] = np.repeat(np.arange(starts.size), np.diff(starts, append=order.size))
-    return numbers, np.minimum.reduceat(order, starts) if order.size else order
+    cells = pa.py_buffer(np.ascontiguousarray(hashes))
+    coded = pa.Array.from_buffers(pa.binary(16), len(hashes), [None, cells]).dictionary_encode()
+    numbers = coded.indices.to_numpy().astype(np.int64)  # in the order of their first places
+    return numbers, np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))
 
 
 def _in_order(of_rows: NDArray[Any], counts: Integers, firsts: Words, left_out: int) -> Units:
