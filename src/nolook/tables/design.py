@@ -281,18 +281,15 @@ def _usual_columns(
     source: Source, without: Collection[str | None], categories: Collection[str]
 ) -> list[str]:
     """Return the columns that types or declared levels make features, except some."""
-    for column in source.columns:
+    known = [column for column in source.columns if column.name not in without]
+    for column in known:
         # This is what pandas calls a mixture; declared types have other names.
-        if column.declared == "object" and column.name not in {*without, *categories}:
+        if column.declared == "object" and column.name not in categories:
             raise TableError(
                 f"column {column.name!r} of {source.name} has type object, which may hold "
                 "anything (convert it, or name the columns to use: features=[...])"
             )
-    return [
-        column.name
-        for column in source.columns
-        if column.name not in without and (column.name in categories or _is_number(column.type))
-    ]
+    return [each.name for each in known if each.name in categories or _is_number(each.type)]
 
 
 def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:

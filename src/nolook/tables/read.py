@@ -438,7 +438,7 @@ def read_scores(source: object, score: str, target: str, *words: str | None, **h
 def check_probability(table: Table) -> None:
     """Refuse a first column that is declared to hold whole numbers, such as ages."""
     name = table.column_names[0]
-    if any(each.name == name and each.declared == "integer" for each in table._source.columns):
+    if table.whole[0]:
         raise ParameterError(
             f"{name!r} is of type integer; a calibration needs probabilities, numbers from 0 to 1 "
             "(declare type = 'number' if they are)"
