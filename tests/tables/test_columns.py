@@ -173,9 +173,9 @@ def test_the_first_level_is_the_one_compared_with(levels, names, numbers_of):
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
-        (["A", None, None], "categories of 'c' has None 2 times (keep one"),
+        (["A", None, None], "categories of 'c' is '...'; expected each name once"),
         ([], "categories of 'c' is a value of type list; expected at least one name"),
-        (["A", "...", None], "has None 2 times (keep one"),
+        (["A", "...", None], "is '...'; expected each name once"),
     ],
 )
 def test_all_other_values_are_told_apart_once_and_from_something(levels, words):

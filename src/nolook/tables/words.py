@@ -25,7 +25,6 @@ import pyarrow.types as pt
 from nolook._language import usage_hint as written
 from nolook._unit import Unit
 from nolook._validation import check_names, refusal
-from nolook.errors import ParameterError
 from nolook.tables.source import as_text, written_out
 
 __all__ = [
@@ -269,12 +268,7 @@ def _levels(levels: object, name: str, example: str) -> Levels:
         raise refusal(name, levels, "a list of strings or integers", f"for example {example}")
     if texts and {*texts} == {None}:
         return (None, None)  # levels that a tabulation is to find
-    others = texts.count(None)
-    check_names([text for text in texts if text is not None], name, example)
-    if others > 1:
-        raise ParameterError(
-            f"{name} has None {others} times (keep one, for all values that are not declared)"
-        )
+    check_names([OTHERS if text is None else text for text in texts], name, example)
     return tuple(texts) if len(texts) > 1 else (None, *texts)
 
 
