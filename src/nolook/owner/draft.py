@@ -167,16 +167,13 @@ def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
     chosen = sorted({0, len(parts) // 2, len(parts) - 1}) if names else ()
     most = _MOST_BATCHES // max(1, len(chosen))
     found = [each for place in chosen for each in islice(parts[place].batches(names), most)]
-    step = max(1, -(-sum(each.num_rows for each in found) // MOST_ROWS))
-    columns = {
-        name: pa.chunked_array([movable(each.column(name)) for each in found])
-        for name in names
-        if found
-    }
-    return {
-        name: cells.take(pa.array(range(0, len(cells), step))).combine_chunks()
-        for name, cells in columns.items()
-    }
+    if not found:
+        return {}
+    rows = sum(each.num_rows for each in found)
+    chosen_rows = pa.array(range(0, rows, -(-rows // MOST_ROWS) or 1))
+    columns = ([movable(each.column(name)) for each in found] for name in names)
+    sample = [pa.chunked_array(each).take(chosen_rows).combine_chunks() for each in columns]
+    return dict(zip(names, sample, strict=True))
 
 
 def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
@@ -417,9 +414,8 @@ def _draft(
         note = _NOTES.get(settings["type"].removesuffix("time"))
         lines += [f"[columns.{_quoted(name)}]" + (f"  # {note}" if note else "")]
         lines += [*_lines(settings), ""]
-    few = [name for name, settings in columns.items() if settings["type"] == "category"]
-    shown = {name: words[name] for name in few if name in words}
-    shown = {name: each if len(each) <= _MOST_LEVELS else [] for name, each in shown.items()}
+    few = [n for n, each in columns.items() if each["type"] == "category" and n in words]
+    shown = {name: words[name] if len(words[name]) <= _MOST_LEVELS else [] for name in few}
     return Draft("\n".join(lines), shown, found)
 
 

@@ -40,7 +40,6 @@ from nolook.tables.words import (
 
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
-    from nolook.tables.source import Column
 
 __all__ = [
     "Condition",
@@ -166,13 +165,12 @@ def tests(
     Raises TableError if a column is unknown or occurs twice, and ParameterError for a value that
     no cell of a column could have.
     """
-    found = [columns.find(each.column, "where") for each in conditions]
-    marks = [_test(*each, schema) for each in zip(conditions, found, strict=True)]
-    return [(each.column, mark) for each, mark in zip(conditions, marks, strict=True)]
+    return [(each.column, _test(each, columns, schema)) for each in conditions]
 
 
-def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any], Any]:
+def _test(condition: Condition, columns: Columns, schema: Schema) -> Callable[[Any], Any]:
     """Return the mask of the cells of a column that meet a condition; no cell makes it fail."""
+    column = columns.find(condition.column, "where")
     kind, own = in_words(column.type), schema.columns.get(column.name) or ColumnSchema("text")
     dates = own.type in _DATES or kind in {"date", "date and time"}
     read = partial(_day, column.type) if dates else _WORDS.get(kind)

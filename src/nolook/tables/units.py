@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Bytes, Flags, Integers, Matrix, Places, Vector, Words
 from nolook._compiled import compiled
-from nolook.tables.source import written_out
+from nolook.tables.source import in_words, written_out
 
 __all__ = [
     "Keys",
@@ -156,11 +156,8 @@ def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     """Tell whether cells of an Arrow type are compared as they are written: not fractions."""
     if kind is not None and pt.is_dictionary(kind):
         kind = kind.value_type
-    tests = (
-        *(pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean),
-        *(pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_date, pt.is_decimal),
-    )
-    return kind is not None and any(test(kind) for test in tests)
+    is_decimal = kind is not None and pt.is_decimal(kind)
+    return is_decimal or in_words(kind) in {"text", "integer", "boolean", "bytes", "date"}
 
 
 def named_rows(cells: Any) -> Flags:  # noqa: ANN401
