@@ -34,7 +34,6 @@ from nolook.owner.first_rows import (
     is_nothing,
     look,
     share,
-    texts,
 )
 from nolook.tables.csv import uncompressed
 from nolook.tables.databases import Database
@@ -43,7 +42,7 @@ from nolook.tables.folders import Folder, Listing, is_text, kind_of, located, op
 from nolook.tables.office import SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, FileFormat
-from nolook.tables.source import Source, attempt, in_words, movable, raw_texts
+from nolook.tables.source import BYTES, TEXT, Source, attempt, in_words, movable, raw_texts
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
 __all__ = ["Draft", "draft_schema"]
@@ -193,7 +192,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             "first line is a row)"
         )
     cells = _sample(opened, named)
-    columns = {name: trimmed(cells.get(name, texts([]))) for name in named}
+    columns = {name: trimmed(cells.get(name, pa.array([], TEXT))) for name in named}
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
     number = {"type": "number", "currency": _CURRENCIES}
     signs = max(_NUMBERS, key=lambda signs: sum(share(each, number | signs) for each in few))
@@ -255,7 +254,7 @@ def _titles(rows: Sequence[Sequence[str | None]]) -> int:
 def _are_names(row: Sequence[str]) -> bool:
     """Tell whether texts may name columns: the first and the last may be empty."""
     named = [name for name in row if name]
-    numbers = plain_numbers(texts(named)).is_valid().true_count
+    numbers = plain_numbers(pa.array(named, TEXT)).is_valid().true_count
     return all(row[1:-1]) and len({*named}) == len(named) and not numbers
 
 
@@ -335,7 +334,7 @@ def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noq
         # Other words, such as "unknown", may be levels.
         missing = {"missing": ["?"]} if "?" in _repeated_nothing(cells) else {}
         return {"type": "category", "levels": [], **missing}
-    spaced = pc.match_substring(words.view(pa.large_binary()), pattern=b" ")
+    spaced = pc.match_substring(words.view(BYTES), pattern=b" ")
     return {"type": "text" if pc.any(spaced).as_py() else "identifier"}
 
 
@@ -367,7 +366,7 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
     def found(sign: str) -> bool:
         return bool(pc.any(pc.match_substring_regex(raw, pattern=sign)).as_py())
 
-    raw = words.view(pa.large_binary())
+    raw = words.view(BYTES)
     signs = [sign for sign in _CURRENCIES if found(re.escape(sign))]
     more: tuple[dict[str, Any], ...] = ({}, {"currency": signs}, {"percent": found("%")})
     if not found(r"^0\d"):  # a number with a zero before it is a code
@@ -385,7 +384,7 @@ def _words(cells: Any) -> list[str]:  # noqa: ANN401
         cells = cells.dictionary_decode()
     if in_words(cells.type) != "text":
         return []
-    found = pc.unique(trimmed(cells)).view(pa.large_binary()).to_pylist()
+    found = pc.unique(trimmed(cells)).view(BYTES).to_pylist()
     return sorted(
         word.decode("utf-8", "replace") for word in found if word not in {None, b"", b"?"}
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from nolook._arrays import Places, Vector
 from nolook.errors import ParameterError
 from nolook.tables.conversion import conversion
 from nolook.tables.schema import ColumnSchema
-from nolook.tables.source import Column, in_words
+from nolook.tables.source import TEXT, Column, in_words
 from nolook.tables.words import last_word, listed, trimmed
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "is_nothing",
     "look",
     "share",
-    "texts",
 ]
 
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
@@ -47,7 +46,7 @@ _NOTHING = (
 )  # fmt: skip
 _MISSING = pa.array(
     {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
-    pa.large_string(),
+    TEXT,
 )
 #: With fewer rows nothing can be told from how often values repeat.
 LEAST_ROWS, _MOST_CLASSES = 20, 10
@@ -201,7 +200,8 @@ def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
     nothing = cells.null_count
     if in_words(cells.type) == "text" and not pt.is_dictionary(cells.type):
         # Other words may be levels.
-        nothing += pc.sum(pc.is_in(trimmed(cells.drop_null()), texts(["", "NA"]))).as_py() or 0
+        empty = pa.array(["", "NA"], TEXT)
+        nothing += pc.is_in(trimmed(cells.drop_null()), value_set=empty).true_count
     return float(nothing / len(cells))
 
 
@@ -272,11 +272,6 @@ def share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
 def converted(cells: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Return cells as a column of these settings has them."""
     return conversion(Column("", cells.type, ""), ColumnSchema(**settings))[1](cells)
-
-
-def texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
-    """Return texts as Arrow holds them."""
-    return pa.array(words, pa.large_string())
 
 
 def is_nothing(cells: Any) -> Any:  # noqa: ANN401

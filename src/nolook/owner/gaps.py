@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import Factory, define
 
-from nolook._arrays import Flags
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
@@ -37,11 +36,11 @@ class Gaps:
 
     def add(self, raw: Any, cells: Any, *, is_text: bool) -> None:  # noqa: ANN401
         """Look at the rows of a batch, as they are in the source and as declared."""
-        null = ~_marks(has_value(raw))
+        null = ~np.asarray(has_value(raw))
         texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
-        blank = _marks(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
+        blank = np.asarray(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
         cause = np.where(blank, _EMPTY, np.where(null, MALFORMED if is_text else _EMPTY, _UNLIKE))
-        lost = np.flatnonzero(~_marks(has_value(cells)))
+        lost = np.flatnonzero(~np.asarray(has_value(cells)))
         self.causes.update(cause[lost].tolist())
         room = _FIRST - len(self.first)
         self.first += [(self.rows + int(i) + 1, str(cause[i])) for i in lost[:room]]
@@ -64,7 +63,3 @@ def find_gaps(
             raw = batch.column(opened.made_of(each.column.name)[0])
             each.add(raw, opened.column(batch, each.column.name), is_text=is_text)
     return found
-
-
-def _marks(cells: Any) -> Flags:  # noqa: ANN401
-    return cells.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
 from nolook.tables.schema import FALSE, PARTS, TRUE, ColumnSchema, FileFormat
-from nolook.tables.source import Column, Source, changed, in_words, movable
+from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable
 from nolook.tables.words import (
     OTHERS,
     Levels,
@@ -54,7 +54,6 @@ Conversion: TypeAlias = Callable[[Any], Any]
 
 SECONDS_A_DAY = 86_400
 
-_TEXT, _BYTES = pa.large_string(), pa.large_binary()
 # Spaces that some programs write between thousands.
 _SPACES = (" ", "\u00a0", "\u202f")
 _APOSTROPHES = ("'", "\u2019")
@@ -152,7 +151,7 @@ class DeclaredSource:
             of.append(column.name)
             marks &= is_level or pt.is_boolean(column.type)
             read.append(partial(_level, levels=levels, level=level) if is_level else numbers_of)
-        kind = _TEXT if derived.function == "bins_of" else pa.bool_() if marks else pa.float64()
+        kind = TEXT if derived.function == "bins_of" else pa.bool_() if marks else pa.float64()
         self._derived[name] = tuple(of), partial(_derived, derived=derived, read=read, kind=kind)
         self.columns += (Column(name, kind, in_words(kind)),)
 
@@ -220,7 +219,7 @@ def conversion(
         )
     _check_words(column, declared)
     if part is not None:
-        return _TEXT, partial(_to_part, declared=declared, part=part)
+        return TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
 
 
@@ -251,7 +250,7 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
                 f"{name} of {column.name!r} is {', '.join(words)}, but the table has {kind} "
                 "there; expected words that its cells can be"
             )
-    alike = places(pa.array(levels, _TEXT), levels).null_count
+    alike = places(pa.array(levels, TEXT), levels).null_count
     if kind in {"integer", "number"}:
         alike = len(levels) - len({number_of(level) for level in levels})
     if alike:
@@ -264,12 +263,12 @@ def _as_they_are(cells: Any) -> Any:  # noqa: ANN401
 
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     if in_words(cells.type) == "text":
-        numbers = _written_numbers(cells.cast(_TEXT), declared)
+        numbers = _written_numbers(cells.cast(TEXT), declared)
     else:
         numbers = cells.cast(pa.float64(), safe=False)
         if declared.type == "integer":
             numbers = pc.if_else(pc.equal(numbers, pc.trunc(numbers)), numbers, None)
-    missing = _written_numbers(pa.array(declared.missing, _TEXT), declared).drop_null()
+    missing = _written_numbers(pa.array(declared.missing, TEXT), declared).drop_null()
     if not len(missing):
         return numbers
     return pc.if_else(pc.is_in(numbers, value_set=missing), None, numbers)
@@ -288,8 +287,8 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
         cells = pc.replace_substring(cells, pattern=sign.encode(), replacement=instead)
     if declared.percent:
         # As part of the number, lest a quotient be rounded once more.
-        cells = pc.binary_join_element_wise(cells, *(pa.scalar(x, _BYTES) for x in (b"e-2", b"")))
-    return cells.view(_TEXT).cast(pa.float64())
+        cells = pc.binary_join_element_wise(cells, *(pa.scalar(x, BYTES) for x in (b"e-2", b"")))
+    return cells.view(TEXT).cast(pa.float64())
 
 
 def _number_form(declared: ColumnSchema) -> str:
@@ -346,7 +345,7 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     """Return the declared level that each cell is, or else what it says."""
     if declared.use == "unit":  # as they are written: no two that differ become one person
-        cells, nothing = cells.cast(_TEXT), pa.array(("", *declared.missing), _TEXT)
+        cells, nothing = cells.cast(TEXT), pa.array(("", *declared.missing), TEXT)
         return pc.if_else(pc.is_in(trimmed(cells), value_set=nothing), None, cells)
     if in_words(cells.type) == "text":  # each word once: many rows have few levels
         cells = cells.dictionary_encode()
@@ -356,7 +355,7 @@ def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     levels = named_levels(declared.levels)
     found, other = _among(cells, levels, declared)
-    return pc.coalesce(pa.array(levels, _TEXT).take(found), pc.if_else(other, trimmed(cells), None))
+    return pc.coalesce(pa.array(levels, TEXT).take(found), pc.if_else(other, trimmed(cells), None))
 
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
@@ -377,21 +376,21 @@ def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: 
     months = days.astype("datetime64[M]").astype(np.int64)
     if part == "weekday":
         places = (days.astype(np.int64) + 3) % 7  # 1970 began on a Thursday
-        return pa.array(np.array(PARTS[part], dtype=object)[places], _TEXT, mask=~present)
+        return pa.array(np.array(PARTS[part], dtype=object)[places], TEXT, mask=~present)
     numbers = months % 12 + 1 if part == "month" else months // 12 + 1970
-    return pa.array(numbers, pa.int64(), mask=~present).cast(_TEXT)
+    return pa.array(numbers, pa.int64(), mask=~present).cast(TEXT)
 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, Flags]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
     seconds, present = _times(cells, declared.pattern)
-    missing, known = _times(pa.array(declared.missing, _TEXT), declared.pattern)
+    missing, known = _times(pa.array(declared.missing, TEXT), declared.pattern)
     return seconds, present & ~np.isin(seconds, missing[known])
 
 
 def _times(cells: Any, pattern: str) -> tuple[Vector, Flags]:  # noqa: ANN401
     if in_words(cells.type) == "text":
-        return parse_times(trimmed(cells).view(_BYTES), pattern)
+        return parse_times(trimmed(cells).view(BYTES), pattern)
     if pt.is_date(cells.type):
         cells = cells.cast(pa.timestamp("ms"))
     present = cells.is_valid().to_numpy(zero_copy_only=False)
@@ -442,11 +441,11 @@ _WAYS: dict[str, tuple[Any, Callable[..., Any], tuple[str, ...]]] = {
     "number": _NUMBERS,
     "integer": _NUMBERS,
     "boolean": (pa.bool_(), _to_booleans, ("text", "integer", "number", "boolean")),
-    "category": (_TEXT, _to_levels, ("text", "integer", "number", "boolean")),
+    "category": (TEXT, _to_levels, ("text", "integer", "number", "boolean")),
     "date": _DATES,
     "datetime": _DATES,
-    "identifier": (_TEXT, _to_levels, ("text",)),
-    "text": (_TEXT, _to_levels, ("text",)),
+    "identifier": (TEXT, _to_levels, ("text",)),
+    "text": (TEXT, _to_levels, ("text",)),
 }
 # Declared types that change nothing in columns of a type: booleans are numbers known to be 0 or 1.
 _NEVER_READ = ("identifier", "text")

@@ -21,6 +21,7 @@ from nolook._arrays import Vector
 from nolook._numerics import inverse_sinhs, logarithms, logarithms_1p
 from nolook._validation import refusal
 from nolook.errors import ParameterError
+from nolook.tables.source import TEXT
 from nolook.tables.words import is_list
 
 __all__ = ["FUNCTIONS", "INVERSES", "Derivation", "derive", "in_order"]
@@ -137,7 +138,7 @@ def derive(derivation: Derivation, *columns: Vector) -> Any:  # noqa: ANN401 -- 
             labels = np.array([*_bin_labels(derivation.constants), None], dtype=object)
             places = np.searchsorted(derivation.constants, columns[0], side="right")
             places[~np.isfinite(columns[0])] = -1
-            return pa.array(labels[places], pa.large_string())
+            return pa.array(labels[places], TEXT)
         found = FUNCTIONS[derivation.function](*columns, *derivation.constants)
     return pa.array(found, pa.float64(), mask=~np.isfinite(found))
 

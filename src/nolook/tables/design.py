@@ -19,7 +19,7 @@ from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.schema import Schema
-from nolook.tables.source import Column, Source, in_words
+from nolook.tables.source import TEXT, Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
 from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number, named_levels
 
@@ -432,10 +432,10 @@ def codes_of(column: Any, known: list[str] | Vocabulary) -> Vector:  # noqa: ANN
     NaN for null, and for an empty text that is not a level.
     """
     cells = column.dictionary if pt.is_dictionary(column.type) else column
-    cells = cells.cast(pa.large_string())
+    cells = cells.cast(TEXT)
     if isinstance(known, Vocabulary):
         known = known.including(pc.unique(cells).to_pylist())
-    codes = pc.index_in(cells, value_set=pa.array(known, pa.large_string()))
+    codes = pc.index_in(cells, value_set=pa.array(known, TEXT))
     there = pc.or_kleene(pc.not_equal(cells, ""), codes.is_valid())
     codes = pc.if_else(there, codes.fill_null(len(known)), None)
     if pt.is_dictionary(column.type):

@@ -37,7 +37,7 @@ from nolook.tables.files import (
     place_of,
 )
 from nolook.tables.office import SheetFile, StatisticsFile
-from nolook.tables.source import Column, attempt, changed, in_words, plain, raw_texts
+from nolook.tables.source import TEXT, Column, attempt, changed, in_words, plain, raw_texts
 
 __all__ = [
     "Folder",
@@ -64,7 +64,6 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Folders next to files that also hold rows deleted or replaced since, and what Iceberg has there.
 _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG, _SNAPSHOT = "metadata", ".metadata.json"
-_TEXT = pa.large_string()
 _KINDS: tuple[Any, ...] = (ParquetFile, ArrowFile, CsvFile, SheetFile, StatisticsFile)
 #: How the names of files end.
 ENDINGS: tuple[str, ...] = tuple(end for kind in _KINDS for end in kind.endings)
@@ -373,7 +372,7 @@ class Folder:
         counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
-        self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
+        self.columns = (*own, *(Column(key, TEXT, "text") for key in self.keys))
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
@@ -449,7 +448,7 @@ def _common_type(one: Any, other: Any) -> Any:  # noqa: ANN401
         return other
     words = {in_words(one), in_words(other)}
     if words == {"text"}:
-        return _TEXT
+        return TEXT
     if not words <= {"integer", "number"} or pt.is_dictionary(one) or pt.is_dictionary(other):
         return None
     whole = words == {"integer"} and pa.uint64() not in {one, other}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from importlib import import_module
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -26,7 +26,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.csv import decoded
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
-from nolook.tables.source import Column, attempt
+from nolook.tables.source import BYTES, TEXT, Column, attempt
 from nolook.tables.spool import Spooled
 from nolook.tables.words import number_of
 
@@ -104,7 +104,7 @@ class SheetFile(_OnceFile):
             names = next(islice(self.cells(), self._form.skip, None))
         while names and not names[-1]:  # beside the table
             names = names[:-1]
-        return tuple(Column((name or "").strip(), pa.large_string(), "text") for name in names)
+        return tuple(Column((name or "").strip(), TEXT, "text") for name in names)
 
     def cells(self) -> Iterator[list[str | None]]:
         """Yield rows that are not empty."""
@@ -125,7 +125,7 @@ class SheetFile(_OnceFile):
             # Rows of a sheet are of one length, whatever is beside the table.
             columns = [list(cells) for cells in zip(*some, strict=True)][: len(names)]
             columns += [[None] * len(some)] * (len(names) - len(columns))
-            arrays = [pa.array(cells, pa.large_string()) for cells in columns]
+            arrays = [pa.array(cells, TEXT) for cells in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 
 
@@ -215,35 +215,29 @@ class StatisticsFile(_OnceFile):
 
     def _kind(self, name: str, stored: str) -> Any:  # noqa: ANN401
         if name in self._labels or stored == "string":
-            return pa.large_string()
+            return TEXT
         if dates := self._dates[name]:
             return dates[2]
         return pa.int64() if stored.startswith("int") else pa.float64()
 
     def _rows(self) -> Iterator[Any]:
         names = [column.name for column in self.columns]
-        rows = 0
-        while True:
+        for start in count(0, _READ):
             # In an encoding without wrong bytes: no cell may be an error.
-            found = self._read(row_offset=rows, row_limit=_READ, encoding="latin1")[0]
-            cells = list(found.values())
-            count = len(cells[0]) if cells else 0
-            if count:
-                columns = map(self._as_declared, self.columns, cells)
-                yield pa.RecordBatch.from_arrays(list(columns), names=names)
-            if count < _READ:
+            found = self._read(row_offset=start, row_limit=_READ, encoding="latin1")[0]
+            columns = list(map(self._as_declared, self.columns, found.values()))
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+            if not columns or len(columns[0]) < _READ:
                 return
-            rows += count
 
     def _as_declared(self, column: Column, cells: Sequence[Any]) -> Any:  # noqa: ANN401
         if words := self._labels.get(column.name):
-            return pa.array([None if c is None else words.get(c, _plain(c)) for c in cells],
-                            pa.large_string())  # fmt: skip
+            return pa.array([None if c is None else words.get(c, _plain(c)) for c in cells], TEXT)
         if pa.types.is_large_string(column.type):
             raw = [
                 None if c is None else decoded(c.encode("latin-1"), self._encoding) for c in cells
             ]
-            return pa.array(raw, pa.large_binary()).view(pa.large_string())
+            return pa.array(raw, BYTES).view(TEXT)
         if dates := self._dates[column.name]:
             unit, start, kind = dates
             seconds = np.array(cells, np.float64) * unit + 86_400.0 * (start - _1970)

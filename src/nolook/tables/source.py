@@ -22,7 +22,9 @@ from nolook._arrays import Array, Flags
 from nolook.errors import NolookError, TableError
 
 __all__ = [
+    "BYTES",
     "LONGEST_CELL",
+    "TEXT",
     "Column",
     "MemorySource",
     "Slicer",
@@ -48,12 +50,14 @@ __all__ = [
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-_LARGE = _VIEWS | {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+#: The types of texts, and of their bytes, of which an array may have any size.
+TEXT, BYTES = pa.large_string(), pa.large_binary()
+_VIEWS = {pa.string_view(): TEXT, pa.binary_view(): BYTES}
+_LARGE = _VIEWS | {pa.string(): TEXT, pa.binary(): BYTES}
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
     pa.string(): pa.binary(),
-    pa.large_string(): pa.large_binary(),
+    TEXT: BYTES,
     pa.string_view(): pa.binary_view(),
 }
 
@@ -133,7 +137,7 @@ def changed(source: T, **attributes: object) -> T:
 def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
     """Return texts as an array; two that differ stay different, whatever surrogates they hold."""
     cells = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
-    return pa.array(cells, pa.large_binary()).view(pa.large_string())
+    return pa.array(cells, BYTES).view(TEXT)
 
 
 def movable(cells: Any) -> Any:  # noqa: ANN401
@@ -379,7 +383,7 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
     if isinstance(dtype, pandas.CategoricalDtype):
         codes = series.cat.codes.to_numpy()
         words = _texts(dtype.categories)
-        kind = pa.dictionary(pa.int32(), pa.large_string())
+        kind = pa.dictionary(pa.int32(), TEXT)
 
         def coded(start: int, stop: int) -> Any:  # noqa: ANN401
             part = codes[start:stop].astype(np.int32)
@@ -388,7 +392,7 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
         return Column(name, kind, in_words(kind)), coded
     text = isinstance(dtype, pandas.StringDtype) and dtype.storage == "python"
     if text or dtype is np.dtype(object):
-        kind = pa.large_string()
+        kind = TEXT
         declared = in_words(kind) if text else "object"
         return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
 
@@ -453,7 +457,6 @@ class MemorySource:
     def parts(self) -> Sequence[MemorySource]:
         """Return runs of rows."""
         size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
-        if self.rows <= size:
-            return (self,)
-        starts = range(0, self.rows, size)
-        return [changed(self, rows=min(size, self.rows - at), _first=at) for at in starts]
+        end = self._first + self.rows
+        starts = range(self._first, end, size)
+        return [changed(self, rows=min(size, end - at), _first=at) for at in starts] or [self]

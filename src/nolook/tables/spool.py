@@ -9,7 +9,6 @@ could stay behind.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import threading
 import weakref
@@ -52,8 +51,8 @@ def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is
                 "this version of Polars cannot stream a lazy frame (call collect() first, "
                 "or install a newer Polars)"
             )
-        name, fields = "lazy frame", attempt(message, _lazy_schema, source)
-        start = partial(_lazy_rows, source)
+        fields = attempt(message, lambda: source.collect_schema().to_frame().to_arrow().schema)
+        name, start = "lazy frame", partial(_lazy_rows, source)
     elif kind.__name__ == "DuckDBPyRelation":
         fields = attempt(message, lambda: source.limit(0).to_arrow_reader(1)).schema
         name, start = "relation", lambda _: source.to_arrow_reader(_ROWS)
@@ -65,11 +64,6 @@ def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is
     else:
         return None
     return Spooled(f"the {name}", map(Column.from_field, fields), start)
-
-
-def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is needed
-    polars = sys.modules["polars"]
-    return polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
 
 def _lazy_rows(frame: Any, _: Sequence[str]) -> Iterator[Any]:  # noqa: ANN401

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Bytes, Flags, Integers, Matrix, Places, Vector, Words
 from nolook._compiled import compiled
-from nolook.tables.source import in_words, written_out
+from nolook.tables.source import BYTES, TEXT, in_words, written_out
 
 __all__ = [
     "Keys",
@@ -36,8 +36,6 @@ __all__ = [
     "new_key",
     "weighed",
 ]
-
-KEY_BYTES = 16
 
 _0, _1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 _2, _3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
@@ -216,7 +214,7 @@ def group_rows(identifiers: Iterable[tuple[Any, Any]]) -> Units:
 
 def new_key() -> bytes:
     """Return a secret key to compare identifiers by."""
-    return os.urandom(KEY_BYTES)
+    return os.urandom(16)
 
 
 def hashes_of(cells: Any, key: bytes) -> Words:  # noqa: ANN401
@@ -273,8 +271,8 @@ def _bytes_of(cells: Any) -> tuple[Bytes, Integers]:  # noqa: ANN401
         wide = cells.cast(pa.uint64() if pt.is_uint64(cells.type) else pa.int64()).to_numpy()
         return wide.view(np.uint8), np.arange(0, 8 * wide.size + 1, 8)
     if not (pt.is_large_binary(cells.type) or pt.is_fixed_size_binary(cells.type)):
-        cells = cells.cast(pa.large_string())
-    cells = cells.cast(pa.large_binary())
+        cells = cells.cast(TEXT)
+    cells = cells.cast(BYTES)
     _, starts, data = cells.buffers()
     ends = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
     text = np.empty(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)

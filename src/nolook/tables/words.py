@@ -25,7 +25,7 @@ import pyarrow.types as pt
 from nolook._language import usage_hint as written
 from nolook._unit import Unit
 from nolook._validation import check_names, refusal
-from nolook.tables.source import as_text, written_out
+from nolook.tables.source import BYTES, TEXT, as_text, written_out
 
 __all__ = [
     "OTHERS",
@@ -55,7 +55,6 @@ __all__ = [
     "trimmed",
 ]
 
-_TEXT, _BYTES = pa.large_string(), pa.large_binary()
 # What pyarrow reads as a number, infinite ones included; a test holds the two together.
 _NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))$"
 # A negative number as accountants write it.
@@ -94,7 +93,7 @@ def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noq
         words = [TRUTHS.get(word.lower(), word) for word in words]
     firsts = {word: i for i, word in reversed([*enumerate(words)])}
     once = [word if firsts[word] == i else None for i, word in enumerate(words)]
-    cells, declared = trimmed(cells), pa.array(once, _TEXT)
+    cells, declared = trimmed(cells), pa.array(once, TEXT)
     found = _index(cells, once)
     if found.null_count > cells.null_count:
         small = pc.utf8_lower(readable(cells))
@@ -125,7 +124,7 @@ def readable(cells: Any) -> Any:  # noqa: ANN401
     with suppress(pa.ArrowInvalid):
         cells.validate(full=True)
         return cells
-    return pa.array(map(_decoded, cells.view(_BYTES).to_pylist()), _TEXT)
+    return pa.array(map(_decoded, cells.view(BYTES).to_pylist()), TEXT)
 
 
 def _decoded(cell: bytes | None) -> str | None:
@@ -136,7 +135,7 @@ def _decoded(cell: bytes | None) -> str | None:
 
 def same(word: str, *others: str) -> bool:
     """Tell whether a cell of one word is one of other words, each by itself."""
-    cell = pa.array([word], _TEXT)
+    cell = pa.array([word], TEXT)
     return any(places(cell, [other])[0].is_valid for other in others)
 
 
@@ -174,7 +173,7 @@ def number_of(value: object) -> int | float | None:
 
 def trimmed(cells: Any) -> Any:  # noqa: ANN401
     """Return texts without the white space around them, as large strings."""
-    return pc.ascii_trim_whitespace(cells.cast(_TEXT))
+    return pc.ascii_trim_whitespace(cells.cast(TEXT))
 
 
 def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
@@ -182,17 +181,17 @@ def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
     with suppress(pa.ArrowInvalid):
         return cells.cast(pa.float64())
     cells = trimmed(cells)
-    nothing = pc.is_in(cells, value_set=pa.array(_NOTHING, _TEXT))
+    nothing = pc.is_in(cells, value_set=pa.array(_NOTHING, TEXT))
     with suppress(pa.ArrowInvalid):
-        return pc.if_else(nothing, pa.scalar(None, _TEXT), cells).cast(pa.float64())
+        return pc.if_else(nothing, pa.scalar(None, TEXT), cells).cast(pa.float64())
     cells = signed(cells)
     valid = pc.match_substring_regex(cells, pattern=_NUMBER)
-    return pc.if_else(valid, cells, pa.scalar(None, _BYTES)).view(_TEXT).cast(pa.float64())
+    return pc.if_else(valid, cells, pa.scalar(None, BYTES)).view(TEXT).cast(pa.float64())
 
 
 def signed(cells: Any) -> Any:  # noqa: ANN401
     """Return texts as bytes, with a minus sign where a number is in brackets."""
-    return pc.replace_substring_regex(cells.view(_BYTES), pattern=_BRACKETS, replacement=r"-\1")
+    return pc.replace_substring_regex(cells.view(BYTES), pattern=_BRACKETS, replacement=r"-\1")
 
 
 def is_identifier(name: str) -> bool:
