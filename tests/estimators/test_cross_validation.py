@@ -101,7 +101,7 @@ def test_a_summary_and_a_frame_say_what_is_known_and_what_is_not():
     assert "Mean" in text
     assert "not estimated" not in text
     hidden = nolook.cross_validate(LINEAR, *data(50), folds=3, epsilon=0.1)
-    assert str(hidden.summary()).count("not estimated: noise hides it") >= 4
+    assert str(hidden.summary()).count("not distinguishable from noise") >= 4
     assert hidden.to_frame().isna().all(axis=None)
 
 

@@ -336,3 +336,11 @@ def test_figures_that_protect_less_than_the_model_say_so():
     same = nolook.evaluate(model, of_units, other_rows=True)
     assert same.cautions == ()
     assert same.privacy.unit.column == "who"
+
+
+def test_an_evaluation_has_the_name_of_the_outcomes_series():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(500, 1))
+    passed = pd.Series(generator.random(500) < 0.5, name="passed")
+    model = nolook.LogisticRegression(epsilon=1.0).fit(X, passed)
+    assert "Evaluation of a model of passed" in str(nolook.evaluate(model, X, passed).summary())

@@ -204,11 +204,11 @@ def positives_of(target: object, pos_label: float | str) -> Flags:
     if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
         raise ParameterError(
             f"target has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions; expected one "
-            "number, boolean or text a row"
+            "number, boolean or string a row"
         )
     if array.dtype.kind != "O" and textual != isinstance(pos_label, str):
         raise ParameterError(
             f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "
-            f"a {'text' if textual else 'number'}"
+            f"a {'string' if textual else 'number'}"
         )
     return marks(array, pos_label)

@@ -29,7 +29,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import DEFAULT_MISSING, Missing
-from nolook.tables.read import with_class
+from nolook.tables.read import series_name, with_class
 
 __all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
 
@@ -357,7 +357,8 @@ def _scored(
     scores.check_works(len(table.feature_names))
     binary = np.array([False, table.binary[-1]])
     score = partial(beside_target, scores)
-    return with_class(table.transformed((_SCORE,), table.target_name, score, binary), positive)
+    target = table.target_name if isinstance(X, Table) else series_name(y, "y")
+    return with_class(table.transformed((_SCORE,), target, score, binary), positive)
 
 
 def _positive_number(table: Table, y: object, label: float | str) -> float:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["folds_findings"]
 
-_HIDDEN = "not estimated: noise hides it"
+_HIDDEN = "not distinguishable from noise"
 _NO_MODEL = "not estimated: a fit's private test failed"
 _WEAKER = (
     "Each model was fitted to a part of the rows with a part of the budget, so a model with the "
@@ -95,9 +95,8 @@ def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
     """Return the conclusion: the average error of the models."""
     folds, target = len(found.scores), Name(found.target)
     if found.mean is None:
-        failed = not all(found.fitted)
-        why = "the private test of a fit failed" if failed else "noise hides it"
-        return (("How well models predict ", target, f" is not known: {why}."),)
+        why = _HIDDEN if all(found.fitted) else "not known: the private test of a fit failed"
+        return (("How well models predict ", target, f" is {why}."),)
     shown, between = percent(found.mean.value, found.mean.interval)
     low, high = found.mean.interval
     if found.measure == "AUC":

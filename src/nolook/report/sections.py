@@ -173,7 +173,7 @@ def rows_described(found: Findings) -> tuple[str, ...]:
         *(
             f"{words[:1].upper()}{words[1:]} were {why}."
             for words, why in about
-            if words.startswith("about")
+            if not words.startswith("fewer")
         ),
     )
 

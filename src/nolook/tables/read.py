@@ -56,6 +56,7 @@ __all__ = [
     "read_classes",
     "read_scores",
     "read_table",
+    "series_name",
     "table_from_arrays",
     "table_from_values",
     "with_class",
@@ -233,7 +234,7 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MI
     table, target, unit = _features(rows.X), None, ROW
     names = [column.name for column in table.columns]
     if y is not None:
-        target = _name_of(y, "y")
+        target = series_name(y, "y")
         target = _unlike("y" if target in names else target, names)
         table = join(table, from_target(y), target)
     if rows.weights is not None:
@@ -253,11 +254,11 @@ def _unlike(name: str, names: Collection[str | None]) -> str:
 
 def table_from_values(values: object, missing: Missing = DEFAULT_MISSING) -> Table:
     """Take over one column of numbers or booleans; it has its series' name, or is "values"."""
-    name = _name_of(values, "values")
+    name = series_name(values, "values")
     return _of_memory(from_target(values, name), None, [name], missing)
 
 
-def _name_of(series: object, usual: str) -> str:
+def series_name(series: object, usual: str) -> str:
     """Return the name of a series."""
     name = getattr(series, "name", None)
     return plain(name) if isinstance(name, str) and name else usual
