@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -210,18 +210,7 @@ def levels_of(categories: Sequence[str] | None) -> dict[str, list[str | None]]:
     known: dict[str, list[str | None]] = {}
     if categories:
         from nolook.tables.words import OTHERS
-    for text in categories or ():
-        column, equals, values = text.partition("=")
-        if not equals or not column:
-            raise ParameterError(
-                f"--categories is {one_line(text)!r}; expected a column and its categories, "
-                "for example --categories city=Bern,Basel"
-            )
-        if column in known:
-            raise ParameterError(
-                f"--categories names the column {one_line(column)!r} twice; "
-                "expected all its categories in one list"
-            )
+    for column, values in _by_column("--categories", categories, str.partition, "city=Bern,Basel"):
         option = f"--categories {one_line(column)}"
         example = usage_hint("--categories", {one_line(column): ["Bern", "Basel"]})
         named = check_names(_split(values), option, example)
@@ -274,18 +263,8 @@ def check_rows_per_unit(text: str) -> RowsPerUnit:
 
 def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
     """Translate grids of named columns, each given as NAME=LOW:HIGH:STEP."""
-    grids: dict[str, LinearGrid | LogGrid] = {}
-    for text in texts or ():
-        column, equals, given = text.rpartition("=")
-        if not equals or not column:
-            raise ParameterError(
-                f"--grid is {_brief(text)}; expected a column and its grid (for example "
-                "--grid age=0:120:1)"
-            )
-        if column in grids:
-            raise ParameterError(f"--grid names the column {_brief(column)} twice (leave one out)")
-        grids[column] = read_grid(given, f"--grid {one_line(column)}")
-    return grids
+    given = _by_column("--grid", texts, str.rpartition, "age=0:120:1")
+    return {column: read_grid(text, f"--grid {one_line(column)}") for column, text in given}
 
 
 def shares(text: str, option: str) -> tuple[float, ...]:
@@ -321,6 +300,24 @@ def read_grid(text: str, option: str = "--grid") -> LinearGrid | LogGrid:
         return LogGrid(low, high, step / 100) if text[-1] == "%" else LinearGrid(low, high, step)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
+
+
+def _by_column(
+    option: str, texts: Sequence[str] | None, parted: Callable[..., Sequence[str]], example: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the column and the rest of each text, `parted` at an equals sign."""
+    named: set[str] = set()
+    for text in texts or ():
+        column, equals, rest = parted(text, "=")
+        if not equals or not column:
+            raise ParameterError(
+                f"{option} is {_brief(text)}; expected a column and its {option[2:]} (for example "
+                f"{option} {example})"
+            )
+        if column in named:
+            raise ParameterError(f"{option} names the column {_brief(column)} twice (give it once)")
+        named.add(column)
+        yield column, rest
 
 
 def _split(text: str) -> list[str]:

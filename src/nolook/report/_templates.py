@@ -59,9 +59,7 @@ def template(name: str, package: str = "nolook.report") -> Template:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["one_line"] = one_line
-    environment.filters["unbroken"] = _unbroken
-    environment.filters["in_percent"] = in_percent
-    environment.filters["svg"] = _svg
+    environment.filters |= {"one_line": one_line, "unbroken": _unbroken}
+    environment.filters |= {"in_percent": in_percent, "svg": _svg}
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

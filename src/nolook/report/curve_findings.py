@@ -78,14 +78,12 @@ def _lines(model: PrivateModel, found: list[tuple[str, ColumnCurve]]) -> tuple[T
     levels = {name for name, own in zip(scaling.names, scaling.binary, strict=True) if own}
     fixed = levels | set(getattr(model, "straight", None) or ())
     straight = [name for name, curve in found if curve.straight]
-    words: list[Text] = []
-    if same := [name for name in straight if name not in fixed]:
-        words.append(sentence("curves.not_bent", names=same))
-    if lines := [name for name in straight if name in fixed]:
-        words.append(sentence("curves.straight", names=lines))
-    if wide := [name for name, curve in found if curve.band is None]:
-        words.append(sentence("curves.no_band", names=wide))
-    return tuple(words)
+    kinds = {
+        "curves.not_bent": [name for name in straight if name not in fixed],
+        "curves.straight": [name for name in straight if name in fixed],
+        "curves.no_band": [name for name, curve in found if curve.band is None],
+    }
+    return tuple(sentence(kind, names=names) for kind, names in kinds.items() if names)
 
 
 def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> Picture:

@@ -78,11 +78,12 @@ def _rows(table: Table) -> list[list[str]]:
 
 
 def _markdown(table: Table) -> str:
-    lines = [list(table.heads), ["---", *["---:"] * (len(table.heads) - 1)], *_rows(table)]
-    for number, line in enumerate(lines):
-        cells = line if number == 1 else [_MARKDOWN.sub(r"\\\g<0>", cell) for cell in line]
-        lines[number] = ["| " + " | ".join(cells) + " |"]
-    return "\n".join([one_line(table.caption), "", *(line for (line,) in lines), ""])
+    def escaped(cells: Any) -> str:  # noqa: ANN401
+        return "| " + " | ".join(_MARKDOWN.sub(r"\\\g<0>", cell) for cell in cells) + " |"
+
+    rule = "| --- |" + " ---: |" * (len(table.heads) - 1)
+    body = [escaped(table.heads), rule, *map(escaped, _rows(table))]
+    return "\n".join([one_line(table.caption), "", *body, ""])
 
 
 def _latex(table: Table) -> str:
@@ -91,14 +92,6 @@ def _latex(table: Table) -> str:
         return " & ".join(changed) + r" \\"
 
     columns = "l" + "r" * (len(table.heads) - 1)
-    body = [escaped(row) for row in _rows(table)]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{columns}}}",
-            *(r"\hline", escaped(table.heads), r"\hline"),
-            *body,
-            r"\hline",
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    head = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", escaped(table.heads), r"\hline"]
+    body = [*map(escaped, _rows(table)), r"\hline", r"\end{tabular}", ""]
+    return "\n".join([*head, *body])

@@ -81,14 +81,11 @@ def texts(row: Sequence[str | float]) -> list[str]:
 
 def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
     """Return the first of some names, and how many more there are, as pieces of a text."""
-    shown, more = names[:most], len(names) - most
-    if more > 0:
-        joined = [piece for name in shown for piece in (", ", Name(name))][1:]
-        return (*joined, f" and {more} more")
-    pieces: list[str] = []
-    for place, name in enumerate(shown):
-        between = " and " if place == len(shown) - 1 else ", "
-        pieces += [Name(name)] if place == 0 else [between, Name(name)]
+    pieces = [piece for name in names[:most] for piece in (", ", Name(name))][1:]
+    if len(names) > most:
+        pieces.append(f" and {len(names) - most} more")
+    elif len(names) > 1:
+        pieces[-2] = " and "
     return tuple(pieces)
 
 

@@ -40,7 +40,8 @@ def comparison_findings(found: GroupComparison) -> Findings:
     few = [pair.p_values is None for pair in found.pairs]
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
-    heads = ("Group", f"{unit.counted.capitalize()}s with a value", _mean(found))
+    measure = f"{'Share' if found.boolean else 'Mean'} of {found.value}"
+    heads = ("Group", f"{unit.counted.capitalize()}s with a value", measure)
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     pairs = tuple(_pair(found, pair) for pair in found.pairs)
@@ -140,10 +141,6 @@ def _p_value(p_value: float | None, unit: Unit) -> str:
     if p_value is None:
         return NOT_KNOWN if unit.max_rows > 1 else _TOO_FEW
     return f"{_LEAST_P:g} or less" if p_value <= _LEAST_P else number(p_value, 2)
-
-
-def _mean(found: GroupComparison) -> str:
-    return f"Share of {found.value}" if found.boolean else f"Mean of {found.value}"
 
 
 def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> tuple[str, str]:

@@ -50,15 +50,13 @@ def render_ledger_page(ledger: Ledger) -> str:
 
 def _meanings(ledger: Ledger, one: str) -> tuple[tuple[str, str], ...]:
     """Return the most an attacker can learn from the spent budget, and from all of it."""
-    meanings = []
-    for head, amount in (("Spent so far", ledger.spent), ("The whole budget", ledger.budget)):
-        epsilon, delta = amount.epsilon, amount.delta
-        if epsilon == 0.0 and delta == 0.0:
-            meanings.append((head, "Nothing: no release has been made."))
-            continue
-        source = "all releases together"
-        meanings.append((head, attack_in_words(epsilon, delta, ledger.relation, one, source)))
-    return tuple(meanings)
+    spent, whole = (
+        attack_in_words(each.epsilon, each.delta, ledger.relation, one, "all releases together")
+        if each.epsilon or each.delta
+        else "Nothing: no release has been made."
+        for each in (ledger.spent, ledger.budget)
+    )
+    return ("Spent so far", spent), ("The whole budget", whole)
 
 
 def in_words(entry: LedgerEntry) -> tuple[str, ...]:

@@ -143,8 +143,6 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
     """Return the settings apart from the budget as one setting, or none."""
-    given = (
-        (name, value) for name, value in own_parameters(estimator).items() if value is not None
-    )
-    own = ", ".join(f"{name}={value!r}" for name, value in given)
+    given = own_parameters(estimator).items()
+    own = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
     return ((head, own),) if own else ()

@@ -12,7 +12,7 @@ from nolook._defaults import LEVEL
 from nolook._validation import one_line
 
 if TYPE_CHECKING:
-    from nolook._unit import Unit, Weighting
+    from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
@@ -72,7 +72,14 @@ def count(amount: int, noun: str) -> str:
 def units_in_words(unit: Unit) -> tuple[str, ...]:
     """Describe the population of a release that protects units of several rows."""
     if unit.weighting is not None and unit.weighting.bound is not None:
-        return (_weights_in_words(unit.weighting, unit.protected),)
+        weighting, bound = unit.weighting, number(unit.weighting.bound)
+        words = (
+            f"Everything here describes the population that the weights "
+            f"({one_line(weighting.column)}) stand for. A weight above {bound} counts as {bound}, "
+            f"which cuts about {max(100.0 * weighting.cut, 0.1):.1f} % of all weight. Numbers of "
+            f"weighted {unit.protected}s are sums of these weights."
+        )
+        return (words,)
     if unit.column is None:
         return ()
     words = (
@@ -83,16 +90,6 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
         f"each {unit.protected}, drawn at random."
     )
     return (words,)
-
-
-def _weights_in_words(weighting: Weighting, one: str) -> str:
-    """State the population that weights describe, and the share of weight that was cut."""
-    bound, cut = number(weighting.bound), max(100.0 * weighting.cut, 0.1)
-    return (
-        f"Everything here describes the population that the weights ({one_line(weighting.column)}) "
-        f"stand for. A weight above {bound} counts as {bound}, which cuts about {cut:.1f} % of all "
-        f"weight. Numbers of weighted {one}s are sums of these weights."
-    )
 
 
 def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, str]:
