@@ -141,7 +141,7 @@ def sharpness():
         own = alone.plan().release.plan.features
         shared = isinstance(own, BoundedRangeEvent)
         times = f"{own.epsilon * k:.2f}" if shared else "permute-and-flip"
-        pipeline = nolook.make_private_pipeline(
+        pipeline = nolook.PrivatePipeline(
             nolook.SISSelector(k), nolook.LinearRegression(), **BUDGET
         )
         spent, plan = timed(pipeline.plan)

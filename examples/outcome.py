@@ -21,7 +21,7 @@ def main():
     """Select, fit, evaluate, print and save."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     table = nolook.read_table(TABLE, "target", positive="1")
-    model = nolook.make_private_pipeline(
+    model = nolook.PrivatePipeline(
         nolook.MomentSelector(8), METHOD, epsilon=1.0, delta=1e-6, split=0.3
     )
     budget = nolook.Budget(epsilon=2.0, delta=1e-5)

@@ -19,7 +19,7 @@ def main():
     """Choose four of 26 columns, fit them, and print the model."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     table = nolook.read_table(TABLE, "target")
-    model = nolook.make_private_pipeline(
+    model = nolook.PrivatePipeline(
         nolook.KendallSelector(4), nolook.LinearRegression(), epsilon=1.0, delta=1e-6, split=0.3
     )
     budget = nolook.Budget(epsilon=2.0, delta=1e-5)

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-from nolook import _files
+from nolook.formats.files import replacing
 from scripts.sources import commit, digest
 
 __all__ = [
@@ -141,9 +141,8 @@ def _key(settings: Settings) -> tuple[Any, ...]:
 def _write(path: Path, rows: Sequence[Row]) -> None:
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    _files.write(path, sink.getvalue().to_pybytes())
+    with replacing(path) as part:
+        pq.write_table(table, part, compression="zstd")
 
 
 def source_of(trial: Callable[..., Row]) -> str:

@@ -8,7 +8,7 @@ import pytest
 import nolook
 from nolook import _files
 
-MAKE = {"write": _files.write, "create": _files.create, "append": _files.append}
+MAKE = {"create": _files.create, "append": _files.append}
 
 
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
@@ -25,10 +25,8 @@ def test_what_becomes_of_an_older_file(tmp_path):
     with pytest.raises(FileExistsError):
         _files.create(path, b"new")
     assert path.read_bytes() == b"older, and longer"
-    _files.write(path, b"new")
-    assert path.read_bytes() == b"new"
-    _files.append(path, b"er")
-    assert path.read_bytes() == b"newer"
+    _files.append(path, b", and more")
+    assert path.read_bytes() == b"older, and longer, and more"
     assert list(tmp_path.iterdir()) == [path]
 
 

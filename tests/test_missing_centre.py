@@ -114,7 +114,7 @@ def test_a_row_without_a_target_is_left_out():
         nolook.KendallSelector(k=1),
         nolook.LassoSelector(k=1),
         nolook.SISSelector(k=1),
-        nolook.make_private_pipeline(
+        nolook.PrivatePipeline(
             nolook.KendallSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
         ),
     ],

@@ -151,7 +151,7 @@ def test_a_weak_budget_warns_where_the_fit_was_asked_for_and_can_be_silenced():
 
 def test_a_pipeline_warns_once_and_when_all_is_done():
     numbers = np.random.default_rng(0).normal(size=(3000, 4))
-    pipeline = nolook.make_private_pipeline(
+    pipeline = nolook.PrivatePipeline(
         nolook.KendallSelector(k=2), nolook.LinearRegression(), epsilon=6.0, delta=0.009
     )
     with warnings.catch_warnings():

@@ -124,7 +124,7 @@ def _for_rows(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:
         left = 1.0 - SHARE if selector else 1.0
         model = kind(left * EPSILON, left * DELTA, random_state=seed)
     else:
-        model = nolook.make_private_pipeline(
+        model = nolook.PrivatePipeline(
             SELECTORS[selector](k, random_state=seed),
             kind(random_state=seed),
             epsilon=EPSILON,

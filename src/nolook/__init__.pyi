@@ -33,7 +33,6 @@ from nolook.estimators.linear import LinearRegression as LinearRegression
 from nolook.estimators.logistic import LogisticRegression as LogisticRegression
 from nolook.estimators.moment import MomentSelector as MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
-from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline
 from nolook.estimators.poisson import PoissonRegression as PoissonRegression
 from nolook.estimators.quantiles import Quantiles as Quantiles
 from nolook.estimators.quantiles import quantiles as quantiles

@@ -20,13 +20,13 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def replace(draft: Path, path: Path, *, certain: bool = True) -> None:
+def replace(draft: Path, path: Path) -> None:
     """Give a flushed file the name of an older one, if there is one, in the same folder.
 
-    Without `certain`, a folder that cannot be flushed, as on Windows, is not an error.
+    A folder that cannot be flushed, as on Windows, is not an error.
     """
     draft.replace(path)
-    with contextlib.nullcontext() if certain else contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
         flush(path.parent)
 
 
@@ -39,31 +39,6 @@ def link(draft: Path, path: Path) -> None:
 def open_own(path: Path, flags: int) -> int:
     """Open a file for writing; a new one can be read by its owner only."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
-
-
-def write_all(handle: int, content: bytes) -> None:
-    """Write all the bytes."""
-    left = memoryview(content)
-    while left:
-        left = left[os.write(handle, left) :]
-
-
-def flush_open(handle: int) -> None:
-    """Have everything that was written to an open file on the disk."""
-    os.fsync(handle)
-
-
-def write_flushed(handle: int, content: bytes) -> None:
-    """Write all the bytes and flush them to disk."""
-    write_all(handle, content)
-    flush_open(handle)
-
-
-def write(path: Path, content: bytes) -> None:
-    """Replace a file as a whole; only its owner can read it."""
-    draft = path.with_name(f"{path.name}.part")
-    _write(draft, os.O_CREAT | os.O_TRUNC, content)
-    replace(draft, path)
 
 
 def create(path: Path, content: bytes) -> None:
@@ -83,8 +58,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def _write(path: Path, flags: int, content: bytes) -> None:
-    handle = open_own(path, flags)
-    try:
-        write_flushed(handle, content)
-    finally:
-        os.close(handle)
+    with os.fdopen(open_own(path, flags), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -202,7 +202,7 @@ def parts(draws):
 
 CONSTANT = "constant"
 GRID = nolook.LinearGrid(0, 1, 1 / 64)
-PIPELINE = nolook.make_private_pipeline(
+PIPELINE = nolook.PrivatePipeline(
     nolook.KendallSelector(2), nolook.LinearRegression(), epsilon=2.0, delta=1e-6
 )
 RELEASES = {

@@ -42,7 +42,7 @@ def quantiles(values, **around):
 
 def pipeline():
     selector, model = nolook.KendallSelector(k=2), nolook.LinearRegression()
-    return nolook.make_private_pipeline(selector, model, epsilon=1.0, delta=1e-6)
+    return nolook.PrivatePipeline(selector, model, epsilon=1.0, delta=1e-6)
 
 
 def evaluated(odd, **around):

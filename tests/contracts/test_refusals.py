@@ -27,13 +27,13 @@ def scored(rows=20):
 def pipeline(k=2, **settings):
     settings = {"epsilon": 2.0, "delta": 1e-5} | settings
     parts = nolook.KendallSelector(k), nolook.LinearRegression()
-    return nolook.make_private_pipeline(*parts, **settings)
+    return nolook.PrivatePipeline(*parts, **settings)
 
 
 def counts(**settings):
     """A pipeline, whose selection may leave the exposures out."""
     parts = nolook.KendallSelector(2), nolook.PoissonRegression(**settings)
-    return nolook.make_private_pipeline(*parts, epsilon=2.0, delta=1e-5)
+    return nolook.PrivatePipeline(*parts, epsilon=2.0, delta=1e-5)
 
 
 # An estimator, a parameter, and values it refuses, beyond those every estimator refuses.

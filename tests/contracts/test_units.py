@@ -164,7 +164,7 @@ PUBLISHED = [
     PublishedTukeyRegressor(),
     RawTukeyRegressor(),
     UnscaledBoostedAdaSSPRegressor(),
-    nolook.make_private_pipeline(
+    nolook.PrivatePipeline(
         nolook.KendallSelector(2), UnscaledBoostedAdaSSPRegressor(), epsilon=1.0, delta=1e-6
     ),
 ]
@@ -187,7 +187,7 @@ def test_a_selector_of_the_papers_whose_release_is_ours_protects_units():
 @pytest.mark.parametrize("regressor", list(METHODS))
 def test_both_parts_of_a_pipeline_protect_units(regressor, rows, open_ledger):
     data = pd.concat([frame(), frame(seed=1)])
-    pipeline = nolook.make_private_pipeline(
+    pipeline = nolook.PrivatePipeline(
         nolook.MomentSelector(2), METHODS[regressor].load()(), epsilon=20.0, delta=1e-6
     )
     with open_ledger(nolook.Budget(30.0, 1e-5)) as ledger:

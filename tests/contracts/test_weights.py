@@ -349,7 +349,7 @@ def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
         partial(nolook.compare_groups, value="b", by="no"),
         partial(nolook.survival, time="b", event="no"),
         nolook.MomentSelector(k=1).fit,
-        nolook.make_private_pipeline(
+        nolook.PrivatePipeline(
             nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
         ).fit,
         partial(nolook.cross_validate, nolook.LinearRegression()),

@@ -56,7 +56,7 @@ def table_of(data, folder, store):
 MODELS = {
     "linear": lambda: nolook.LinearRegression(2.0, random_state=3),
     "adassp": lambda: nolook.AdaSSPRegressor(2.0, random_state=3),
-    "pipeline": lambda: nolook.make_private_pipeline(
+    "pipeline": lambda: nolook.PrivatePipeline(
         nolook.KendallSelector(3, random_state=4),
         nolook.LinearRegression(random_state=3),
         epsilon=4.0,

@@ -119,9 +119,7 @@ def test_nothing_is_said_where_noise_hides_it():
 
 
 BUDGETS = [(2, 1.0), (5, 1.0), (5, 0.1), (20, 4.0)]
-PIPELINE = nolook.make_private_pipeline(
-    nolook.KendallSelector(2), nolook.LinearRegression(), delta=1e-3
-)
+PIPELINE = nolook.PrivatePipeline(nolook.KendallSelector(2), nolook.LinearRegression(), delta=1e-3)
 ESTIMATORS = {
     "linear": (LINEAR, data),
     "logistic": (named(), happened),

@@ -48,7 +48,7 @@ def test_each_default_is_documented_as_it_is(kind):
     sorted(
         {kind.__name__ for kind in KINDS}
         | {"Budget", "Ledger", "LinearGrid", "LogGrid"}
-        | {"load", "make_private_pipeline", "quantiles", "read_table"}
+        | {"load", "PrivatePipeline", "quantiles", "read_table"}
     ),
 )
 def test_whatever_users_call_has_an_example(name):

@@ -166,7 +166,7 @@ def models():
     """Models of so many features that a product of whole batches rounds them otherwise."""
     X = np.random.default_rng(0).random((ROWS, 13))
     y = X.sum(axis=1) > 6.5
-    few = nolook.make_private_pipeline(
+    few = nolook.PrivatePipeline(
         nolook.KendallSelector(9), nolook.LinearRegression(), epsilon=5.0, delta=1e-6
     )
     return {

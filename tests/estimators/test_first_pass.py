@@ -166,7 +166,7 @@ def test_a_pipeline_is_charged_by_the_first_pass_of_its_first_part(unit, ledger,
         columns.append_column("who", pa.array(np.arange(3_000) // 2)), tmp_path / "t.parquet"
     )
     table = read_table(tmp_path / "t.parquet", "y", features=["a", "b", "c"], unit=unit)
-    pipeline = nolook.make_private_pipeline(
+    pipeline = nolook.PrivatePipeline(
         nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
     )
     spent = {}

@@ -201,7 +201,7 @@ def test_a_model_without_evidence_keeps_what_it_has_for_predictions(tmp_path):
 
 
 def pipeline(classes=None, epsilon=8.0):
-    return nolook.make_private_pipeline(
+    return nolook.PrivatePipeline(
         nolook.KendallSelector(2, random_state=0),
         nolook.LogisticRegression(classes=classes, random_state=0),
         epsilon=epsilon,
@@ -219,7 +219,7 @@ def test_a_pipeline_chooses_columns_and_classifies():
     assert set(model.predict(X)) == {"no", "yes"}
     np.testing.assert_array_equal(model.predict(X) == "yes", model.predict_proba(X)[:, 1] > 0.5)
     assert model.score(X, np.where(y, "yes", "no")) > 0.7
-    assert not hasattr(nolook.make_private_pipeline(
+    assert not hasattr(nolook.PrivatePipeline(
         nolook.KendallSelector(2), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
     ), "predict_proba")  # fmt: skip
 

@@ -82,9 +82,7 @@ WARNED = {
     ),
     "score of a pipeline": (
         lambda: (
-            nolook.make_private_pipeline(
-                nolook.KendallSelector(1), model(), epsilon=1.0, delta=1e-6
-            )
+            nolook.PrivatePipeline(nolook.KendallSelector(1), model(), epsilon=1.0, delta=1e-6)
             .fit(X, Y)
             .score(X, Y)
         ),

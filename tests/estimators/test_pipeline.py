@@ -22,7 +22,7 @@ def data(rows=20_000, seed=0):
 def pipeline(regressor=nolook.LinearRegression, seed=None, k=2, **settings):
     settings = {"epsilon": 2.0, "delta": 1e-5} | settings
     selector = nolook.KendallSelector(k, random_state=seed)
-    return nolook.make_private_pipeline(selector, regressor(random_state=seed), **settings)
+    return nolook.PrivatePipeline(selector, regressor(random_state=seed), **settings)
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
@@ -90,7 +90,7 @@ def test_a_regression_may_choose_among_the_features_chosen(second):
 def test_a_seed_in_either_part_makes_the_whole_not_private():
     X, y = data(3000)
     for seeds in ((0, None), (None, 0)):
-        model = nolook.make_private_pipeline(
+        model = nolook.PrivatePipeline(
             nolook.KendallSelector(2, random_state=seeds[0]),
             nolook.LinearRegression(random_state=seeds[1]),
             epsilon=1.0,
@@ -136,7 +136,7 @@ def test_hardly_any_rows_get_an_ordinary_answer():
 def test_a_selector_that_finds_ranges_gets_its_share_of_delta():
     X, y = data(3000)
     selector = nolook.SISSelector(2, score="covariance")
-    model = nolook.make_private_pipeline(
+    model = nolook.PrivatePipeline(
         selector, nolook.LinearRegression(), epsilon=8.0, delta=1e-6, split=0.25
     ).fit(X, y)
     assert model.privacy_.budget == nolook.Budget(8.0, 1e-6)
@@ -146,7 +146,7 @@ def test_a_selector_that_finds_ranges_gets_its_share_of_delta():
 
 
 def moments_first(epsilon=1.0, delta=1e-6, split=0.2, regressor=nolook.LinearRegression):
-    return nolook.make_private_pipeline(
+    return nolook.PrivatePipeline(
         nolook.MomentSelector(2), regressor(), epsilon=epsilon, delta=delta, split=split
     )
 
@@ -180,7 +180,7 @@ def test_parts_with_other_noise_share_epsilon():
 
 def test_the_number_of_features_may_be_left_to_the_selector():
     X, y = data(3000)
-    model = nolook.make_private_pipeline(
+    model = nolook.PrivatePipeline(
         nolook.KendallSelector("auto"), nolook.LinearRegression(), epsilon=20.0, delta=1e-6
     ).fit(X, y)
     assert model.support_.sum() == model.selector_.k_ == (model.coef_ != 0.0).sum()

@@ -192,9 +192,9 @@ def test_where_rows_of_a_unit_count_in_full_there_are_no_intervals():
 @pytest.mark.parametrize("selector", [nolook.KendallSelector(k=2), nolook.MomentSelector(k=2)])
 def test_a_pipeline_says_what_its_regression_does(selector, tmp_path):
     X, y = data()
-    pipeline = nolook.make_private_pipeline(
-        selector, PoissonRegression(), epsilon=4.0, delta=1e-6
-    ).fit(X, y)
+    pipeline = nolook.PrivatePipeline(selector, PoissonRegression(), epsilon=4.0, delta=1e-6).fit(
+        X, y
+    )
     assert pipeline.support_.tolist() == [True, True, False]
     np.testing.assert_array_equal(pipeline.coef_[:2], pipeline.regressor_.coef_)
     assert pipeline.deviance_explained_ == pipeline.regressor_.deviance_explained_
@@ -209,7 +209,7 @@ def test_a_pipeline_of_classes_has_log_odds():
     X, _ = data()
     y = X[:, 0] + np.random.default_rng(1).logistic(size=ROWS) > 0.0
     parts = nolook.KendallSelector(k=1), nolook.LogisticRegression()
-    pipeline = nolook.make_private_pipeline(*parts, epsilon=4.0, delta=1e-6).fit(X, y)
+    pipeline = nolook.PrivatePipeline(*parts, epsilon=4.0, delta=1e-6).fit(X, y)
     chosen = X[:, pipeline.support_]
     log_odds = pipeline.decision_function(X)
     np.testing.assert_array_equal(log_odds, pipeline.regressor_._linear_predictor(chosen))

@@ -79,7 +79,7 @@ def extreme():
 
 def pipeline(selector, model):
     """Put a selection and a model together."""
-    return nolook.make_private_pipeline(selector, model, epsilon=8.0, delta=1e-6)
+    return nolook.PrivatePipeline(selector, model, epsilon=8.0, delta=1e-6)
 
 
 def seeded():

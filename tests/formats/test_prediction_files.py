@@ -117,7 +117,7 @@ def test_bytes_that_are_no_text_are_copied_to_csv_and_replaced_in_parquet(tmp_pa
     for file in ("p.csv", "p.parquet"):
         write_predictions(model(), table, tmp_path / file, ("id",))
     lines = (tmp_path / "p.csv").read_bytes().split(b"\n")
-    assert [line.rpartition(b",")[0] for line in lines[1:4]] == [b"\xff\xfe", b"a\xe9", b""]
+    assert [line.rpartition(b",")[0] for line in lines[1:4]] == [b'"\xff\xfe"', b'"a\xe9"', b""]
     assert lines[3:] == [b",", b""]  # the line that is no row of the table
     found = pq.read_table(tmp_path / "p.parquet").to_pylist()
     assert [row["id"] for row in found] == ["\ufffd\ufffd", "a\ufffd", None]

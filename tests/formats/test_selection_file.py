@@ -63,7 +63,6 @@ def test_the_guarantee_outside_is_that_of_the_whole(document):
         (("selection", "chosen"), ["x3", "x4"], "model.features to be the columns chosen"),
         (("selection", "features"), NAMES[:4], "features to be those of read_options"),
         (("selection", "parameters", "k"), 2.0, "parameters.k has a value of the wrong type"),
-        (("selection", "in_order_of_choice"), 0, "`bool`, got `int` - at `$.selection"),
         (("model", "method"), "magic", "(give one of them) - at `$.model`"),
         (("model", "read_options"), {"features": ["x1"]}, "at `$.model.read_options`"),
         (("model", "target"), "other", "the same read_options and target"),

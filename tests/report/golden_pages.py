@@ -253,7 +253,7 @@ def as_it_is(release):
 
 def selected(selector, model):
     """A pipeline with seeds."""
-    return nolook.make_private_pipeline(selector, model, epsilon=8.0, delta=1e-6)
+    return nolook.PrivatePipeline(selector, model, epsilon=8.0, delta=1e-6)
 
 
 def classified(*withheld_places, detected=True):

@@ -124,7 +124,7 @@ def test_a_file_and_a_pipeline_say_the_same_as_the_fit(tmp_path):
     stored = pa.table({"city": city, "age": age, "income": income})
     table = nolook.read_table(stored, "income", categories={"city": ["Bern", "Basel", "Chur"]})
     whole = nolook.LinearRegression(4.0, random_state=0).fit(table)
-    chosen = nolook.make_private_pipeline(
+    chosen = nolook.PrivatePipeline(
         nolook.KendallSelector(1, random_state=0),
         nolook.LinearRegression(random_state=0),
         epsilon=8.0,

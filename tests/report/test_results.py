@@ -41,7 +41,7 @@ GRID = nolook.LinearGrid(0, 1, 0.01)
 UNFITTED = [
     *(entry.load()() for entry in (*MODELS.values(), *SELECTORS.values(), *DISTRIBUTIONS.values())),
     nolook.QuantileScaler(),
-    nolook.make_private_pipeline(
+    nolook.PrivatePipeline(
         nolook.MomentSelector(), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
     ),
 ]

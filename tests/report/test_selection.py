@@ -23,7 +23,7 @@ def rows(seed=0, count=3000):
 
 def fitted(selector=None, regressor=None, *, names=None, **budget):
     x, y = rows()
-    pipeline = nolook.make_private_pipeline(
+    pipeline = nolook.PrivatePipeline(
         nolook.KendallSelector(k=2) if selector is None else selector,
         nolook.LinearRegression() if regressor is None else regressor,
         **{"epsilon": 20.0, "delta": 1e-6, **budget},

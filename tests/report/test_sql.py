@@ -93,7 +93,7 @@ def test_sql_predicts_what_the_model_predicts(name, missing, tmp_path):
 
 def test_sql_of_a_pipeline_is_that_of_its_regression():
     parts = nolook.MomentSelector(k=2, **SEED), nolook.LinearRegression(**SEED)
-    pipeline = nolook.make_private_pipeline(*parts, epsilon=20.0, delta=1e-6)
+    pipeline = nolook.PrivatePipeline(*parts, epsilon=20.0, delta=1e-6)
     read = {"features": ["Age", 'do"se', "days", "late"]}
     pipeline.fit(nolook.read_table(people(), "y", **read))
     rows = people(100, seed=2)

@@ -212,7 +212,7 @@ def test_what_a_part_refuses_comes_through(path, tmp_path):
 
 
 def in_sequence(selector, regressor):
-    return nolook.make_private_pipeline(selector, regressor, epsilon=1.0, delta=1e-6)
+    return nolook.PrivatePipeline(selector, regressor, epsilon=1.0, delta=1e-6)
 
 
 TOGETHER = [

@@ -177,7 +177,7 @@ def evaluation(source, **more):
 
 def pipeline(source, **more):
     table = read_table(source, "y", features=["a", "a.b", "score"], **more)
-    made = nolook.make_private_pipeline(
+    made = nolook.PrivatePipeline(
         nolook.MomentSelector(2, random_state=1),
         nolook.LinearRegression(random_state=2),
         epsilon=1.0,

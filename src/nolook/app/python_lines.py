@@ -75,7 +75,7 @@ def _model(given: dict[str, Any], *, classes: bool, columns: int) -> str:
         return model
     kind = SELECTORS[selector_for(columns, given.get("delta", DEFAULT_DELTA))].kind
     selector = f"nolook.{kind}(k={select!r})"
-    return f"nolook.make_private_pipeline({selector}, {model}, {budget})"
+    return f"nolook.PrivatePipeline({selector}, {model}, {budget})"
 
 
 def _keywords(given: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.moment import MomentSelector
-from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
+from nolook.estimators.pipeline import PrivatePipeline
 from nolook.estimators.quantiles import quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
@@ -312,7 +312,7 @@ def _opened(columns: tuple[Any, ...], place: int, scored: bool) -> Table:
 
 
 def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipeline:
-    return make_private_pipeline(
+    return PrivatePipeline(
         KendallSelector(1, random_state=random_state),
         AdaSSPRegressor(random_state=random_state),
         epsilon=epsilon,

@@ -99,11 +99,11 @@ def fit(
     make: Any = MODELS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
-        from nolook.estimators.pipeline import make_private_pipeline
+        from nolook.estimators.pipeline import PrivatePipeline
 
         name, arguments, share = first
         name = name or selector_for(len(release.opened(columns).feature_names), delta)
-        model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
+        model = PrivatePipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
     # Of a pipeline only the selection's k may be one that the table's columns do not allow.
     with option_names({} if first is None else {"k": "--select"}):
         release.fit(model, columns)

@@ -89,6 +89,10 @@ class GeneralisedLinearModel(PrivateModel):
         if not any(frame.curves):
             self.spread_ = frame.spread.among(frame.kept)
 
+    def _hide(self) -> None:
+        """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""
+        self.coef_interval_ = self.intercept_interval_ = None
+
     def _keep_constant(self, intercept: float) -> None:
         """Keep a constant: the association is no more than noise."""
         self.detected_, self.curves_ = False, ()

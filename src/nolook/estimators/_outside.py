@@ -7,7 +7,6 @@ What happens elsewhere, a step fitted beforehand or rows scored later, cannot be
 from __future__ import annotations
 
 import sys
-import warnings
 import weakref
 from collections.abc import Iterator
 from types import FrameType
@@ -16,8 +15,8 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from nolook.errors import OutsideGuarantee
+from nolook.estimators.releasing import of_library, warn_user
 
-_AROUND = ("nolook", "sklearn", "joblib")
 _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 
 #: The rows an estimator was last fitted to, while both live; never in a file.
@@ -58,7 +57,7 @@ def warn_of_caller() -> None:
 
 def _about(search: FrameType) -> tuple[Any, tuple[str, int]]:
     """Return the estimator given to a search, and the place in the user's code."""
-    caller = next((each for each in _callers(search) if not _around(each)), search)
+    caller = next((each for each in _callers(search) if not of_library(each)), search)
     given = search.f_locals.get("self", search.f_locals.get("estimator"))
     return given, (caller.f_code.co_filename, caller.f_lineno)
 
@@ -95,7 +94,7 @@ def _warn_of_steps(pipeline: object) -> None:
             _warn(
                 f"{type(step).__name__} is fitted to the rows without privacy before a private "
                 "model, whose guarantee does not cover what that step learns (leave it out; "
-                "private models standardise by themselves; nolook.make_private_pipeline selects "
+                "private models standardise by themselves; nolook.PrivatePipeline selects "
                 "columns)"
             )
 
@@ -118,14 +117,5 @@ def _callers(first: FrameType | None = None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _around(frame: FrameType) -> bool:
-    """Tell whether a frame is of a library, not of a user."""
-    return frame.f_globals.get("__name__", "").partition(".")[0] in _AROUND
-
-
 def _warn(message: str) -> None:
-    """Warn where a user's code called, so that it is said once for each place."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _around(frame):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"{message} ({_SILENCE})", OutsideGuarantee, stacklevel=level)
+    warn_user(f"{message} ({_SILENCE})", OutsideGuarantee)

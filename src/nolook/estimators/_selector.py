@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
-from nolook.estimators._chosen import check_selected, chosen_columns, known_k
+from nolook.estimators._chosen import check_selected, chosen_columns
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator
@@ -68,10 +68,6 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         if self._ordered:
             self.order_ = np.array(released.features)
         self.rows_ = released.rows
-
-    def _known_k(self) -> int | None:
-        """Check k; return None for "auto"."""
-        return known_k(self.k)
 
     def needs_delta(self) -> bool:
         """Return whether every fit needs a delta."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from nolook._arrays import Flags, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
+from nolook.estimators.releasing import warn_user
 from nolook.tables import Rows, Table, table_from_arrays, table_from_values
 from nolook.tables.design import DEFAULT_MISSING, usual_missing
 
@@ -78,7 +77,7 @@ def marks(values: NDArray[Any], wanted: Any) -> Flags:  # noqa: ANN401
 def warn_of_column() -> None:
     """Warn that a target has two dimensions, in scikit-learn's words."""
     message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
-    warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
+    warn_user(message, DataConversionWarning)
 
 
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
@@ -101,14 +100,6 @@ def refuse_gaps(table: Table, method: str) -> None:
             f"{parameter_name('missing')} is 'centre', but {method} finds no centres "
             f"(choose another policy, for example {usage_hint('missing', 'drop-row')})"
         )
-
-
-def _users_level() -> int:
-    """Return the `stacklevel` of the code that called the package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nolook":
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401

@@ -324,9 +324,14 @@ class PrivateModel(PrivateEstimator):
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
         known = getattr(self, f"{self._gain}_interval_", None)
-        if known is not None and known[1] <= 0.0 and self.detected_ and self.coef_.any():
+        if not self.detected_:
+            self._hide()
+        elif known is not None and known[1] <= 0.0 and self.coef_.any():
             self._replace_by_constant()
         return self
+
+    def _hide(self) -> None:
+        """Keep less where nothing is detected."""
 
     def _replace_by_constant(self) -> None:
         """Release a constant instead, which predicts no worse than the model."""
@@ -478,12 +483,6 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     rmse_interval_: Vector | None = fitted(None)
 
     questions = ("predict",)
-
-    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
-        super()._fit(X, y, ledger, progress)
-        if not self.detected_:
-            self._hide()
-        return self
 
     def _replace_by_constant(self) -> None:
         self.failed_ = True

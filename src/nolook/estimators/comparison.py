@@ -21,7 +21,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._checks import check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import Result
-from nolook.estimators.tabulation import check_column, check_levels, check_numbers
+from nolook.estimators.tabulation import coded_columns
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
@@ -252,21 +252,14 @@ def compare_groups(
 
 
 def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:
-    """Return columns as codes, those of levels first; refuse columns of another type.
-
-    Both are names of columns by the parameters that name them.
-    """
-    given, names = {**levels, **numbers}, [*table.as_codes().column_names]
-    for parameter, name in given.items():
-        check_column(parameter, name, names)
-        if [*given.values()].count(name) > 1:
+    """Return columns, by the parameters that name them, as codes; refuse one named twice."""
+    names = [*levels.values(), *numbers.values()]
+    for parameter, name in {**levels, **numbers}.items():
+        if names.count(name) > 1:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r} again (name another column)"
             )
-    coded = table.as_codes([*given.values()])
-    for (parameter, name), labels in zip(given.items(), coded.code_labels, strict=True):
-        (check_levels if parameter in levels else check_numbers)(parameter, name, labels)
-    return coded
+    return coded_columns(table, [*levels.items()], [*numbers.items()])
 
 
 def known_levels(labels: tuple[str, ...], parameter: str) -> tuple[str, ...]:

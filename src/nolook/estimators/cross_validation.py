@@ -150,7 +150,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     Parameters
     ----------
     estimator : estimator of nolook that predicts
-        A regression, a classifier, or a pipeline from :func:`nolook.make_private_pipeline`; its own
+        A regression, a classifier, or a pipeline from :class:`nolook.PrivatePipeline`; its own
         `epsilon` and `delta` are replaced, and copies of it are fitted. Its settings must not have
         been chosen by looking at the rows; nolook cannot check this.
     X : Table, array or frame of shape (n_samples, n_features)
@@ -235,7 +235,7 @@ def _copy_of(estimator: Any) -> Any:  # noqa: ANN401
     if not isinstance(estimator, PrivateEstimator) or not hasattr(estimator, "predict"):
         raise ParameterError(
             f"estimator is of type {type(estimator).__name__}; expected a regression or classifier "
-            "of nolook (before it, a selector by nolook.make_private_pipeline)"
+            "of nolook (before it, a selector by nolook.PrivatePipeline)"
         )
     return clone(estimator)
 

@@ -299,7 +299,7 @@ def _kept(model: Any) -> Any:  # noqa: ANN401
 
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
     """Return the warnings a reader must see; refuse a model that nothing is promised for."""
-    guarantee = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
+    guarantee = JudgedModel.of(model).privacy
     private = guarantee is not None and guarantee.private
     declared = usage_hint("other_rows", True)
     if other_rows:
@@ -329,7 +329,7 @@ def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
 
 def _other_unit(model: Any, guarantee: PrivacyGuarantee) -> tuple[str, ...]:  # noqa: ANN401
     """Say that a model protects units of several rows where an evaluation does not protect them."""
-    own = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
+    own = JudgedModel.of(model).privacy
     if own is None or own.unit.column in {None, guarantee.unit.column}:
         return ()
     return (_OTHER_UNIT.format(own.unit.column, guarantee.unit.column or "row"),)

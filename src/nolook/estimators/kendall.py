@@ -7,6 +7,7 @@ from attrs import field
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._checks import check_budget
+from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -74,7 +75,7 @@ class KendallSelector(RowSelector):
         budget = check_budget(self.epsilon, self.delta, pure=True)
         chances = self._chances()
         parts = selection_plan(
-            self._known_k(),
+            known_k(self.k),
             budget,
             bound=chances is None,
             # What a sample adds to privacy is proved for pure choices.

@@ -8,6 +8,7 @@ from nolook._validation import check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
 from nolook.estimators._checks import check_budget
+from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import RowSelector
 from nolook.estimators.base import check_count_or_auto
 from nolook.privacy.release import Plan
@@ -82,7 +83,7 @@ class LassoSelector(RowSelector):
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
-        k, blocks = self._known_k(), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
+        k, blocks = known_k(self.k), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
         chances = self._chances()
         parts = selection_plan(

@@ -92,7 +92,7 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         return None if own is None else INVERSES.get(own.function)
 
     def _hide(self) -> None:
-        super()._hide()
+        PrivateRegressor._hide(self)
         self.smearing_ = None
 
     def predict_median(self, X: ArrayLike) -> Vector:

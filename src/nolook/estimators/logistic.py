@@ -146,8 +146,6 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         self.keep_rows(released.scaling.rows)
         self._keep_coefficients(model.known, released)
         self._keep_measures({name: getattr(model, name) for name in self._measured})
-        if not self.detected_:
-            self.coef_interval_ = self.intercept_interval_ = None
 
     def _replace_by_constant(self) -> None:
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)

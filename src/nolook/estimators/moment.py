@@ -9,6 +9,7 @@ from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.moment_selection import NoisyProducts, select_features, strengths
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators._checks import check_budget
+from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators.base import whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
@@ -77,7 +78,7 @@ class MomentSelector(PrivateSelector):
     def plan(self) -> Plan[NoisyMoments]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        self._known_k()
+        known_k(self.k)
         return Plan.of(MomentRelease(whole_mu(budget)), budget, self.random_state)
 
     def _store(self, released: Any) -> None:  # noqa: ANN401 -- NoisyMoments
@@ -90,6 +91,6 @@ class MomentSelector(PrivateSelector):
             products_noise=sigma / math.sqrt(2),
             rows=released.scaling.rows.value,
         )
-        chosen = select_features(moments, self._known_k(), released.scaling.detected[:-1])
+        chosen = select_features(moments, known_k(self.k), released.scaling.detected[:-1])
         super()._store(Selected(chosen, rows=released.scaling.rows))
         self.strengths_ = strengths(moments, chosen)

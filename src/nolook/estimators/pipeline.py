@@ -37,7 +37,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 
-__all__ = ["PrivatePipeline", "make_private_pipeline"]
+__all__ = ["PrivatePipeline"]
 
 # What the regression says of the columns chosen, or of its own part: not of the whole pipeline.
 _OWN = frozenset({
@@ -117,8 +117,6 @@ def _has_classes(pipeline: PrivatePipeline) -> bool:
 class PrivatePipeline(PrivateRegressor):
     """A private selector followed by a private regressor, charged at once.
 
-    Returned by :func:`nolook.make_private_pipeline`.
-
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
@@ -157,7 +155,6 @@ class PrivatePipeline(PrivateRegressor):
 
     See Also
     --------
-    make_private_pipeline : Builds a pipeline.
     LinearRegression : With `k`, selects and fits within one release.
 
     Examples
@@ -301,42 +298,3 @@ class PrivatePipeline(PrivateRegressor):
             tags.estimator_type, tags.classifier_tags = own.estimator_type, own.classifier_tags
             tags.regressor_tags = None
         return tags
-
-
-def make_private_pipeline(
-    selector: PrivateSelector,
-    regressor: PrivateRegressor,
-    *,
-    epsilon: float = 1.0,
-    delta: float = DEFAULT_DELTA,
-    split: float = 0.2,
-) -> PrivatePipeline:
-    """Build a pipeline of a private selector and a private regressor, within one budget.
-
-    Parameters
-    ----------
-    selector : selector
-        For example :class:`nolook.KendallSelector`; its own `epsilon` is replaced.
-    regressor : regressor
-        For example :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
-    epsilon : float, default=1.0
-        Privacy loss of the whole pipeline, above 0.
-    delta : float, default=1e-6
-        Probability of a larger loss, in (0, 1).
-    split : float, default=0.2
-        The selection's share of the budget, between 0 and 1.
-
-    Returns
-    -------
-    PrivatePipeline
-        With one ``fit(..., ledger=)`` and one `privacy_`.
-
-    Examples
-    --------
-    >>> import nolook
-    >>> selector, regressor = nolook.KendallSelector(k=1), nolook.LinearRegression()
-    >>> pipeline = make_private_pipeline(selector, regressor, epsilon=1.0, delta=1e-6)
-    >>> pipeline.plan().guarantee.epsilon
-    1.0
-    """
-    return PrivatePipeline(selector, regressor, epsilon, delta, split)

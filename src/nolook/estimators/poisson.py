@@ -149,10 +149,6 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     def _replace_by_constant(self) -> None:
         self._keep_constant(self._log_mean)
 
-    def _hide(self) -> None:
-        """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""
-        self.coef_interval_ = self.intercept_interval_ = None
-
     @property
     def considered(self) -> Flags:
         """Mask of the features that may have a coefficient: all except that of exposures."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
+from types import FrameType
 from typing import Any, TypeAlias, TypeVar, cast
 
 from attrs import define, evolve
@@ -24,10 +25,20 @@ from nolook.privacy.noise import byte_source
 from nolook.privacy.release import OnStep, Plan, Release, for_unit
 from nolook.tables import Table
 
-__all__ = ["DryRun", "Progress", "dry_running", "make_release", "warn_of_delta"]
+__all__ = [
+    "DryRun",
+    "Progress",
+    "dry_running",
+    "make_release",
+    "of_library",
+    "warn_of_delta",
+    "warn_user",
+]
 
 #: Called with a step's name, how many are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+_LIBRARIES = ("nolook", "sklearn", "joblib")
 
 # Whether a release is being made: its parts do not warn of what the whole warns of.
 _RUNNING = ContextVar("running", default=False)
@@ -139,8 +150,18 @@ def warn(messages: Iterable[str]) -> None:
     """Warn of a weak guarantee, where the caller's own code asked for it."""
     if _RUNNING.get():
         return
-    level, frame = 1, sys._getframe()
-    while frame.f_back and (frame.f_globals.get("__package__") or "").startswith("nolook"):
-        level, frame = level + 1, frame.f_back
     for words in messages:
-        warnings.warn(words, WeakPrivacyWarning, stacklevel=level)
+        warn_user(words, WeakPrivacyWarning)
+
+
+def of_library(frame: FrameType) -> bool:
+    """Whether a frame is of a library, not of a user."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn where a user's code called, so that it is said once for each place."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and of_library(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -8,6 +8,7 @@ from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.errors import ParameterError
+from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
@@ -81,7 +82,7 @@ class SISSelector(RowSelector):
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         epsilon = check_epsilon(self.epsilon)
-        k = self._known_k()
+        k = known_k(self.k)
         check_choice("score", self.score, SCORES)
         check_choice("top_k", self.top_k, TOP_K)
         chances = self._chances()

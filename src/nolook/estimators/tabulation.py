@@ -45,9 +45,7 @@ __all__ = [
     "Description",
     "Measured",
     "Tabulation",
-    "check_column",
-    "check_levels",
-    "check_numbers",
+    "coded_columns",
     "describe",
     "tabulate",
 ]
@@ -105,28 +103,27 @@ class _Asked:
 
     def check(self, table: Table) -> Table:
         """Return the table of the columns as codes, or refuse columns of another type."""
-        names = table.as_codes().column_names
-        for parameter, columns in (
-            (self._grouping, [name for each in self.tables for name in each]),
-            ("share", [name for name, _ in self.shares]),
-            ("mean", self.means),
-            ("median", self.quantiles),
-        ):
-            for name in columns:
-                check_column(parameter, name, names)
-        coded = table.as_codes(self.names or names[:1], self.searched)  # rows have some column
+        levels = [(self._grouping, name) for each in self.tables for name in each]
+        levels += [("share", name) for name, _ in self.shares]
+        numbers = [("mean", name) for name in self.means]
+        numbers += [("median", name) for name in self.quantiles]
+        coded = coded_columns(table, levels, numbers, self.searched)
         if self.searched and coded.engine is not None:
             raise ParameterError(
                 f"{parameter_name('find_levels')} is not available where {coded.engine} "
                 "reads the rows (declare the levels, or leave out the engine)"
             )
-        for name, labels in zip(self.names, coded.code_labels, strict=False):
-            self._check_type(name, labels)
-        self._check_size([len(labels or ()) for labels in coded.code_labels])
-        return coded
-
-    def _check_size(self, sizes: Sequence[int]) -> None:
-        """Refuse more numbers than fit a memory; levels are declared."""
+        for column, value in self.shares:
+            labels = coded.code_labels[self.names.index(column)] or ()
+            wanted = "true" if value is None else value
+            if wanted not in labels[:-1]:
+                raise ParameterError(
+                    f"{parameter_name('share')} is of {column!r}, whose levels do not include "
+                    f"{wanted!r}; expected a declared level "
+                    f"({usage_hint('share', f'{column}={labels[0]}')})"
+                )
+        # More numbers than fit a memory; levels are declared.
+        sizes = [len(labels or ()) for labels in coded.code_labels]
         release = evolve(self, searched=()).release(Budget(1.0), "add-remove")
         if release.numbers_of(sizes) > MOST_NUMBERS:
             groups = sum(math.prod(sizes[d] for d in each) for each in release.grouped)
@@ -134,22 +131,7 @@ class _Asked:
                 f"{parameter_name(self._grouping)} makes {groups:,} groups of the declared levels, "
                 "too many for the measures asked; expected fewer columns, levels or quantiles"
             )
-
-    def _check_type(self, name: str, labels: tuple[str, ...] | None) -> None:
-        grouped = any(name in each for each in self.tables)
-        if grouped or name in dict(self.shares):
-            check_levels(self._grouping if grouped else "share", name, labels)
-        if name in {*self.means, *self.quantiles}:
-            check_numbers("mean" if name in self.means else "median", name, labels)
-        for column, value in self.shares:
-            if column == name and labels is not None:
-                wanted = "true" if value is None else value
-                if wanted not in labels[:-1]:
-                    raise ParameterError(
-                        f"{parameter_name('share')} is of {name!r}, whose levels do not include "
-                        f"{wanted!r}; expected a declared level "
-                        f"({usage_hint('share', f'{name}={labels[0]}')})"
-                    )
+        return coded
 
     def measures(self, released: Released) -> tuple[Measured, ...]:
         """Return the measures of every group."""
@@ -187,31 +169,41 @@ class _Asked:
         return tuple(found)
 
 
-def check_column(parameter: str, name: str, names: Sequence[str]) -> None:
-    """Refuse the name of a column that a table as it was opened does not have."""
-    if name not in names:
-        raise ParameterError(
-            f"{parameter_name(parameter)} names {name!r}, which is not a column in use (add "
-            f"{usage_hint('features', [name])}; a column of text also needs declared levels: "
-            f"{usage_hint('categories', {name: ['A', 'B']})})"
-        )
+def coded_columns(
+    table: Table,
+    levels: Sequence[tuple[str, str]],
+    numbers: Sequence[tuple[str, str]],
+    searched: Sequence[str] = (),
+) -> Table:
+    """Return columns as codes, those of levels first; refuse columns of another type.
 
-
-def check_levels(parameter: str, name: str, labels: tuple[str, ...] | None) -> None:
-    """Refuse a column of numbers, whose codes have no labels, where levels are needed."""
-    if labels is None:
-        raise ParameterError(
-            f"{parameter_name(parameter)} names {name!r}, which has no declared levels "
-            f"({usage_hint('categories', {name: ['A', 'B']})})"
-        )
-
-
-def check_numbers(parameter: str, name: str, labels: tuple[str, ...] | None) -> None:
-    """Refuse a category where numbers, or true and false, are needed."""
-    if labels is not None and labels[0] != "false":
-        raise ParameterError(
-            f"{parameter_name(parameter)} names {name!r}, a category; expected a column of numbers"
-        )
+    Columns are pairs of the parameter that names one and its name; `searched` are those whose
+    levels are to be found.
+    """
+    names = table.as_codes().column_names
+    for parameter, name in (*levels, *numbers):
+        if name not in names:
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r}, which is not a column in use (add "
+                f"{usage_hint('features', [name])}; a column of text also needs declared levels: "
+                f"{usage_hint('categories', {name: ['A', 'B']})})"
+            )
+    wanted = dict.fromkeys(name for _, name in (*levels, *numbers))
+    coded = table.as_codes([*wanted] or names[:1], searched)  # rows have some column
+    labels = dict(zip(wanted, coded.code_labels, strict=False))
+    for parameter, name in levels:
+        if labels[name] is None:
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r}, which has no declared levels "
+                f"({usage_hint('categories', {name: ['A', 'B']})})"
+            )
+    for parameter, name in numbers:
+        if (labels[name] or ("false",))[0] != "false":
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r}, a category; expected a column of "
+                "numbers"
+            )
+    return coded
 
 
 def _of_first(found: Estimates, groups: int) -> Estimates:

@@ -259,19 +259,16 @@ class Selection(Fitted, frozen=True, tag="selection"):
     entries: ClassVar = SELECTORS
 
     chosen: Names
-    in_order_of_choice: bool
     strengths: Vector | None
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted selector."""
-        chosen, ordered = chosen_columns(estimator)
         return super().of(
             estimator,
             features=offered_columns(estimator),
             target=estimator.target_name_,
-            chosen=list(chosen),
-            in_order_of_choice=ordered,
+            chosen=list(chosen_columns(estimator)[0]),
             strengths=estimator.strengths_,
             **others,
         )
@@ -290,7 +287,7 @@ class Selection(Fitted, frozen=True, tag="selection"):
         """Return the fitted selector."""
         selector = super().estimator()
         order = np.array([self.features.index(name) for name in self.chosen])
-        if self.in_order_of_choice:
+        if selector._ordered:
             selector.order_ = order
         if self.strengths is not None:
             selector.strengths_ = self.strengths

@@ -12,7 +12,7 @@ from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.comparison import GroupComparison, known_levels
 from nolook.estimators.survival import SurvivalCurve
-from nolook.formats.parts import Counted
+from nolook.formats.parts import Counted, Finding
 from nolook.formats.strict import expect
 from nolook.formats.tabulation_file import check_numbers
 from nolook.tables.design import labels_of
@@ -25,7 +25,6 @@ class _Grouped(Counted, frozen=True):
     """A release by groups."""
 
     by: str | None
-    groups: list[str]
     rows: NoisyCount
     forests: Forests
 
@@ -34,23 +33,20 @@ class _Grouped(Counted, frozen=True):
         """Return the record of a release by groups."""
         return cls.holding(found, **others)
 
-    def forests_of(self, groups: int) -> Forests:
-        """Return the values of a number of groups; refuse those that no release has."""
+    def made(self, kind: Any, each: int, **own: Any) -> Any:  # noqa: ANN401
+        """Return the release, with `each` forests of every group, if a release can have these."""
+        levels = check_categories(self.read_options.categories)
+        groups = ("all",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
         points, found = self.forests.points, self.forests.groups
         rising = points.ndim == 1 and points.size > 1 and (np.diff(points) > 0.0).all()
-        expect(rising and len(found) == groups, "points that increase, and blocks of every group")
+        known = rising and len(found) == each * len(groups)
+        expect(known, "points that increase, and blocks of every group")
         forest = forest_of(points.size, found[0].forest.lengths)
-        for each in found:
-            alike = each.forest == forest and each.blocks.shape == (forest.blocks,)
-            expect(alike and each.variance > 0.0, "blocks of all cells, and their variance")
-        return self.forests
-
-    def about_groups(self) -> dict[str, Any]:
-        """Return the groups, the number of rows, the guarantee and how columns were read."""
-        levels = check_categories(self.read_options.categories)
-        own = ("all",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
-        expect(tuple(self.groups) == own, "groups as read_options has them, or of a boolean")
-        return {"by": self.by, "groups": own, "rows": self.rows, **self.about()}
+        for one in found:
+            alike = one.forest == forest and one.blocks.shape == (forest.blocks,)
+            expect(alike and one.variance > 0.0, "blocks of all cells, and their variance")
+        kept = self.fields(lambda name: name not in Finding.__struct_fields__)
+        return kind(groups=groups, **kept, **own, **self.about())
 
 
 class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
@@ -58,7 +54,6 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
 
     time: str
     event: str
-    level: str
     whole: bool
 
     def release(self) -> SurvivalCurve:
@@ -66,10 +61,10 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
         known = {self.time, self.event, *([] if self.by is None else [self.by])}
         expect(known <= {*self.read_options.features}, "columns of read_options")
         levels = check_categories(self.read_options.categories).get(self.event)
-        expect(known_levels(labels_of(levels), "event")[1:] == (self.level,), "the level of event")
-        own = self.fields(lambda name: name in {"time", "event", "whole", "level"})
-        forests = self.forests_of(2 * len(self.groups))
-        return SurvivalCurve(forests=forests, **own, **self.about_groups())
+        events = known_levels(labels_of(levels), "event")
+        expect(len(events) == 2, "two levels of event")
+        found: SurvivalCurve = self.made(SurvivalCurve, 2, level=events[1])
+        return found
 
 
 class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
@@ -83,7 +78,6 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
         """Return the comparison."""
         known = self.by in self.read_options.features and self.value in self.read_options.features
         expect(known, "columns of read_options")
-        check_numbers(self.means, len(self.groups))
-        forests = self.forests_of(len(self.groups))
-        own = self.fields(lambda name: name in {"value", "boolean", "means"})
-        return GroupComparison(forests=forests, **own, **self.about_groups())
+        found: GroupComparison = self.made(GroupComparison, 1)
+        check_numbers(self.means, len(found.groups))
+        return found

@@ -112,7 +112,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield part
         _files.flush(part)
-        _files.replace(part, path, certain=False)
+        _files.replace(part, path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise NolookError(f"cannot write {one_line(path)}: {one_line(reason)}") from None

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
+from pyarrow.csv import CSVWriter
 
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows, predicted
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["check_prediction_file", "write_predictions"]
 
 _PREDICTION = "prediction"
-# What a cell of CSV must be in quotes for.
-_SPECIAL = frozenset(',"\r\n')
 
 #: Takes rows of one schema, as often as called.
 Write: TypeAlias = Callable[[Any], None]
@@ -116,13 +115,17 @@ def _parquet(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
 
 @contextmanager
 def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
-    def write_lines(rows: list[tuple[str, ...]]) -> None:
-        # A line that is empty would be no row.
-        lines = [",".join(map(_quoted, row)) or '""' for row in rows]
-        file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    # A line that is empty would be no row: a text that is alone in its row is in quotes.
+    kinds = [pa.string()] if len(schema) == 1 else map(_written, schema.types)
+    written = pa.schema(list(zip(schema.names, kinds, strict=True)))
+    with CSVWriter(file, written) as writer:
 
-    write_lines([tuple(schema.names)])
-    yield lambda rows: write_lines(list(zip(*map(_texts, rows.columns), strict=True)))
+        def write(rows: Any) -> None:  # noqa: ANN401
+            columns = rows.cast(written).columns
+            filled = [columns[0].fill_null("")] if len(columns) == 1 else columns
+            writer.write_table(pa.Table.from_arrays(filled, schema=written))
+
+        yield write
 
 
 #: Opens a file for rows of a schema.
@@ -132,37 +135,19 @@ _WRITERS: dict[str, Writer] = {".parquet": _parquet, ".pq": _parquet, ".csv": _c
 
 def _utf8(column: Any) -> Any:  # noqa: ANN401
     """Return a column of texts with replacement characters for bytes that are not UTF-8."""
-    if not _is_text(column.type):
+    kind = column.type
+    if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)):
         return column
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        cells = column.cast(_STORED).to_pylist()
-        return pa.array([c and c.decode("utf-8", "replace") for c in cells]).cast(column.type)
+        cells = column.cast(pa.large_binary()).to_pylist()
+        return pa.array([c and c.decode("utf-8", "replace") for c in cells]).cast(kind)
     return column
 
 
-def _texts(column: Any) -> list[str]:  # noqa: ANN401
-    """Return cells as they stand in CSV: texts byte by byte, nothing for null."""
-    if pt.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pt.is_floating(column.type):
-        return ["" if cell is None else repr(cell) for cell in column.to_pylist()]
-    if not _is_text(column.type):
-        column = column.cast(pa.large_string())
-    cells = column.cast(_STORED).to_pylist()
-    return ["" if cell is None else cell.decode("utf-8", "surrogateescape") for cell in cells]
-
-
-_STORED = pa.large_binary()
-
-
-def _is_text(kind: Any) -> bool:  # noqa: ANN401
-    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
-
-
-def _quoted(cell: str) -> str:
-    """Put a cell of CSV in quotes if it needs them; blanks at its ends would be lost otherwise."""
-    if _SPECIAL.isdisjoint(cell) and cell == cell.strip():
-        return cell
-    return '"' + cell.replace('"', '""') + '"'
+def _written(kind: Any) -> Any:  # noqa: ANN401
+    """Return the type that stands for another one in CSV."""
+    if pt.is_string_view(kind):
+        return pa.large_string()
+    return kind.value_type if pt.is_dictionary(kind) else kind
