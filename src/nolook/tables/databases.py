@@ -106,13 +106,7 @@ class Database:
             "address and how you sign in; its own words are not shown, as they may quote cells)"
         )
         require(reader.package, f"databases of kind {self.kind}", "databases")
-        found = attempt(refused, reader.find, self.table)
-        if found is None:
-            raise TableError(
-                f"the database has no table or view {self.table!r} that can be read; expected the "
-                "name of one (as it is stored; schema.name if it is in another schema)"
-            )
-        label, place, columns = found
+        label, place, columns = attempt(refused, reader.find, self.table)
         start = partial(reader.read, place, columns)
         return Spooled(f"the table {label!r}", [column for column, _ in columns], start, label)
 
@@ -156,12 +150,18 @@ class _Reader(ABC):
     def stream(self, connection: Any, sql: str, kinds: Sequence[Any]) -> Iterator[Sequence[Any]]:  # noqa: ANN401
         """Yield the columns of batches of rows, of types that can be cast to these."""
 
-    def find(self, table: str) -> tuple[str, str, _Columns] | None:
-        """Return a table's name in words and in SQL, and its columns with what reads each."""
+    def find(self, table: str) -> tuple[str, str, _Columns]:
+        """Return a table's name in words and in SQL, and its columns with what reads each.
+
+        Raises TableError if there is no such table.
+        """
         with self.connect() as connection:
             found = connection.execute(self.listing, (table,)).fetchall()
             if not found:
-                return None
+                raise TableError(
+                    f"the database has no table or view {table!r} that can be read; expected the "
+                    "name of one (as it is stored; schema.name if it is in another schema)"
+                )
             schema, name, *_ = found[0]
             place = f"{_quoted(schema)}.{_quoted(name)}"
             made = [self._column(*each[2:]) for each in found if each[:2] == (schema, name)]

@@ -76,9 +76,7 @@ class Feature:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
-        if self.coded:
-            return (self.name,)
-        if self.levels is None:
+        if self.levels is None or self.coded:
             return (self.name, f"{self.name}={GAP}") if self.indicated else (self.name,)
         return tuple(
             f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]

@@ -102,8 +102,7 @@ def is_text(source: object) -> TypeGuard[Listing]:
 
 def open_place(place: Place, **how: Any) -> File:  # noqa: ANN401
     """Open a file; one of text needs its format, and names where it has none."""
-    opened: File = kind_of(place)(place, **how)
-    return opened
+    return kind_of(place)(place, **how)  # type: ignore[no-any-return]
 
 
 def label_of(source: str | os.PathLike[str]) -> str:

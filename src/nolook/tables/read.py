@@ -27,7 +27,6 @@ from nolook.tables.design import (
     Missing,
     delimiter_hint,
     plan,
-    unknown_column,
 )
 from nolook.tables.filter import Where, are_numbers, check_where, tests
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
@@ -305,12 +304,10 @@ def _usual_features(
 
     Then all columns of the schema must be there: a misspelt one would go unnoticed.
     """
-    there = [column.name for column in opened.original.columns]
+    there, known = {column.name for column in opened.original.columns}, Columns(opened)
     for name in schema.columns:
-        if name not in there and name not in schema.derived:
-            raise unknown_column("schema", name, opened.name, there)
-    for name in schema.derived:
-        Columns(opened).find(name, "schema")
+        if name not in there:
+            known.find(name, "schema")
     if not is_text(source):
         return None
     if not declared:
