@@ -64,11 +64,6 @@ class PrivateDistribution:
     def _shares(self) -> Vector:
         return self.counts / self.rows
 
-    @cached_property
-    def _rising(self) -> Vector:
-        # Counts that were not smoothed fall in places; quantiles need them sorted.
-        return np.maximum.accumulate(self._shares.clip(0.0, 1.0))
-
     def cdf(self, t: ArrayLike) -> Vector:
         """Return the share of values up to each t: that of the last threshold not above it."""
         place = np.searchsorted(self.points, self._reached(t), side="right")
@@ -93,7 +88,7 @@ class PrivateDistribution:
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
-        place = np.searchsorted(self._rising, np.asarray(p, dtype=np.float64), side="left")
+        place = np.searchsorted(self._shares, np.asarray(p, dtype=np.float64), side="left")
         quantiles: Vector = self.points[np.minimum(place, len(self.points) - 1)]
         return quantiles
 
@@ -110,7 +105,7 @@ class PrivateDistribution:
     def share_error(self, p: ArrayLike) -> Vector:
         """Return the standard error of the share of values up to the quantile of each p."""
         p = np.asarray(p, dtype=np.float64)
-        place = np.searchsorted(self._rising, p, side="left") + 1
+        place = np.searchsorted(self._shares, p, side="left") + 1
         place = np.minimum(place, len(self.points) - 1)  # the last count has no error
         error: Vector = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
         return error
@@ -126,7 +121,7 @@ class PrivateDistribution:
         """
         first = self._starts
         last = np.append(first[1:], len(self.points))[: first.size] - 1
-        shares = self._rising[first - 1]
+        shares = self._shares[first - 1]
 
         def errors(places: Places) -> Vector:
             none = np.zeros_like(places)
@@ -229,7 +224,7 @@ class PrivateDistribution:
         kept = 1.0 - 2 * proportion
         trimmed = np.full(len(self.points), True)
         if proportion:
-            trimmed = (self._rising >= proportion) & (self._rising <= 1.0 - proportion)
+            trimmed = (self._shares >= proportion) & (self._shares <= 1.0 - proportion)
         inside = self._inside(proportion)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
@@ -250,7 +245,7 @@ class PrivateDistribution:
         A row in a cell adds the weights from there on.
         """
         each = np.cumsum(weights[::-1])[::-1]
-        cells = np.diff(self._rising, prepend=0.0)
+        cells = np.diff(self._shares, prepend=0.0)
         variance = cells @ each**2 - (cells @ each) ** 2
         if self.squares is not None:
             squares = np.diff(self.squares.counts, prepend=0.0) / self.rows
@@ -273,5 +268,5 @@ class PrivateDistribution:
         """Return the share of each cell among the values without a share at either end."""
         shares, kept = self._shares, 1.0 - 2 * proportion
         if proportion:
-            shares = (self._rising - proportion).clip(0.0, kept) / kept
+            shares = (self._shares - proportion).clip(0.0, kept) / kept
         return np.diff(np.append(0.0, shares))

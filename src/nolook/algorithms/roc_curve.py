@@ -163,7 +163,7 @@ class RocCurve:
         0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
         0 and at most 1.
         """
-        fpr, tpr = _rising(*self.rates)
+        fpr, tpr = self.rates
         found = Measure.of(
             float(_area_up_to(fpr, tpr, np.asarray(max_fpr))),
             self._area_interval(self._again(), max_fpr),
@@ -210,12 +210,12 @@ class RocCurve:
 
     def threshold_at_fpr(self, fpr: float) -> float:
         """Return the smallest threshold with at most this false positive rate."""
-        reached, _ = _rising(*self.rates)
+        reached, _ = self.rates
         return float(self.thresholds[np.searchsorted(reached, fpr, side="right") - 1])
 
     def threshold_at_tpr(self, tpr: float) -> float:
         """Return the largest threshold with at least this true positive rate."""
-        _, reached = _rising(*self.rates)
+        _, reached = self.rates
         return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
 
     @property
@@ -305,10 +305,6 @@ def _rates(counts: Vector) -> Vector:
     return np.asarray((_above(counts) / counts[-1]).clip(0.0, 1.0))
 
 
-def _rising(one: Vector, other: Vector) -> tuple[Vector, Vector]:
-    return np.maximum.accumulate(one), np.maximum.accumulate(other)
-
-
 def _precision(positive: Vector, negative: Vector) -> Vector:
     true, false = (np.maximum(_above(each), 0.0) for each in (positive, negative))
     rows = true + false
@@ -343,7 +339,7 @@ def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
 def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:
     """Return the numbers of positive rows found at false positive rates, and of all of them."""
     positive, negative = pair
-    heights = np.interp(places, *_rising(_rates(negative), _rates(positive)))
+    heights = np.interp(places, _rates(negative), _rates(positive))
     return positive[-1] * heights, np.full(len(places), positive[-1])
 
 
@@ -352,6 +348,6 @@ def _found(pair: Pair, recalls: Vector) -> tuple[Vector, Vector]:
 
     Between two thresholds the negative rows are spread evenly among the positive ones.
     """
-    true, false = _rising(*(np.maximum(_above(each), 0.0) for each in pair))
+    true, false = map(_above, pair)
     wanted = recalls * true[-1]
     return wanted, wanted + np.interp(wanted, true, false)

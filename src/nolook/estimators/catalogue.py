@@ -363,19 +363,15 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     >>> method_parameters("tukey", {"--on-failure": "constant", "--exposure": None})
     {'on_failure': 'constant'}
     """
-    homes: dict[str, list[str]] = {}
-    known: dict[str, Option] = {}
-    for home, entry in MODELS.items():
-        for option in entry.options:
-            homes.setdefault(option.flag, []).append(home)
-            known[option.flag] = option
+    known = {option.flag: option for entry in MODELS.values() for option in entry.options}
     given = {flag: value for flag, value in options.items() if value is not None}
     checked = {flag: known[flag].check(value, flag) for flag, value in given.items()}
     for flag, value in given.items():
-        if method not in homes[flag]:
+        homes = [home for home, entry in MODELS.items() if known[flag] in entry.options]
+        if method not in homes:
             raise ParameterError(
                 f"{flag} is {value!r}, but the method is {method}; expected --method "
-                f"{' or '.join(homes[flag])} (or omit {flag})"
+                f"{' or '.join(homes)} (or omit {flag})"
             )
     return {known[flag].parameter: value for flag, value in checked.items()}
 

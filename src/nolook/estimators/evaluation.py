@@ -148,7 +148,6 @@ class Evaluation(Result):
 class Asked:
     """The request of an evaluation: its parameters, and the warnings a reader must see first."""
 
-    epsilon: float
     label: float | str
     groups: int
     other_rows: bool
@@ -255,7 +254,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
 
-    asked = Asked(budget.epsilon, label, asked_groups, other_rows, cautions, random_state)
+    asked = Asked(label, asked_groups, other_rows, cautions, random_state)
     scored = Scored(called(model), rows.column_names[-1], str(label))
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
@@ -274,8 +273,9 @@ def evaluation_of(
 ) -> Evaluation:
     """Return the measures of a model that follow from a release: post-processing."""
     kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
-    curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
-    test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, random_state=asked.random_state)
+    epsilon, seed = guarantee.epsilon, asked.random_state
+    curve = ROCCurve(epsilon, None, asked.label, random_state=seed)
+    test = HosmerLemeshow(epsilon, asked.groups, asked.label, random_state=seed)
     judged = test.keep_release(released.calibration, **kept) if released.calibration else None
     for part in (curve.keep_release(released.curve, **kept), judged):
         if part is not None:

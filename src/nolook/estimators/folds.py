@@ -168,7 +168,7 @@ def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401
     label = model.classes_[-1].item()
-    asked = Asked(guarantee.epsilon, label, GROUPS, other_rows=True)
+    asked = Asked(label, GROUPS, other_rows=True)
     scored = Scored(called(model), str(table.target_name), str(label))
     return evaluation_of(model, released, guarantee, table.read_options(), scored, asked)
 

@@ -66,11 +66,11 @@ class _Model(Fitted, frozen=True):
     level_sets: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted model."""
-        scaling = estimator.scaling_
+        scaling = found.scaling_
         return super().of(
-            estimator,
+            found,
             features=list(scaling.names[:-1]),
             target=scaling.names[-1],
             scaling=Scales.holding(scaling),
@@ -262,14 +262,14 @@ class Selection(Fitted, frozen=True, tag="selection"):
     strengths: Vector | None
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted selector."""
         return super().of(
-            estimator,
-            features=offered_columns(estimator),
-            target=estimator.target_name_,
-            chosen=list(chosen_columns(estimator)[0]),
-            strengths=estimator.strengths_,
+            found,
+            features=offered_columns(found),
+            target=found.target_name_,
+            chosen=list(chosen_columns(found)[0]),
+            strengths=found.strengths_,
             **others,
         )
 

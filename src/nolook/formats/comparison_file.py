@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,6 @@ class _Grouped(Counted, frozen=True):
     by: str | None
     rows: NoisyCount
     forests: Forests
-
-    @classmethod
-    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return the record of a release by groups."""
-        return cls.holding(found, **others)
 
     def made(self, kind: Any, each: int, **own: Any) -> Any:  # noqa: ANN401
         """Return the release, with `each` forests of every group, if a release can have these."""

@@ -171,11 +171,11 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     rows: NoisyCount
 
     @classmethod
-    def of(cls, found: Quantiles) -> Self:
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of quantiles."""
         grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
         errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
-        return cls.holding(found, grids=grids, errors=errors)
+        return super().of(found, grids=grids, errors=errors, **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -333,7 +333,6 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         released = self.classes.released(privacy)
         table = None if groups is None else groups.table
         asked = Asked(
-            privacy.epsilon,
             self.pos_label,
             MOST_GROUPS if groups is None else groups.groups,
             self.other_rows,
@@ -359,11 +358,6 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     target: str
     fitted: Annotated[list[bool], Meta(min_length=2)]
     estimates: list[Estimate | None]
-
-    @classmethod
-    def of(cls, found: CrossValidation) -> Self:
-        """Return the record of a cross-validation."""
-        return cls.holding(found)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -101,6 +101,11 @@ class Counted(Finding, frozen=True):
 
     rows: NoisyCount | None
 
+    @classmethod
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return the record of a finding."""
+        return cls.holding(found, **others)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if (rows := self.rows) is not None:
@@ -121,20 +126,20 @@ class Fitted(Counted, frozen=True):
     entries: ClassVar[Mapping[str, Entry]]
 
     @classmethod
-    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted estimator."""
         try:
             return cls.holding(
-                estimator,
+                found,
                 "_",
-                method=name_of(estimator),
-                parameters={name: _plain(one) for name, one in own_parameters(estimator).items()},
-                named=hasattr(estimator, "feature_names_in_"),
+                method=name_of(found),
+                parameters={name: _plain(one) for name, one in own_parameters(found).items()},
+                named=hasattr(found, "feature_names_in_"),
                 **others,
             )
         except Broken as error:
             raise ParameterError(
-                f"model is of type {type(estimator).__name__}, which cannot be saved: "
+                f"model is of type {type(found).__name__}, which cannot be saved: "
                 f"{error}; parameters must be plain values of the types that its class "
                 "declares"
             ) from None

@@ -40,11 +40,6 @@ class _TableFile(Counted, frozen=True):
     measured: Annotated[tuple[Measured, ...], Meta(min_length=1)]
     rows: NoisyCount
 
-    @classmethod
-    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return the record of a table."""
-        return cls.holding(found, **others)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         for one in self.measured:
