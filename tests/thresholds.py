@@ -137,6 +137,7 @@ COMMITTED = [
     ("federated_load", r"what is left of one core takes in (\S+) times", "least", 0.6),
     ("federated_load", r"memory with 10 times as many owners: (\S+) times", "most", 1.1),
     ("federated_load", r"^\| 100,000 \| 256 \| \S+ \| (\S+) \|", "least", 4000),
+    ("federated_load", r"^\| `nolook federated .* (\S+) \| \S+ \|$", "most", 0.4),
     ("federated_load", r"^\| 256 \| (\S+) \| \S+ \|$", "most", 740),
     ("federated_load", r"^\| 65,536 \| (\S+) \| \S+ \|$", "most", 1000),
     ("fit", r"\| 1,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|", "most", 1.0),
