@@ -50,6 +50,7 @@ MEASURES = {
     ),
 }
 
+_JUDGED_BY = ("median_error", "r2", "auc", "deviance_explained")  # the first that is known
 _SOMETIMES = ("p90_error", "rmse")  # what only some fits have
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
 _LARGEST = 700.0  # whose exponential is a double
@@ -229,26 +230,20 @@ class LinearWords:
 
     def how_good(self) -> Text:
         """Describe the accuracy of predictions, if it is known."""
-        measure, shown, between = self._accuracy()
-        missing = self.missing if measure is None else ""
-        return self.sentence(
-            "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
-            between=between, **self._most_errors(),
-        )  # fmt: skip
-
-    def _most_errors(self) -> dict[str, object]:
-        """Return the bound on 90 % of the errors, and whether that on half of them is known."""
         known = {one.name: one for one in self.model.measures if one.value is not None}
+        best = next((known[name] for name in _JUDGED_BY if name in known), None)
         most, sizes = known.get("p90_error"), "median_error" in known
         told = most and "{} ({})".format(*estimated(most.value, most.ends))
-        return {"sizes": sizes, "most": told}
-
-    def _accuracy(self) -> tuple[float | None, str, str]:
-        """Return the measure that best shows the fit, as it is and in words."""
-        half, _, explained = self.model.measures[:3]
-        if half.value is None and explained.value is not None:
-            return explained.value, *percent(explained.value, explained.ends)
-        return half.value, *estimated(half.value, half.ends, "")
+        shown, between = "", ""
+        if best is not None and sizes:
+            shown, between = estimated(best.value, best.ends, "")
+        elif best is not None:
+            shown, between = percent(best.value or 0.0, best.ends)
+        missing = self.missing if best is None else ""
+        return self.sentence(
+            "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
+            between=between, sizes=sizes, most=told,
+        )  # fmt: skip
 
 
 @frozen
@@ -262,11 +257,6 @@ class RatioWords(LinearWords):
         ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
         value, between = estimated(_exponential(one.value), ends, "")
         return f"{value} ({between})" if between else value
-
-    def _accuracy(self) -> tuple[float | None, str, str]:
-        # Of classes the second measure, of counts the only one.
-        best = self.model.measures[:2][-1]
-        return best.value, *(("", "") if best.value is None else percent(best.value, best.ends))
 
 
 @frozen
