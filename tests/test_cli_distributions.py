@@ -177,7 +177,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
         {"format", "version", "nolook_version", "kind", "grids", "whole", "shares", "values"}
-        | {"errors", "rows", "left_out", "read_options", "privacy"}
+        | {"errors", "rows", "read_options", "privacy"}
     )
 
 

@@ -203,7 +203,12 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     count = check_count(folds, "folds", _MOST_FOLDS)
     if count < 2:
         raise ParameterError("folds is 1; expected at least 2 (rows outside each fold are fitted)")
-    model = _copy_of(estimator)
+    if not isinstance(estimator, PrivateEstimator) or not hasattr(estimator, "predict"):
+        raise ParameterError(
+            f"estimator is of type {type(estimator).__name__}; expected a regression or classifier "
+            "of nolook (before it, a selector by nolook.PrivatePipeline)"
+        )
+    model = clone(estimator)
     usual = signature(type(estimator)).parameters.get("epsilon")
     own = getattr(estimator, "epsilon", None)
     if usual is not None and own not in (usual.default, epsilon):
@@ -228,16 +233,6 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     found = make_release(plan, rows, "cross-validation", keep, ledger, progress)
     warn_of_delta(found.privacy, found.rows)
     return found
-
-
-def _copy_of(estimator: Any) -> Any:  # noqa: ANN401
-    """Return a copy of an estimator that predicts; refuse whatever else."""
-    if not isinstance(estimator, PrivateEstimator) or not hasattr(estimator, "predict"):
-        raise ParameterError(
-            f"estimator is of type {type(estimator).__name__}; expected a regression or classifier "
-            "of nolook (before it, a selector by nolook.PrivatePipeline)"
-        )
-    return clone(estimator)
 
 
 def _plan(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
+from itertools import count
 from types import FrameType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -129,13 +130,11 @@ def make_release(
 
 def _counted_steps(progress: Progress | None, total: int) -> OnStep:
     """Return a function that reports each step to `progress` as it starts."""
-    done = 0
+    done = count()
 
     def step(name: str) -> None:
-        nonlocal done
         if progress is not None:
-            progress(name, done, total)
-        done += 1
+            progress(name, next(done), total)
 
     return step
 

@@ -150,7 +150,11 @@ class _Asked:
             found.append(Measured("share", name, value, share))
 
         def whole(each: Estimates) -> Estimates:
-            return each if own is groups else _of_first(each, len(groups.codes))
+            if own is groups:
+                return each
+            # Of the first group; nothing is known of the others.
+            unknown = np.full(len(groups.codes) - 1, np.nan)
+            return Estimates(*(np.append(one, unknown) for one in each))
 
         for name in self.means:
             parts = moments_of(own, released, self.names.index(name))
@@ -204,11 +208,6 @@ def coded_columns(
                 "numbers"
             )
     return coded
-
-
-def _of_first(found: Estimates, groups: int) -> Estimates:
-    """Return estimates of the first group as those of all groups, NaN elsewhere."""
-    return Estimates(*(np.append(each, np.full(groups - 1, np.nan)) for each in found))
 
 
 def tabulate(  # noqa: PLR0913 -- what may be asked
