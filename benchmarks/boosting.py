@@ -18,12 +18,12 @@ import numpy as np
 
 from benchmarks.harness import in_own_process, main, seconds
 from nolook.algorithms.bounded_design import BoundedDesign
-from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import byte_source
 from nolook.statistics.design_moments import product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import table_from_arrays
+from papers.public_design import public_scaling
 
 ROWS, FEATURES = 500_000, 30
 IN_A_ROW = 10
@@ -84,7 +84,7 @@ def programs():
     sigma = NORM * RESIDUAL / 0.03
 
     arrays = table_from_arrays(X, y)
-    scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
+    scaling = public_scaling(arrays.column_names, 1.0, LIMIT)
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     largest = RESIDUAL * RESIDUAL_UNIT
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, largest)
@@ -108,7 +108,7 @@ def agreement():
     theta = np.linspace(-1.0, 1.0, FEATURES + 1)
     plain = design.T @ np.clip(label - design @ theta, -RESIDUAL, RESIDUAL)
     arrays = table_from_arrays(part, label)
-    scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
+    scaling = public_scaling(arrays.column_names, 1.0, LIMIT)
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, RESIDUAL * RESIDUAL_UNIT)
     bounded.fold(arrays, kept)

@@ -108,7 +108,7 @@ def our_models(X, y, m, generator):
     """Fit one model to each random block, as the mechanism does after standardising."""
     rows = np.trunc(np.column_stack([X, y]).T * UNIT)
     sums = BlockMoments(m, len(rows), int(np.abs(rows).max()))
-    sums.update(rows, generator.integers(m, size=len(y)))
+    sums.update(rows, None, generator.integers(m, size=len(y)))
     steps = np.diag([1.0] + [1.0 / UNIT] * X.shape[1])
     return block_models(sums.value, steps) / UNIT
 

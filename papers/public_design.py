@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from attrs import evolve, frozen
 
+from nolook._arrays import Vector
 from nolook.algorithms.bounded_design import BoundedDesign
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.guarantee import GaussianEvent
@@ -15,7 +16,13 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.tables import Table
 
-__all__ = ["PublicDesign"]
+__all__ = ["PublicDesign", "public_scaling"]
+
+
+def public_scaling(names: tuple[str, ...], scale: Vector | float, limit: float) -> Scaling:
+    """Return a scaling that was not found in any table: centre 0, public positive scales."""
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(names),)).copy()
+    return Scaling(names, np.zeros(len(names)), scales, np.ones(len(names), dtype=np.bool_), limit)
 
 
 @frozen
@@ -38,5 +45,5 @@ class PublicDesign:
         """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
-        scaling = evolve(Scaling.public(table.column_names, scale, math.inf), binary=table.binary)
+        scaling = evolve(public_scaling(table.column_names, scale, math.inf), binary=table.binary)
         return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice
 from nolook.algorithms.row_count_bound import count_rows, rows_bound
-from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     Basis,
     ModelGrid,
@@ -30,6 +29,7 @@ from nolook.tables import Table
 from papers import not_private
 from papers.amin2023.block_models import least_squares_models
 from papers.amin2023.tukey_em import LEMMAS, Lemma, published_tukey
+from papers.public_design import public_scaling
 
 __all__ = ["PublishedTukeyRegressor", "RawTukeyRegressor"]
 
@@ -53,7 +53,7 @@ class _RawTukey(TukeyPlan):
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> TukeyResult:
         d = table.n_columns
-        basis = Basis(Scaling.public(table.column_names, 1.0, math.inf), np.eye(d), None)
+        basis = Basis(public_scaling(table.column_names, 1.0, math.inf), np.eye(d), None)
         m = self.models
         if m is None:
             counted = count_rows(table, self.epsilon_rows, source, progress)

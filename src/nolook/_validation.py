@@ -39,7 +39,7 @@ def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
 
 def check_positive(value: object, name: str) -> float:
     """Return `value` as a float if it is finite and above 0."""
-    number = _real(value)
+    number = real_number(value)
     if number is None or not 0.0 < number < math.inf:
         raise refusal(
             name, value, "a finite number above 0", f"for example {usage_hint(name, 1.0)}"
@@ -49,7 +49,7 @@ def check_positive(value: object, name: str) -> float:
 
 def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False) -> float:
     """Return `delta` as a float if it is between 0 and 1, or 0 (pure) where that is allowed."""
-    number = _real(delta)
+    number = real_number(delta)
     # A positive number too small for a double must not pass as a pure guarantee.
     if number == 0.0 and allow_zero and delta == 0:
         return 0.0
@@ -61,7 +61,7 @@ def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False)
 
 def check_fraction(value: object, name: str) -> float:
     """Return a share or a level as a float if it is strictly between 0 and 1."""
-    number = _real(value)
+    number = real_number(value)
     if number is None or not 0.0 < number < 1.0:
         raise refusal(
             name, value, "a number between 0 and 1", f"for example {usage_hint(name, 0.5)}"
@@ -157,7 +157,7 @@ def one_line(text: object) -> str:
     )
 
 
-def _real(value: object) -> float | None:
+def real_number(value: object) -> float | None:
     """Return a real number as a float; anything else, a bool too, gives None."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
@@ -178,7 +178,7 @@ def shown(value: object) -> str:
     """Return a value as a short text on one line."""
     if value is None or isinstance(value, bool):
         return repr(value)
-    number = _real(value)
+    number = real_number(value)
     if number is not None:
         integer = _integer(value)
         # Python refuses to print integers of very many digits.

@@ -70,7 +70,7 @@ def test_smoothed_counts_are_possible(noise):
         noisy = np.append(rng.normal(rows / 2, 30, places - 1), rows)
         for known in (False, True):
             other = np.append(rng.normal(rows / 2, 30, places - 1), -rows / 4)
-            for found in fitted((noisy, other), smooth=True, rows_known=known):
+            for found in fitted((noisy, other), rows_known=known):
                 assert (np.diff(found) >= 0).all()
                 assert found[0] >= 0
                 assert found[-1] >= 1

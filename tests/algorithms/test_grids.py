@@ -127,9 +127,9 @@ def test_bad_grids_are_refused_in_one_line(make, name):
 
 def test_an_end_that_is_not_a_number_is_named_by_its_type():
     with pytest.raises(nolook.ParameterError) as caught:
-        LinearGrid(0, "a", 0.1)
+        LinearGrid(0, [1.0], 0.1)
     assert str(caught.value) == (
-        "high is a value of type str; expected a finite number (the grid's end)"
+        "high is a value of type list; expected a finite number (the grid's end)"
     )
 
 

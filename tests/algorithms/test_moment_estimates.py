@@ -8,7 +8,7 @@ from nolook.algorithms.moment_regression import (
     MomentRelease,
     NoisyMoments,
 )
-from nolook.algorithms.norm_bound import choose_squared_radius
+from nolook.algorithms.norm_bound import SHARES, choose_squared_radius
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -31,7 +31,7 @@ def exact_moments(X, y, sigma):
         ("a", "b", "c", "y"), columns.mean(axis=0), columns.std(axis=0), np.full(4, True)
     )
     Z = np.column_stack([np.ones(len(y)), (columns - scaling.center) / scaling.scale])
-    return NoisyMoments(scaling, Z.T @ Z, sigma, 5.0)
+    return NoisyMoments(scaling, Z.T @ Z, sigma)
 
 
 def solved(moments):
@@ -94,9 +94,8 @@ def test_the_released_moments_are_those_of_the_rows_up_to_the_noise():
     moments = released(20_000, mu=50.0)
     X, y = table(20_000)
     columns = (np.column_stack([X, y]) - moments.scaling.center) / moments.scaling.scale
-    inside = (np.linalg.norm(columns, axis=1) <= moments.radius) & (
-        np.abs(columns).max(axis=1) <= 5
-    )
+    radius = np.sqrt(moments.sigma * 50.0 * np.sqrt(SHARES["mechanism"]) - 1.0)
+    inside = (np.linalg.norm(columns, axis=1) <= radius) & (np.abs(columns).max(axis=1) <= 5)
     assert inside.mean() > 0.99
     Z = np.column_stack([np.ones(20_000), columns])
     np.testing.assert_allclose(moments.matrix, Z.T @ Z, atol=0.02 * 20_000)

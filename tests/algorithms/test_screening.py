@@ -9,7 +9,7 @@ from attrs import evolve
 from scipy.stats import chisquare
 
 import nolook
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.scaling import ScaleSearch
 from nolook.algorithms.screening import (
     Scores,
     covariance_scores,
@@ -21,6 +21,7 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY
 from nolook.tables import table_from_arrays
+from papers.public_design import public_scaling
 
 
 def data(rows=3000, seed=0):
@@ -83,7 +84,7 @@ class Found(ScaleSearch):
 
     def run(self, table, *_):
         detected = np.array([False, True, False, True, False, True, True])
-        return evolve(Scaling.public(table.column_names, 1.0, 5.0), detected=detected)
+        return evolve(public_scaling(table.column_names, 1.0, 5.0), detected=detected)
 
 
 @pytest.mark.parametrize("top_k", ["canonical-lipschitz", "peeling"])

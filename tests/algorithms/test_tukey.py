@@ -9,7 +9,6 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 import nolook
 from nolook.algorithms.moment_regression import MomentRelease
 from nolook.algorithms.row_count_bound import count_rows, rows_bound
-from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     LIMIT,
     MODEL_GRID,
@@ -28,6 +27,7 @@ from nolook.privacy.guarantee import ApproximateEvent, Budget, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import tukey_release
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from papers.public_design import public_scaling
 from scripts import tukey_models
 
 LN3 = Budget(math.log(3), 1e-5)
@@ -153,7 +153,7 @@ def test_the_order_of_rows_changes_no_model_however_large_its_block():
     n = 1_200_000
     generator = np.random.default_rng(0)
     X, y = (LIMIT - generator.integers(0, 50, (n, 1)) / UNIT for _ in range(2))
-    basis = Basis(Scaling.public(("x0", "y"), 1.0, LIMIT), np.eye(2), None)
+    basis = Basis(public_scaling(("x0", "y"), 1.0, LIMIT), np.eye(2), None)
     order = generator.permutation(n)
     one, other = (
         fit_models(table_from_arrays(*rows), basis, 1, SeededSource(0), quiet)

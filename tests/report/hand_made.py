@@ -14,6 +14,7 @@ from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
+from papers.public_design import public_scaling
 
 SCALES = ScaleSearch(1.0, target=False).events()[1].name
 #: What a regression may estimate beside its coefficients.
@@ -114,7 +115,7 @@ def without(model, *attributes):
 
 def unclipped(model):
     """A model whose columns are hardly clipped, and whose target may be 0 and 1."""
-    model.scaling_ = Scaling.public(model.scaling_.names, 2.0, 1e300)
+    model.scaling_ = public_scaling(model.scaling_.names, 2.0, 1e300)
     model.target_range_ = (-4.0, 4.0)
     model.privacy_ = guarantee(EVENTS[1:])
     return model

@@ -19,7 +19,7 @@ def made(n, largest, seed=0):
 def added(rows, blocks, largest, step=65_536):
     moments = BlockMoments(BLOCKS, 2, largest)
     for start in range(0, blocks.size, step):
-        moments.update(rows[:, start : start + step], blocks[start : start + step])
+        moments.update(rows[:, start : start + step], None, blocks[start : start + step])
     return moments
 
 
@@ -68,5 +68,5 @@ def test_merging_goes_beyond_64_bits():
 def test_sums_of_weighted_rows_are_carried_before_64_bits():
     rows = np.full((1, 100_000), float(2**22))
     found = BlockMoments(1, 1, 2**22, WHOLE)
-    found.update(rows, np.zeros(100_000, dtype=np.int64), np.full(100_000, WHOLE))
+    found.update(rows, np.full(100_000, WHOLE), np.zeros(100_000, dtype=np.int64))
     assert found.value[0, 1, 1] == 100_000 * 2**15 * 2**44

@@ -98,7 +98,7 @@ STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
         partial(BlockMoments, 4, COLUMNS, 2**31 - 1),
-        (BIG, BLOCKS),
+        (BIG, np.ones(ROWS, dtype=np.int64), BLOCKS),
         lambda s: plain(s.value),
     ),
     "CellCounts": Row(

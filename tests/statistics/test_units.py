@@ -567,7 +567,7 @@ def test_a_unit_in_one_block_changes_that_block_alone(kind):
     values = []
     for kept in (units >= 0, others):
         sums = BlockMoments(4, 3, 2**21, WHOLE)
-        values.append(sums.update(rows[:, kept], blocks[kept], weights[kept]).value)
+        values.append(sums.update(rows[:, kept], weights[kept], blocks[kept]).value)
     own = blocks[~others][0]
     assert [(a == b).all() for a, b in zip(*values, strict=True)] == [i != own for i in range(4)]
 

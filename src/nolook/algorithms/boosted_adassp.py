@@ -19,13 +19,11 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
 
-from nolook._arrays import Vector
 from nolook.algorithms.bounded_design import (
     BoundedDesign,
     BoundedModel,
@@ -41,8 +39,7 @@ from nolook.privacy.release import GaussianRelease, OnStep, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import Table
-from nolook.tables.folding import Mapped, Together
-from nolook.tables.table import Weights
+from nolook.tables.folding import Together
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -99,9 +96,9 @@ class BoostedAdaSSP(GaussianRelease):
         largest = self.residual * RESIDUAL_UNIT
         progress("moments")
         whole = table.unit.weight_scale
-        moments = DesignMoments(design.size, design.squared_radius, largest, whole)
+        moments = DesignMoments(design.size, design.squared_radius, 0, whole)
         kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
-        design.fold(table, Together(Mapped(moments, _without_targets), kept))
+        design.fold(table, Together(moments, kept))
         factor = _RIDGE * math.sqrt(design.size)
         gram = release_gram(moments.gram, design, self._each, factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
@@ -118,9 +115,3 @@ class BoostedAdaSSP(GaussianRelease):
             thetas.append(theta)
         last = max(1, round(self.averaged * self.rounds))
         return BoundedModel(np.mean(thetas[-last:], axis=0), design)
-
-
-def _without_targets(
-    rows: Vector, _: Vector, weights: Weights
-) -> Iterator[tuple[Vector, None, Weights]]:
-    yield rows, None, weights

@@ -150,5 +150,4 @@ class CalibrationTable:
         variance = expected * (1.0 - expected / np.maximum(rows, 1.0))
         floor = np.maximum(1.0, _FLOOR * noise)
         terms = (difference**2 - noise) / np.maximum(variance, floor)
-        total: Vector = np.maximum(terms.sum(axis=-1), 0.0)
-        return total
+        return np.asarray(np.maximum(terms.sum(axis=-1), 0.0))

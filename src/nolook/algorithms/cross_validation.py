@@ -28,15 +28,7 @@ from nolook.statistics.held_out import (
 from nolook.statistics.weighted_rows import ERROR_UNIT
 from nolook.tables import Table
 
-__all__ = [
-    "Estimate",
-    "HeldOut",
-    "HeldOutRelease",
-    "draw_folds",
-    "explained",
-    "mean_of",
-    "shown",
-]
+__all__ = ["Estimate", "HeldOut", "HeldOutRelease", "draw_folds", "explained", "mean_of", "shown"]
 
 # Scores whose interval is wider say nothing and are not given.
 _WIDEST = 0.5

@@ -33,12 +33,12 @@ class PrivateDistribution:
 
     It is a distribution on the thresholds: every value counts as the threshold at or above it.
     Standard errors add up the noise, which is known, and that of rows drawn at random from a
-    population. They allow for counts that smoothing made equal. Where each unit counts once, a
-    share varies at most as if each had one row.
+    population. They allow for counts that are equal since they were made to rise. Where each unit
+    counts once, a share varies at most as if each had one row.
     """
 
     points: Vector  # the thresholds, increasing; the last one stands for infinity
-    counts: Vector  # private numbers of rows up to each
+    counts: Vector  # private numbers of rows up to each: from 0 up, none below the one before
     rows: float  # the private number of rows, at least 1: the last count
     noise: ForestNoise  # of the counts
     sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
@@ -208,10 +208,8 @@ class PrivateDistribution:
         binomial = np.asarray(self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0))
         if self.squares is None:
             return binomial
-        own, squares = (
-            np.append(0.0, counts)[last] - np.append(0.0, counts)[first]
-            for counts in (self.counts, self.squares.counts)
-        )
+        both = (np.append(0.0, each.counts) for each in (self, self.squares))
+        own, squares = (each[last] - each[first] for each in both)
         usual = min(1.0, self.squares.rows / self.rows)
         inside, outside = (self.squares.noise.between(first, last, share) for share in (0.0, 1.0))
         inside = squares_ratio(own, squares, inside, usual)
@@ -260,13 +258,12 @@ class PrivateDistribution:
         inside = self._inside(proportion)
         used = inside != 0.0
         with np.errstate(over="ignore"):
-            # Shares that were not smoothed may be below 0 here and there.
             steps = steps_below(self.points, self.points[used], whole=self.whole)
-            return float(np.abs(inside[used]) @ steps)
+            return float(inside[used] @ steps)
 
     def _inside(self, proportion: float) -> Vector:
         """Return the share of each cell among the values without a share at either end."""
         shares, kept = self._shares, 1.0 - 2 * proportion
         if proportion:
-            shares = (self._shares - proportion).clip(0.0, kept) / kept
+            shares = (shares - proportion).clip(0.0, kept) / kept
         return np.diff(np.append(0.0, shares))

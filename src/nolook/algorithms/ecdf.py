@@ -123,18 +123,15 @@ def release_counts(
     noise = noise_kind(release.event)
     levels = sum(best_forest(len(each), noise).levels for each in cells)
     sensitivity = node_counts_sensitivity(levels, release.relation)
-    every = [*cells, *weighing.others]
-    forests = release_forests(
-        every, release.event, sensitivity, source, whole=weighing.weight_scale
-    )
-    left_out = [forest.counted for forest in forests[len(cells) :]]
-    forests = forests[: len(cells)]
+    every, whole = [*cells, *weighing.others], weighing.weight_scale
+    found = release_forests(every, release.event, sensitivity, source, whole=whole)
+    forests, others = found[: len(cells)], found[len(cells) :]
+    left_out = others[0].counted if others else None
     if release.relation == "replace":
         rows, variance = weighing.known_rows(cells[:1]), 0.0
     else:
         rows, variance = pooled(forests)
-    found = (
-        forest.distribution(grid.points(), rows, variance)
+    return tuple(
+        evolve(forest.distribution(grid.points(), rows, variance), left_out=left_out)
         for grid, forest in zip(release.grids, forests, strict=True)
     )
-    return tuple(evolve(each, left_out=left_out[0] if left_out else None) for each in found)

@@ -28,12 +28,7 @@ from nolook.privacy.release import OnStep
 from nolook.statistics.by_class import ByClass
 from nolook.tables import Table
 
-__all__ = [
-    "CALIBRATION_SHARE",
-    "EvaluationRelease",
-    "Judged",
-    "evaluation_release",
-]
+__all__ = ["CALIBRATION_SHARE", "EvaluationRelease", "Judged", "evaluation_release"]
 
 #: Share of epsilon for the sums of groups: about where the noise of the areas and that of the
 #: groups add least to what sampling does (`benchmarks/evaluation.py`).

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import field, frozen
 
 from nolook._arrays import Vector
-from nolook._validation import check_positive
+from nolook._validation import check_positive, real_number, refusal
 from nolook.errors import ParameterError
 
 __all__ = [
@@ -42,17 +42,9 @@ class Grid(Protocol):
 
 
 def _finite(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterError(
-            f"{name} is a value of type {type(value).__name__}; expected a finite number (the "
-            "grid's end)"
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf
-    if not math.isfinite(number):
-        raise ParameterError(f"{name} is {number!r}; expected a finite number (the grid's end)")
+    number = real_number(value)
+    if number is None or not math.isfinite(number):
+        raise refusal(name, value, "a finite number", "the grid's end")
     return number
 
 

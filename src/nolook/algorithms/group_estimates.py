@@ -323,15 +323,13 @@ def quantiles_of(
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.cells_of(dimensions, place)
-        rows, variance = forest.rows, forest.rows_variance
-        if rows <= _ENOUGH * math.sqrt(variance):
+        if forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance):
             numbers.append(np.full((5, at.size), np.nan))
             continue
-        found = forest.distribution(own.points, rows, variance)
+        found = forest.distribution(own.points)
         if released.squares is not None:
             weighed = released.squares.values[column].cells_of(dimensions, place)
-            total = weighed.rows, weighed.rows_variance
-            found = evolve(found, squares=weighed.distribution(own.points, *total))
+            found = evolve(found, squares=weighed.distribution(own.points))
         value = found.ppf(at)
         value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
         ends = [one.ppf_interval(each, factor) for one in (found, found.noise_alone) for each in at]

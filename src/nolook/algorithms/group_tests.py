@@ -61,7 +61,7 @@ class Forests:
 
     def distribution(self, place: int) -> PrivateDistribution:
         """Return the distribution of a group's values."""
-        return _distribution(self.points, self.groups[place])
+        return self.groups[place].distribution(self.points)
 
     def exceeds(self, place: int, other: int) -> tuple[Measure, Measure]:
         """Return the probability that a value of a group exceeds one of another; ties count half.
@@ -105,10 +105,6 @@ def p_value(found: float, simulated: Array) -> float:
     return float((1 + np.count_nonzero(simulated >= found)) / (1 + simulated.size))
 
 
-def _distribution(points: Array, group: NoisyForest) -> PrivateDistribution:
-    return group.distribution(points, group.rows, group.rows_variance)
-
-
 def forest_noise(group: NoisyForest, repeats: int, generator: Generator) -> Array:
     """Return the noise of counts up to each cell in repeated releases, shape (repeats, cells)."""
     noise = ForestNoise(group.forest, group.variance, group.rows_variance)
@@ -123,7 +119,7 @@ def _under_null(points: Array, groups: Sequence[NoisyForest]) -> Array:
     """
     blocks = np.sum([each.blocks for each in groups], axis=0)
     all_groups = NoisyForest(groups[0].forest, blocks, groups[0].variance * len(groups))
-    shares = np.diff(_distribution(points, all_groups).counts, prepend=0.0)
+    shares = np.diff(all_groups.distribution(points).counts, prepend=0.0)
     shares /= shares.sum()
     generator = simulation_generator()
     drawn = [

@@ -63,16 +63,6 @@ class Rest:
     beyond: Vector  # gain of the fuller of the two bins that have no end
 
 
-@frozen(eq=False)
-class _Moments:
-    mean: Vector
-    mean_error: Vector  # of the noise alone
-    variance: Vector
-    variance_error: Vector
-    near: Vector  # the variance of values pulled into reach of the fitted distribution
-    surely: Vector  # the variance at least, as far as the moments tell
-
-
 def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
     """Read noisy counts of shape (columns, bins + 2) with `noise`; `rows` are each column's."""
     bins, sigma = counts.shape[1] - 2, noise.deviation
@@ -89,23 +79,24 @@ def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
     high = np.maximum(middle + reach, last).clip(0.0, bins)
     ends = tail_bins(counts, noise, rows, 0.0)
     far = np.minimum(place[ends[0]], low), np.maximum(place[ends[1]], high)
-    found = _moments(counts, sigma, rows, place, (low, high), far, (middle, width))
-    mean, variance = found.mean, found.variance
+    mean, mean_error, variance, variance_error, near, surely = _moments(
+        counts, sigma, rows, place, (low, high), far, (middle, width)
+    )
     # Tails count as far as they surely stand out: noise far away must not hide the bulk's spread.
-    spread = _SPREAD * np.sqrt(found.near + np.minimum(found.variance_error, found.near))
-    spread += _SPREAD * np.minimum(found.mean_error, width)
+    spread = _SPREAD * np.sqrt(near + np.minimum(variance_error, near))
+    spread += _SPREAD * np.minimum(mean_error, width)
     start = np.minimum(mean - spread, first).clip(0.0, bins - 1.0)
     end = np.maximum(np.maximum(mean + spread, last).clip(1.0, bins), start + 1.0)
     half = np.cumsum(counts, axis=1) >= rows[:, None] / 2.0
     half[:, -1] = True
     median = place[half.argmax(axis=1)].clip(low, high)
     # What the noise leaves open, and where in its bin a narrow column lies.
-    blur = 1.0 / (1.0 / found.mean_error**2 + 1.0 / variance)
+    blur = 1.0 / (1.0 / mean_error**2 + 1.0 / variance)
     error = np.sqrt(blur + _FLAT**3 / variance**2)
-    blur = 0.25 / (1.0 + (variance / found.variance_error) ** 2)
+    blur = 0.25 / (1.0 + (variance / variance_error) ** 2)
     doubt = np.sqrt(blur + (2.0 * _FLAT / variance) ** 2)
     deviation = np.sqrt(variance)
-    sure = (wide >= _LIKELY) | (found.surely >= _RESOLVED**2)
+    sure = (wide >= _LIKELY) | (surely >= _RESOLVED**2)
     resolved = sure & (deviation >= _RESOLVED)
     return LinearReading(mean, error, deviation, doubt, median, start, end, resolved)
 
@@ -118,8 +109,12 @@ def _moments(
     near: tuple[Vector, Vector],
     far: tuple[Vector, Vector],
     fitted: tuple[Vector, Vector],
-) -> _Moments:
-    """Correct a fitted distribution by moments: of values pulled into `near`, then into `far`."""
+) -> tuple[Vector, ...]:
+    """Correct a fitted distribution by moments: of values pulled into `near`, then into `far`.
+
+    Returns the mean and its error by noise alone, the variance and its error, the variance of the
+    values pulled into reach of the fitted distribution, and what the variance surely is at least.
+    """
     (middle, width), (low, high) = fitted, (each[:, None] for each in near)
     inside = place.clip(low, high)
 
@@ -145,7 +140,7 @@ def _moments(
     variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
     mean = (mean + shift).clip(0.0, place[-1])
     surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
-    return _Moments(mean, mean_error, variance, variance_error, within, surely)
+    return mean, mean_error, variance, variance_error, within, surely
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:

@@ -175,6 +175,7 @@ def release_sums(
     Borders are those of :func:`quantile_borders`.
     """
     whole = weighing.weight_scale
+    most = whole * GROUP_COUNTS_SENSITIVITY
     positives, negatives, excess = rows.fold(GroupSums(borders, whole)).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(epsilon, borders)
@@ -182,12 +183,9 @@ def release_sums(
     variances = np.empty((2, len(widths)))
     for i, (width, counts, sums) in enumerate(zip(widths.tolist(), *shares, strict=True)):
         exact = np.array([positives[i], negatives[i]])
-        noisy[:2, i] = laplace_release(exact, whole * GROUP_COUNTS_SENSITIVITY, counts, source)
+        noisy[:2, i] = laplace_release(exact, most, counts, source)
         noisy[2, i] = laplace_release(excess[i : i + 1], width, sums, source)[0]
-        variances[:, i] = (
-            laplace_variance(whole * GROUP_COUNTS_SENSITIVITY, counts),
-            laplace_variance(width, sums),
-        )
+        variances[:, i] = laplace_variance(most, counts), laplace_variance(width, sums)
     noisy /= [[whole], [whole], [GROUP_UNIT]]
     variances /= [[whole**2], [GROUP_UNIT**2]]
     return CalibrationTable(borders, *noisy, *variances)

@@ -41,11 +41,10 @@ def independence_test(
     rows, columns = (_shares(counts.sum(axis=axis), total) for axis in (1, 0))
     size = (_TABLES, *counts.shape)
     drawn = generator.multinomial(round(total), np.outer(rows, columns).ravel(), _TABLES)
-    scale = deviation / math.sqrt(2.0)
-    noise = (
-        generator.normal(0.0, deviation, size) if normal else generator.laplace(0.0, scale, size)
-    )
-    tables = np.concatenate([counts[np.newaxis], drawn.reshape(size) + noise])
+    draw, scale = generator.laplace, deviation / math.sqrt(2.0)
+    if normal:
+        draw, scale = generator.normal, deviation
+    tables = np.concatenate([counts[np.newaxis], drawn.reshape(size) + draw(0.0, scale, size)])
     own, *others = _statistics(tables, max(deviation, _LEAST))
     chance = (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + _TABLES)
     above = max(float(own - np.mean(others)), 0.0)

@@ -18,6 +18,7 @@ name here     meaning
 
 from __future__ import annotations
 
+import numpy as np
 from attrs import frozen
 
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
@@ -58,14 +59,12 @@ def kendall_selection(
     ranked = rows.fold(KendallRows(rows.n_columns)).value
     left = list(range(last))
     target = ranked.differences(last, left)
-    others = [0] * last
+    others = np.zeros(last, dtype=object)  # Python integers: the sums may exceed 64 bits
     chosen: list[int] = []
     while len(chosen) < k:
         if chosen:
-            changes = abs(ranked.differences(chosen[-1], left)).tolist()
-            for j, change in zip(left, changes, strict=True):
-                others[j] += change
-        scores = kendall_scores(target[left], [others[j] for j in left], len(chosen), ranked.rows)
+            others[left] += abs(ranked.differences(chosen[-1], left)).astype(object)
+        scores = kendall_scores(target[left], others[left].tolist(), len(chosen), ranked.rows)
         sensitivity = kendall_sensitivity(len(chosen))
         chosen.append(left.pop(choose(scores, sensitivity, epsilon, source)))
     return chosen

@@ -91,22 +91,19 @@ def _shapes() -> _Shapes:
         for values, narrow in shapes
         for sign in ((1.0, -1.0) if abs(values.mean()) > 0.1 else (1.0,))
     ]
-    return _described([np.sort(values) for values, _ in both], [narrow for _, narrow in both])
-
-
-def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
+    sides = np.sort([values for values, _ in both]).T
     lags = _BELOW + _ABOVE
-    mass = np.zeros((len(shapes), 2 * lags))
-    for place, values in enumerate(shapes):
+    mass = np.zeros((len(both), 2 * lags))
+    for place, values in enumerate(sides.T):
         lag = np.frexp(values)[1] - 1 + _BELOW
         inside = (lag >= 0) & (lag < lags)
         mass[place] = np.bincount((lag + lags * (values < 0))[inside], minlength=2 * lags) / _POINTS
     cut = round(TAIL * _POINTS)
-    kept = np.array([values.clip(values[cut], values[-1 - cut]) for values in shapes])
-    sides = np.array(shapes).T
+    kept = sides.clip(sides[cut], sides[-1 - cut])
     far, near = round(_SUPPORT * _POINTS), round(_RARE_SUPPORT * _POINTS)
     ends, rare_ends = sides[[far, -1 - far]], sides[[near, -1 - near]]
-    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), ends, rare_ends, np.array(narrow))
+    narrow = np.array([each for _, each in both])
+    return _Shapes(mass, kept.mean(axis=0), kept.std(axis=0), ends, rare_ends, narrow)
 
 
 def fit_magnitudes(

@@ -19,8 +19,6 @@ name here        meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +27,7 @@ from attrs import evolve, frozen
 from nolook._arrays import Flags, Vector
 from nolook.algorithms.norm_bound import SHARES, BoundSearch
 from nolook.algorithms.scaling import Scaling
-from nolook.kernels.moments import UNIT, integer_rows
+from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -37,7 +35,6 @@ from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
-from nolook.tables.table import Weights
 
 __all__ = ["MomentRelease", "NoisyMoments"]
 
@@ -49,7 +46,6 @@ class NoisyMoments:
     scaling: Scaling  # the target last
     matrix: Vector  # noisy sum of z z' over rows z = (1, x, y)
     sigma: float  # standard deviation of the noise on its diagonal
-    radius: float  # bound on the norm of a row without its leading 1
 
     def select(self, keep: Flags) -> NoisyMoments:
         """Return the release restricted to some features, and the target."""
@@ -94,18 +90,7 @@ class MomentRelease(GaussianRelease):
         progress("moments")
         whole = table.unit.weight_scale
         moments = MomentMatrix(table.n_columns, squared_radius, whole)
-        table.fold(Mapped(moments, partial(_whole_rows, scaling)))
+        table.fold(Mapped(moments, scaling.whole_rows))
         largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)
         noisy = symmetric_gaussian_release(moments.value, largest, mu, source)
-        return NoisyMoments(
-            scaling=scaling,
-            matrix=noisy.astype(np.float64) / UNIT**2,
-            sigma=largest / UNIT**2 / mu,
-            radius=math.sqrt(squared_radius) / UNIT,
-        )
-
-
-def _whole_rows(
-    scaling: Scaling, batch: Vector, weights: Weights
-) -> Iterator[tuple[Vector, Weights]]:
-    yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), weights
+        return NoisyMoments(scaling, noisy.astype(np.float64) / UNIT**2, largest / UNIT**2 / mu)

@@ -109,17 +109,20 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
             "then private; use 'add-remove' (or weights: "
             f"{usage_hint('rows_per_unit', 'weights')})"
         )
-    if isinstance(event, GaussianEvent):
-        return evolve(event, mu=row_share(event.mu, most, 0.0))
-    return evolve(event, epsilon=row_share(event.epsilon, most, 0.0))
+    return event_part(event, 1.0, most=most)
 
 
-def event_part(event: _AnyEvent, part: float, name: str | None = None) -> _AnyEvent:
-    """Return a part of an event's mu, or of its epsilon, for another draw if it is named."""
+def event_part(
+    event: _AnyEvent, part: float, name: str | None = None, *, most: int = 1
+) -> _AnyEvent:
+    """Return a part of an event's mu, or of its epsilon, for another draw if it is named.
+
+    Costs add up over the `most` rows of a unit.
+    """
     name = name or event.name
     if isinstance(event, GaussianEvent):
-        return evolve(event, name=name, mu=row_share(part * event.mu, 1, 0.0))
-    return evolve(event, name=name, epsilon=row_share(part * event.epsilon, 1, 0.0))
+        return evolve(event, name=name, mu=row_share(part * event.mu, most, 0.0))
+    return evolve(event, name=name, epsilon=row_share(part * event.epsilon, most, 0.0))
 
 
 def noise_kind(event: CountEvent) -> Noise:
@@ -160,9 +163,11 @@ class NoisyForest:
         return self.rows, math.sqrt(self.rows_variance)
 
     def distribution(
-        self, points: Vector, rows: float, rows_variance: float
+        self, points: Vector, rows: float | None = None, rows_variance: float = 0.0
     ) -> PrivateDistribution:
-        """Return the distribution over thresholds, with a better number of rows than its own."""
+        """Return the distribution over thresholds, with a better number of rows if there is one."""
+        if rows is None:
+            rows, rows_variance = self.rows, self.rows_variance
         possible = max(1.0, rows)
         counts = rising(settled(self.cells, self.forest, rows), possible)
         counts[-1] = possible

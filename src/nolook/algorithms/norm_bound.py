@@ -25,8 +25,8 @@ __all__ = [
     "BoundSearch",
     "choose_squared_radius",
     "likely_counts",
+    "norm_counts",
     "smallest_bound",
-    "whitened_norm_counts",
 ]
 
 #: Shares of mu^2 of what needs scales and a norm first; the mechanism itself has the rest.
@@ -89,38 +89,24 @@ class BoundSearch:
         columns = len(shown.names) - (not self.whole)
         progress("norms")
         low, high = (end[:columns] for end in shown.limits)
-        largest = float((np.maximum(-low, high) ** 2).sum())
         standard = Standard(shown.center[:columns], shown.scale[:columns], low, high)
-        counts, squares = _norm_counts(table, standard, None, largest, self._norms.mu, source)
+        counts, squares = norm_counts(table, standard, None, self._norms.mu, source)
         rows = scaling.rows.value
         return scaling, choose_squared_radius(counts, squares, rows, columns + 1, matrix_mu)
 
 
-def whitened_norm_counts(
-    table: Table, scaling: Scaling, whitening: Whitening, mu: float, source: ByteSource
-) -> tuple[Vector, Vector]:
-    """Count rows by the squared norm of their whitened features, in one pass.
-
-    As :func:`_norm_counts`; rows may be longer than the last candidate.
-    """
-    longest = _LONGEST * len(whitening.center)
-    return _norm_counts(table, scaling.features, whitening, longest, mu, source)
-
-
-def _norm_counts(
-    table: Table,
-    standard: Standard,
-    whitening: Whitening | None,
-    largest: float,
-    mu: float,
-    source: ByteSource,
+def norm_counts(
+    table: Table, standard: Standard, whitening: Whitening | None, mu: float, source: ByteSource
 ) -> tuple[Vector, Vector]:
     """Count rows by the squared norm of their first columns, standardised and clipped, in one pass.
 
     Guarantee: ``mu``-GDP when a row is added or removed. Returns noisy counts between the candidate
-    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of
-    1/UNIT, up to the `largest`.
+    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of 1/UNIT, up
+    to the largest that a row may have; where rows are whitened they may be longer.
     """
+    largest = float((np.maximum(-standard.low, standard.high) ** 2).sum())
+    if whitening is not None:
+        largest = _LONGEST * len(whitening.center)
     squares = np.floor(largest * UNIT**2 * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     count = partial(_count, standard, whitening, squares)
     return release_histograms(table, mu, source, count)[0], squares

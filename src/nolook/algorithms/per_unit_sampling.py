@@ -23,13 +23,7 @@ from nolook.tables import Table
 from nolook.tables.folding import Batches, Drawing, Foldable
 from nolook.tables.table import Weights
 
-__all__ = [
-    "Drawn",
-    "Sample",
-    "choose_chances",
-    "rows_in_blocks",
-    "sampled_rows",
-]
+__all__ = ["Drawn", "Sample", "choose_chances", "rows_in_blocks", "sampled_rows"]
 
 # More rows than this do not sharpen a choice enough to wait for them.
 _ROWS_WANTED = 2**20
@@ -134,9 +128,7 @@ def rows_in_blocks(
         yield draws.kept(*batch)
 
 
-def _in_order(
-    batches: list[tuple[Any, ...]],
-) -> Iterator[tuple[Vector, Weights, Integers]]:
+def _in_order(batches: list[tuple[Any, ...]]) -> Iterator[tuple[Vector, Weights, Integers]]:
     """Yield all rows at once, sorted by their numbers and weights."""
     if not batches:
         return

@@ -95,12 +95,10 @@ def find_range(
     def release(count: Count, epsilon: float) -> tuple[Array, BinNoise]:
         exact = Histograms(count)
         rows.fold(Mapped(exact, _as_columns))
-        noisy = (
-            laplace_release(exact.value(1), sensitivity, epsilon, source).astype(np.float64) / whole
-        )
+        noisy = laplace_release(exact.value(1), sensitivity, epsilon, source)
         # With hardly any noise, bins still differ from a shape by more than this.
         deviation = math.sqrt(laplace_variance(sensitivity, epsilon)) / whole
-        return noisy, BinNoise(max(0.5, deviation), laplace=True)
+        return noisy.astype(np.float64) / whole, BinNoise(max(0.5, deviation), laplace=True)
 
     progress("magnitudes")
     first = first_look(*release(magnitude_counts, magnitudes.epsilon))

@@ -137,11 +137,7 @@ def search_grid(
 
 
 def release_roc(
-    rows: Rows,
-    points: Vector,
-    plan: RocRelease,
-    source: ByteSource,
-    weighing: Weighing = IN_FULL,
+    rows: Rows, points: Vector, plan: RocRelease, source: ByteSource, weighing: Weighing = IN_FULL
 ) -> tuple[ClassScores, ClassScores]:
     """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
@@ -163,10 +159,7 @@ def release_roc(
 
 
 def class_scores(
-    points: Vector,
-    positive: NoisyForest,
-    negative: NoisyForest,
-    known: float | None,
+    points: Vector, positive: NoisyForest, negative: NoisyForest, known: float | None
 ) -> tuple[ClassScores, ClassScores]:
     """Return the distributions of both classes' scores that follow from their noisy blocks.
 

@@ -163,11 +163,8 @@ class RocCurve:
         0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
         0 and at most 1.
         """
-        fpr, tpr = self.rates
-        found = Measure.of(
-            float(_area_up_to(fpr, tpr, np.asarray(max_fpr))),
-            self._area_interval(self._again(), max_fpr),
-        )
+        value = float(_area_up_to(*self.rates, np.asarray(max_fpr)))
+        found = Measure.of(value, self._area_interval(self._again(), max_fpr))
         least = max_fpr**2 / 2
         return found.moved(lambda part: 0.5 * (1.0 + (part - least) / (max_fpr - least)))
 
@@ -175,9 +172,7 @@ class RocCurve:
         """Return the intervals of the area, of the average precision and around the curve."""
         again = self._again()
         # Before smoothing, terms are off by little else than noise of mean 0.
-        found, exact, repeated = (
-            _precision_terms(each) for each in (self._noisy, self._counts, again)
-        )
+        found, exact, repeated = map(_precision_terms, (self._noisy, self._counts, again))
         precision = simulated_interval(found, exact, repeated)
         smoothed = [
             fitted((positive, negative), rows_known=self.rows_known)
@@ -210,13 +205,11 @@ class RocCurve:
 
     def threshold_at_fpr(self, fpr: float) -> float:
         """Return the smallest threshold with at most this false positive rate."""
-        reached, _ = self.rates
-        return float(self.thresholds[np.searchsorted(reached, fpr, side="right") - 1])
+        return float(self.thresholds[np.searchsorted(self.rates[0], fpr, side="right") - 1])
 
     def threshold_at_tpr(self, tpr: float) -> float:
         """Return the largest threshold with at least this true positive rate."""
-        _, reached = self.rates
-        return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
+        return float(self.thresholds[np.searchsorted(self.rates[1], tpr, side="left")])
 
     @property
     def _counts(self) -> Pair:
@@ -227,9 +220,8 @@ class RocCurve:
         return self.positive.noisy, self.negative.noisy
 
     def _area_interval(self, again: Pair, max_fpr: float) -> tuple[Vector, Vector]:
-        found, exact, repeated = (
-            _area_terms(each, max_fpr) for each in (self._noisy, self._counts, again)
-        )
+        pairs = self._noisy, self._counts, again
+        found, exact, repeated = (_area_terms(each, max_fpr) for each in pairs)
         return simulated_interval(found, exact, repeated, max_fpr)
 
     def _base_rate(self) -> Measure:
@@ -246,9 +238,7 @@ class RocCurve:
         """Return intervals of a ratio at places, from that of repeated releases."""
         places = np.linspace(0.0, 1.0, _BAND_POINTS)
         exact = terms(self._counts, places)
-        above, below = (
-            np.array(each) for each in zip(*(terms(pair, places) for pair in again), strict=True)
-        )
+        above, below = np.array([terms(pair, places) for pair in again]).swapaxes(0, 1)
         return np.stack([places, *simulated_interval(exact, exact, (above, below))])
 
     def _again(self, *, sampled: bool = True) -> Pair:
@@ -290,7 +280,7 @@ def area_error(auc: float, positive: float, negative: float) -> float:
 def _drawn_again(counts: Vector, repeats: int, generator: Generator) -> Vector:
     """Return by how much the counts up to each threshold of rows drawn again differ."""
     # A file may claim more rows than can be drawn.
-    cells = np.diff(np.maximum.accumulate(counts.clip(0.0, 2.0**53)), prepend=0.0)
+    cells = np.diff(counts.clip(None, 2.0**53), prepend=0.0)
     drawn = generator.poisson(cells, (repeats, len(cells))) - cells
     return np.asarray(drawn.cumsum(axis=1))
 

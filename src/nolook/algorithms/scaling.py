@@ -18,8 +18,9 @@ name here     meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
@@ -29,7 +30,7 @@ from nolook._unit import Unit
 from nolook.algorithms.clip_choice import LARGEST
 from nolook.algorithms.curves import Curve, kernel_curves
 from nolook.algorithms.scale_search import MOSTLY, ColumnGroup, ColumnHistogram
-from nolook.kernels.moments import UNIT
+from nolook.kernels.moments import UNIT, integer_rows
 from nolook.kernels.weighted_rows import Standard
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -114,13 +115,6 @@ class Scaling:
     #: Deviations of each feature from a line; None, or none at all, of a line.
     curves: tuple[Curve | None, ...] = ()
 
-    @classmethod
-    def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
-        """Return a scaling that was not found in any table: centre 0, public positive scales."""
-        scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(names),)).copy()
-        seen = np.ones(len(names), dtype=np.bool_)
-        return cls(names, np.zeros(len(names)), scales, seen, limit)
-
     def select(self, keep: Flags) -> Scaling:
         """Return the scaling of some features, and of the target."""
         places = np.append(np.flatnonzero(keep), len(self.names) - 1)
@@ -160,6 +154,10 @@ class Scaling:
             at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
             intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
         return coef, float(intercept)
+
+    def whole_rows(self, batch: Array, *others: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+        """Yield a batch standardised and clipped, in whole units of 1/UNIT; the others as given."""
+        yield integer_rows(batch, self.center, self.scale, *self.limits), *others
 
     @property
     def low(self) -> Vector:

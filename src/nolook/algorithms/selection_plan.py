@@ -240,11 +240,7 @@ def _sharper(plan: SelectionPlan, k: int, together: Beside) -> float | None:
 
 
 def peel(
-    features: Choices,
-    scores: Integers | Vector,
-    k: int,
-    sensitivity: float,
-    source: ByteSource,
+    features: Choices, scores: Integers | Vector, k: int, sensitivity: float, source: ByteSource
 ) -> Integers:
     """Choose k of the scores, one after the other, as planned."""
     if isinstance(features, PureEvent):

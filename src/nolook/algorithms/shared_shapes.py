@@ -64,22 +64,22 @@ class GroupCells:
         return blocks, cells + (blocks - cells.sum(axis=1))[:, np.newaxis] / BLOCK
 
     @cached_property
-    def _blocks(self) -> Vector:
-        return self._parts(self.counts)[0]
+    def _own(self) -> tuple[Vector, Array]:
+        return self._parts(self.counts)
 
     @property
     def rows(self) -> float:
         """The number of all rows."""
-        return float(self._blocks.sum())
+        return float(self._own[0].sum())
 
     @property
     def rows_variance(self) -> float:
         """Variance of the noise of `rows`."""
-        return self._block_variance * self._blocks.size
+        return self._block_variance * self._own[0].size
 
     def _cells(self) -> tuple[Array, Array, Array]:
         """Return the counts of cells, the variance of each given its block, and the shape."""
-        blocks, own = self._parts(self.counts)
+        blocks, own = self._own
         usual = self._parts(self.pool.values)[1].clip(0.0) + 1e-9
         whole = usual.sum(axis=1, keepdims=True)
         shape, rows = usual / whole, blocks.clip(0.0)[:, np.newaxis]
@@ -92,19 +92,17 @@ class GroupCells:
         common = (rows / whole).clip(0.0, 1.0) ** 2 * self.pool.variance
         return cells, trust * noise + (1.0 - trust) ** 2 * common, shape
 
-    def distribution(
-        self, points: Vector, rows: float, rows_variance: float
-    ) -> PrivateDistribution:
-        """Return the distribution over thresholds, whose counts rise; `rows` are its own."""
+    def distribution(self, points: Vector) -> PrivateDistribution:
+        """Return the distribution over thresholds, whose counts rise."""
         cells, left, shape = self._cells()
-        possible = max(1.0, rows)
+        possible = max(1.0, self.rows)
         counts = rising(np.cumsum(cells)[: self.forest.cells], possible)
         counts[-1] = possible
         part, sums = shape.cumsum(axis=1), left.cumsum(axis=1)
         before = np.arange(len(shape))[:, np.newaxis]
         within = (1.0 - part) ** 2 * sums + part**2 * (sums[:, -1:] - sums)
         places = (np.append(0.0, each) for each in (before + part, before + part**2, within))
-        noise = ShapeNoise(self.forest, self._block_variance, rows_variance, *places)
+        noise = ShapeNoise(self.forest, self._block_variance, self.rows_variance, *places)
         return PrivateDistribution(points, counts, possible, noise)
 
 

@@ -31,13 +31,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
-__all__ = [
-    "MOST_MODELS",
-    "VOTES_SENSITIVITY",
-    "LassoSelection",
-    "choose_blocks",
-    "lasso_selection",
-]
+__all__ = ["MOST_MODELS", "VOTES_SENSITIVITY", "LassoSelection", "choose_blocks", "lasso_selection"]
 
 #: A row, or a unit in one block with all its rows, changes one block's votes, and so each count by
 #: at most one.

@@ -98,9 +98,8 @@ class Times:
         exact = self.cells()
         again = self.noisy(exact, simulation_generator())
         risk, risks = _at_risk(exact), _at_risk(again)
-        survival, repeated = (
-            np.exp(-np.cumsum(_hazards(each, self.single)[0], axis=-1)) for each in (exact, again)
-        )
+        hazards = (_hazards(each, self.single)[0] for each in (exact, again))
+        survival, repeated = (np.exp(-np.cumsum(each, axis=-1)) for each in hazards)
         noise = np.mean((repeated - survival) ** 2, axis=0)
         left = np.maximum(risk - exact[0], 0.5)
         greenwood = survival**2 * np.cumsum(exact[0] / np.maximum(risk * left, 0.5))

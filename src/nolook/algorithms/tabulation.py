@@ -340,10 +340,9 @@ class _Run:
         found = Histograms(partial(_over_range, numbers, firsts))
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
-        self.ranges = {
-            column: second_look(noisy[place : place + 1], noise, first)
-            for place, (column, first) in enumerate(zip(numbers, firsts, strict=True))
-        }
+        looks = zip(np.split(noisy, len(numbers)), firsts, strict=True)
+        found_ranges = (second_look(own, noise, first) for own, first in looks)
+        self.ranges = dict(zip(numbers, found_ranges, strict=True))
         places = (numbers.index(column) for column in self._release.spread)
         self.ends = [
             self._even(noisy[each] - noise.deviation, firsts[each], numbers[each])
@@ -392,7 +391,8 @@ class _Run:
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
-            error = _sums_deviation(release, self._cost[SUMS])
+            (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], math.sqrt(2.0)
+            error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
             error *= math.sqrt(max(each.groups for each in self._grouped))
             pairs = zip(noisy, edges, strict=True)
             self.clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
@@ -412,14 +412,12 @@ class _Run:
             found = noisy_counts(blocks.ravel(), event, sensitivities, self._source, self._whole)
         else:
             found = self._noisy(BLOCKS, blocks.ravel(), forest.levels * times, self._whole)
-        tables = _tables(self._grouped, *found, len(release.spread), forest.blocks)
-        values = margins(tables)
-        return {
-            column: ColumnValues(
-                own, self._table.whole[column], forest, _of_column(values, place), release.shared
-            )
-            for place, (column, own) in enumerate(zip(release.spread, points, strict=True))
-        }
+        counted = margins(_tables(self._grouped, *found, len(release.spread), forest.blocks))
+        values = {}
+        for place, column in enumerate(release.spread):
+            whole, own = self._table.whole[column], _of_column(counted, place)
+            values[column] = ColumnValues(points[place], whole, forest, own, release.shared)
+        return values
 
     def sums(self) -> dict[int, ColumnSums]:
         """Release the moments."""
@@ -434,15 +432,11 @@ class _Run:
             self._source,
             MOMENT_UNIT,
         )
-        found = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3))
-        return {
-            column: ColumnSums(
-                float(centers[place]), clip, _of_column(found, place, [4.0, 1.0, 4.0]), *others
-            )
-            for place, (column, (clip, *others)) in enumerate(
-                zip(release.summed, clips, strict=True)
-            )
-        }
+        found, sums = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3)), {}
+        for place, column in enumerate(release.summed):
+            own, (clip, *others) = _of_column(found, place, [4.0, 1.0, 4.0]), clips[place]
+            sums[column] = ColumnSums(float(centers[place]), clip, own, *others)
+        return sums
 
 
 def _tables(
@@ -470,14 +464,6 @@ def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
     return (
         moments_l1_sensitivity(times, release.relation),
         moments_l2_sensitivity(times, release.relation),
-    )
-
-
-def _sums_deviation(release: TabulationRelease, event: CountEvent) -> float:
-    """Return about the standard deviation of the noise of a sum of t, in rows."""
-    l1, l2 = _sums_sensitivities(release)
-    return (
-        l2 / event.mu if isinstance(event, GaussianEvent) else math.sqrt(2.0) * l1 / event.epsilon
     )
 
 

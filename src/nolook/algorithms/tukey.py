@@ -20,8 +20,6 @@ name here          the paper's letter, or what it means
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
@@ -34,7 +32,7 @@ from nolook.algorithms.row_count_bound import count_rows, rows_bound, rows_margi
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
-from nolook.kernels.moments import UNIT, integer_rows
+from nolook.kernels.moments import UNIT
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import SMALLEST_MU, row_share, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
@@ -45,7 +43,6 @@ from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
-from nolook.tables.table import Weights
 
 __all__ = [
     "LIMIT",
@@ -264,7 +261,7 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress:
     sums = BlockMoments(
         m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.weight_scale
     )
-    standard = Mapped(sums, partial(_standard, scaling))
+    standard = Mapped(sums, scaling.whole_rows)
     if table.engine is not None:
         table.fold(Drawn(standard, m, SAMPLING_UNIT, source))
     else:
@@ -274,12 +271,6 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress:
     units = np.full(len(basis.matrix), 1.0 / UNIT)
     units[0] = 1.0
     return block_models(sums.value, units[:, None] * basis.matrix) / UNIT
-
-
-def _standard(
-    scaling: Scaling, batch: Matrix, weights: Weights, blocks: Integers
-) -> Iterator[tuple[Matrix, Integers, Weights]]:
-    yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), blocks, weights
 
 
 @frozen

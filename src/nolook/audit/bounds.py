@@ -8,16 +8,15 @@ So a bound above the claim is a fault, except by chance with the stated probabil
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
 from nolook._arrays import Vector
 
-__all__ = ["CONFIDENCE", "Event", "best_event", "limits", "loss_bound"]
+__all__ = ["CONFIDENCE", "limits", "loss_bound"]
 
 #: A bound is not above the truth with at least this probability.
 CONFIDENCE = 1.0 - 1e-5
@@ -25,22 +24,9 @@ CONFIDENCE = 1.0 - 1e-5
 _CANDIDATES = 500  # thresholds tried
 
 
-@frozen
-class Event:
-    """A score at or below a threshold or, with a `sign` of -1, at or above it.
-
-    `swapped` says that the event is likelier on the second table.
-    """
-
-    threshold: float
-    sign: int
-    swapped: bool
-
-    def limits(self, first: Vector, second: Vector) -> tuple[Vector, Vector]:
-        """Return limits of its probability where it is likelier, from below, and on the other."""
-        inside = [self.sign * scores <= self.sign * self.threshold for scores in (first, second)]
-        sizes = len(first), len(second)
-        return _limits(list(map(np.count_nonzero, inside)), sizes, swapped=self.swapped)
+#: A score at or below a threshold or, with a sign of -1, at or above it; the third says that the
+#: event is likelier on the second table.
+Event: TypeAlias = tuple[float, int, bool]
 
 
 def loss_bound(first: Vector, second: Vector, delta: float | None) -> float:
@@ -50,16 +36,19 @@ def loss_bound(first: Vector, second: Vector, delta: float | None) -> float:
     same function of the output, whatever it is.
     """
     middle, other = len(first) // 2, len(second) // 2
-    event = best_event(first[:middle], second[:other], delta)
-    return float(_shown(*event.limits(first[middle:], second[other:]), delta))
+    threshold, sign, swapped = _best_event(first[:middle], second[:other], delta)
+    rest = first[middle:], second[other:]
+    counts = [np.count_nonzero(sign * scores <= sign * threshold) for scores in rest]
+    sizes = len(rest[0]), len(rest[1])
+    return float(_shown(*_limits(counts, sizes, swapped=swapped), delta))
 
 
-def best_event(first: Vector, second: Vector, delta: float | None) -> Event:
+def _best_event(first: Vector, second: Vector, delta: float | None) -> Event:
     """Choose the event that shows most: the largest epsilon at a delta, or mu if delta is None."""
     shares = np.linspace(0.0, 1.0, _CANDIDATES)
     pooled = np.concatenate([first, second])
     thresholds = np.unique(np.quantile(pooled, shares, method="inverted_cdf"))
-    best, found = -math.inf, Event(0.0, sign=-1, swapped=False)
+    best, found = -math.inf, (0.0, -1, False)
     for sign in (-1, 1):
         counts = [
             np.searchsorted(np.sort(sign * scores), sign * thresholds, side="right")
@@ -69,7 +58,7 @@ def best_event(first: Vector, second: Vector, delta: float | None) -> Event:
             shown = _shown(*_limits(counts, (len(first), len(second)), swapped=swapped), delta)
             place = int(np.argmax(shown))
             if shown[place] > best:
-                best, found = float(shown[place]), Event(float(thresholds[place]), sign, swapped)
+                best, found = float(shown[place]), (float(thresholds[place]), sign, swapped)
     return found
 
 

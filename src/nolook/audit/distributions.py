@@ -22,11 +22,7 @@ from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
-from nolook.statistics.group_sums import (
-    GROUP_COUNTS_SENSITIVITY,
-    GroupSums,
-    excess_sensitivities,
-)
+from nolook.statistics.group_sums import GROUP_COUNTS_SENSITIVITY, GroupSums, excess_sensitivities
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.folding import Batches
 

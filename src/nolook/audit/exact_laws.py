@@ -79,8 +79,7 @@ def exact_mu(first: Vector, second: Vector) -> float:
 def _normal_places(law: Vector) -> Vector:
     """Return the normal quantiles at the cumulative chances of the first outcomes."""
     below, above = np.cumsum(law)[:-1], np.cumsum(law[::-1])[::-1][1:]
-    places: Vector = np.where(below < 0.5, ndtri(below), -ndtri(above))
-    return places
+    return np.asarray(np.where(below < 0.5, ndtri(below), -ndtri(above)))
 
 
 def fit_chance(outcomes: Integers, law: Vector) -> float:
@@ -116,15 +115,13 @@ def gaussian_law(sigma: float, center: int, limit: int) -> Vector:
     borders = np.arange(-limit, limit) + 0.5 - center
     low, high = np.append(-np.inf, borders) / sigma, np.append(borders, np.inf) / sigma
     # The smaller ones of two tails lose no digits.
-    law: Vector = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
-    return law
+    return np.asarray(np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
 
 def exponential_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
     """Return the law of the exponential mechanism over the scores' indices."""
     weights = np.exp(epsilon / (2 * sensitivity) * (scores - scores.max()))
-    law: Vector = weights / weights.sum()
-    return law
+    return np.asarray(weights / weights.sum())
 
 
 def flip_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
@@ -182,8 +179,7 @@ def race_law(utilities: ArrayLike, sizes: ArrayLike | None = None) -> Vector:
     p = (nodes + 1) / 2
     below = 1 - weights[:, None] * p
     everyone = np.prod(below ** sizes[:, None], axis=0)
-    law: Vector = sizes * weights * np.sum(everyone / below * masses / 2, axis=1)
-    return law
+    return np.asarray(sizes * weights * np.sum(everyone / below * masses / 2, axis=1))
 
 
 def canonical_law(scores: Scores, k: int, epsilon: float) -> dict[tuple[int, ...], float]:
@@ -216,8 +212,7 @@ def point_law(models: Integers, grid: Integers, depth: int, rate: float) -> Vect
     """
     deep = tukey_depths(models, grid)
     weights = np.where(deep >= min(depth, deep.max()), np.exp(rate * (deep - deep.max())), 0.0)
-    law: Vector = weights / weights.sum()
-    return law
+    return np.asarray(weights / weights.sum())
 
 
 def passing_chance(distance: int, threshold: float, scale: float) -> float:

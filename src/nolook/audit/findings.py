@@ -83,11 +83,7 @@ def _log_ratios(first: Vector, second: Vector) -> Vector:
 
 
 def audit_all(
-    names: Sequence[str],
-    parameter: float,
-    runs: int | None,
-    random_state: int | None,
-    workers: int,
+    names: Sequence[str], parameter: float, runs: int | None, random_state: int | None, workers: int
 ) -> Iterator[Finding]:
     """Audit cases of the catalogue, several at once; yield each finding when it is there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
@@ -83,19 +84,6 @@ def cases(mu: float) -> tuple[Case, ...]:
         *_statistics_of_models(mu),
         *_weighted(mu, 1),
         *_weighted(mu, WHOLE),
-        *(
-            case(
-                name=f"group-moments{suffix}",
-                neighbours=f"{more}, at the clip, in one group",
-                covers=("gaussian_release", "moments_l2_sensitivity"),
-                draw=vectors(
-                    mu,
-                    WHOLE * moments_l2_sensitivity(1, "add-remove"),
-                    *(_group_moments(n, weights=bool(suffix)) for n in (rows, 0)),
-                ),
-            )
-            for rows, more, suffix in ((1, "a row more", ""), (_UNIT_ROWS, _UNIT, "-units"))
-        ),
         *_counts(mu),
     )
 
@@ -199,46 +187,50 @@ def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
     """Return the cases of a row more, or of a unit more whose rows weigh `whole` together."""
     case = gaussian_case(mu)
     rows, more, suffix = (1, "a row more", "") if whole == 1 else (_UNIT_ROWS, _UNIT, "-units")
+
+    def both(exact: Callable[[int, int], Exact]) -> tuple[Exact, Exact]:
+        return exact(rows, whole), exact(0, whole)
+
     return (
         case(
             name=f"clipped-products{suffix}",
             neighbours=f"{more}, as long in the constant as in the features, residuals clipped",
             covers=("gaussian_release", "clipped_products_sensitivity"),
-            draw=vectors(
-                mu,
-                clipped_products_sensitivity(_CLIP, 6, whole),
-                *(_products(n, whole) for n in (rows, 0)),
-            ),
+            draw=vectors(mu, clipped_products_sensitivity(_CLIP, 6, whole), *both(_products)),
         ),
         case(
             name=f"model-errors{suffix}",
             neighbours=f"{more}, far from the model and from its mean",
             covers=("gaussian_release", "errors_sensitivity"),
-            draw=vectors(mu, errors_sensitivity(whole), *(_errors(n, whole) for n in (rows, 0))),
+            draw=vectors(mu, errors_sensitivity(whole), *both(_errors)),
         ),
         case(
             name=f"model-deviances{suffix}",
             neighbours=f"{more}, far from the mean of the model and from that without slopes",
             covers=("gaussian_release", "deviances_sensitivity"),
-            draw=vectors(
-                mu, deviances_sensitivity(whole), *(_deviances(n, whole) for n in (rows, 0))
-            ),
+            draw=vectors(mu, deviances_sensitivity(whole), *both(_deviances)),
         ),
         case(
             name=f"held-out-errors{suffix}",
             neighbours=f"{more}, far from the predictions and from the centre",
             covers=("gaussian_release", "held_out_sensitivity"),
+            draw=vectors(mu, held_out_sensitivity(whole), *both(_held_out)),
+        ),
+        case(
+            name=f"group-moments{suffix}",
+            neighbours=f"{more}, at the clip, in one group",
+            covers=("gaussian_release", "moments_l2_sensitivity"),
             draw=vectors(
-                mu, held_out_sensitivity(whole), *(_held_out(n, whole) for n in (rows, 0))
+                mu, WHOLE * moments_l2_sensitivity(1, "add-remove"), *both(_group_moments)
             ),
         ),
     )
 
 
-def _group_moments(rows: int, *, weights: bool) -> Integers:
+def _group_moments(rows: int, whole: int) -> Integers:
     values = np.array([np.zeros(rows), np.full(rows, 1e9)])
     exact = GroupMoments([Grouping((0,), (2,))], [1], np.zeros(1), np.ones(1))
-    return exact.update(values, np.full(rows, _SHARE) if weights else None).value
+    return exact.update(values, _weights(rows, whole)).value
 
 
 def _pair_counts(rows: int) -> Integers:
@@ -319,20 +311,25 @@ def _residuals(rows: Matrix) -> NDArray[np.object_]:
 _CLIP = 2**20
 
 
+def _weights(rows: int, whole: int) -> Integers | None:
+    return None if whole == 1 else np.full(rows, _SHARE)
+
+
 def _block(rows: int, target: float, whole: int = 1) -> RowBlock:
     """Return equal rows of a unit, as long in their constant as in their five features."""
-    weights = None if whole == 1 else np.full(rows, _SHARE)
     row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
     squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
     whole_rows = np.repeat(row[:, np.newaxis], rows, axis=1)
-    return RowBlock(whole_rows, squares, np.full(rows, target), np.ones(rows), weights)
+    return RowBlock(
+        whole_rows, squares, np.full(rows, target), np.ones(rows), _weights(rows, whole)
+    )
 
 
 def _model(theta: Matrix) -> GridModel:
     return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
 
 
-def _products(rows: int, whole: int = 1) -> NDArray[np.object_]:
+def _products(rows: int, whole: int) -> NDArray[np.object_]:
     products = ClippedProducts(_model(np.zeros(6)), _CLIP, whole)
     return products.update(*_block(rows, 1e9, whole)).value
 
@@ -351,19 +348,18 @@ def _sizes(rows: int) -> Integers:
     return ProductSizes(model, edge).update(*block).value
 
 
-def _errors(rows: int, whole: int = 1) -> NDArray[np.object_]:
+def _errors(rows: int, whole: int) -> NDArray[np.object_]:
     errors = ModelErrors(_model(np.zeros(6)), 0.0, whole)
     return errors.update(*_block(rows, 1e9, whole)).value
 
 
-def _deviances(rows: int, whole: int = 1) -> NDArray[np.object_]:
+def _deviances(rows: int, whole: int) -> NDArray[np.object_]:
     model = _model(np.array([-9.0, *np.zeros(5)]))
     counts = CountModel(model.whole, model.spacing, model.unit)
     deviances = ModelDeviances(counts, 1e-9, whole)
     return deviances.update(*_block(rows, 50.0, whole)).value
 
 
-def _held_out(rows: int, whole: int = 1) -> NDArray[np.object_]:
+def _held_out(rows: int, whole: int) -> NDArray[np.object_]:
     numbers = np.stack([np.full(rows, -1e9), np.full(rows, 1e9)])
-    weights = None if whole == 1 else np.full(rows, _SHARE)
-    return HeldOutErrors(0.0, 1.0, whole).update(numbers, weights).value
+    return HeldOutErrors(0.0, 1.0, whole).update(numbers, _weights(rows, whole)).value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from nolook.tables import Table, table_from_arrays
 
 __all__ = ["cases"]
 
+
+#: Draws an outcome's number at an epsilon, on either table; and its law.
+One: TypeAlias = Callable[[float, int, ByteSource], float]
+Law: TypeAlias = Callable[[float, int], Vector]
 
 _UNIT = 1000  # of scores: their sensitivity
 
@@ -151,14 +155,8 @@ def _votings(epsilon: float) -> Iterator[Case]:
         )
 
 
-def _case(
-    epsilon: float,
-    *,
-    one: Callable[[float, int, ByteSource], float],
-    law: Callable[[float, int], Vector],
-    **words: Any,  # noqa: ANN401 -- fields of a case
-) -> Case:
-    """Return a case; `one` draws an outcome's number and `law` gives its law, on either table."""
+def _case(epsilon: float, *, one: One, law: Law, **words: Any) -> Case:  # noqa: ANN401
+    """Return a case of other fields."""
     draw, laws = one_by_one(partial(one, epsilon)), on_both(partial(law, epsilon))
     return pure_case(epsilon)(draw=draw, law=laws, runs=FEWER_RUNS, **words)
 

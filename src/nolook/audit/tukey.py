@@ -93,13 +93,10 @@ def _models(epsilon: float, d: int, table: int) -> Integers:
     return models
 
 
-def _outcome(point: Integers | None) -> int:
-    """Return an outcome's number: no release, left of the middle, the middle or right of it."""
-    return 0 if point is None else 2 + int(np.sign(point[0]))
-
-
 def _tukey(epsilon: float, d: int, table: int, source: ByteSource) -> float:
-    return float(_outcome(tukey_release(_models(epsilon, d, table), _rule(epsilon), source)))
+    """Return an outcome's number: no release, left of the middle, the middle or right of it."""
+    point = tukey_release(_models(epsilon, d, table), _rule(epsilon), source)
+    return 0.0 if point is None else 2.0 + float(np.sign(point[0]))
 
 
 def _tukey_law(epsilon: float, d: int, table: int) -> Vector:

@@ -147,8 +147,7 @@ class ROCCurve(ScoredEstimator):
 
     def rate_at(self, fpr: Any) -> Any:  # noqa: ANN401 -- of the shape of `fpr`
         """Return ``P(score > t | positive)`` at the t where that of negative rows is `fpr`."""
-        rising = np.maximum.accumulate(self.fpr_), np.maximum.accumulate(self.tpr_)
-        return np.interp(fpr, *rising)
+        return np.interp(fpr, self.fpr_, self.tpr_)
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost."""

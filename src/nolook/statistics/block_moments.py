@@ -37,8 +37,8 @@ class BlockMoments(Statistic):
     def update(
         self,
         rows: NDArray[np.float64],
+        weights: NDArray[np.int64] | None,
         blocks: NDArray[np.int64],
-        weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add whole rows of shape (columns, n), each to its block."""
         one = np.ones_like(blocks)

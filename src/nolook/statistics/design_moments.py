@@ -91,7 +91,7 @@ class DesignMoments(Statistic):
 
     def __init__(self, size: int, squared_radius: int, largest_target: int, whole: int = 1) -> None:
         self._shape = (size, size + 1)
-        self._whole = whole
+        self._whole, self._has_targets = whole, largest_target > 0
         self._total = np.zeros(self._shape, dtype=object)
         # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
         largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
@@ -106,14 +106,14 @@ class DesignMoments(Statistic):
     ) -> Self:
         """Add rows of shape (size, rows) and their targets, whole numbers both.
 
-        Without targets only the second moments grow.
+        Without targets, or a largest one of 0, only the second moments grow.
         """
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
             block, sums = rows[:, place].astype(np.float64, copy=False), np.zeros(self._shape)
             weighted = block if isinstance(part, float) else block * part
             sums[:, :-1] = weighted @ block.T
-            if targets is not None:
+            if targets is not None and self._has_targets:
                 sums[:, -1] = weighted @ targets[place]
             return sums.astype(np.int64)
 

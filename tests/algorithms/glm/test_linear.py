@@ -20,6 +20,7 @@ from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.noise import SeededSource
 from nolook.tables import Table, table_from_arrays
+from papers.public_design import public_scaling
 from tests.audit.replay import recorded
 
 SLOPES = np.array([2.0, -1.0, 0.0, 0.5])
@@ -119,7 +120,7 @@ def test_the_copy_is_decided_from_the_released_number_of_rows():
     a_row = 2 * 5 + 28
     most = designs.COPY_BYTES // a_row
     for rows, kept in ((most - 100, True), (most - 50, False)):
-        counted = Scaling.public(scaling.names, 1.0, 5.0)
+        counted = public_scaling(scaling.names, 1.0, 5.0)
         object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
         assert bool(designs.copy_room(counted, 5, ROW)) is kept
         assert designs.copy_room(counted, 5, Unit("who")) == 0
@@ -213,7 +214,7 @@ def test_the_constant_is_found_where_hardly_any_row_has_a_feature(monkeypatch):
     y = (generator.random(20_000) < 0.05).astype(np.float64)
     center = np.append(np.zeros(5), 0.5)
     scaling = evolve(
-        Scaling.public(("a", "b", "c", "d", "e", "y"), 0.5, 5.0),
+        public_scaling(("a", "b", "c", "d", "e", "y"), 0.5, 5.0),
         center=center,
         rows=NoisyCount(20_000.0, 1.0),
         binary=np.ones(6, dtype=np.bool_),

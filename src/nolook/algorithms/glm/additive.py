@@ -196,12 +196,7 @@ class AdditiveCounts(_Curved, CountRelease):
 
 
 def _count(
-    places: Places,
-    center: Vector,
-    scale: Vector,
-    edges: Vector,
-    batch: Matrix,
-    weights: Weights,
+    places: Places, center: Vector, scale: Vector, edges: Vector, batch: Matrix, weights: Weights
 ) -> Integers:
     """Count rows by where some columns are, in scales, shape (columns, cells)."""
     with np.errstate(over="ignore"):

@@ -44,17 +44,15 @@ class ColumnCurve:
 
     def at(self, values: Vector) -> Vector:
         """Return the heights at values of the column."""
-        found: Vector = np.interp(values, self.places, self.heights)
-        return found
+        return np.asarray(np.interp(values, self.places, self.heights))
 
     def monotone(self, *, rising: bool) -> ColumnCurve:
         """Return the nearest curve that only rises, or only falls; its band, too."""
         from scipy.optimize import isotonic_regression
 
         ends = () if self.band is None else self.band.T
-        heights, *band = (
-            isotonic_regression(each, increasing=rising).x for each in (self.heights, *ends)
-        )
+        curves = self.heights, *ends
+        heights, *band = (isotonic_regression(each, increasing=rising).x for each in curves)
         return evolve(self, heights=heights, band=np.column_stack(band) if band else None)
 
 

@@ -122,12 +122,7 @@ class _Marginal:
     """The likelihood of one block's variance, all others as they are."""
 
     def __init__(
-        self,
-        posterior: Matrix,
-        mean: Vector,
-        prior: Vector,
-        place: Places,
-        shape: Vector,
+        self, posterior: Matrix, mean: Vector, prior: Vector, place: Places, shape: Vector
     ) -> None:
         inverse = np.linalg.inv(posterior[np.ix_(place, place)])
         roots = np.sqrt(shape)

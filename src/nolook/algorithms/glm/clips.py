@@ -28,23 +28,12 @@ from nolook.statistics.weighted_rows import (
     clipped_scores,
 )
 
-__all__ = [
-    "clip_edges",
-    "products_sigma",
-    "release_clip",
-    "release_clipped_scores",
-    "release_products",
-]
+__all__ = ["CLIPS", "products_sigma", "release_clip", "release_clipped_scores", "release_products"]
 
-# Candidates for K, in units of B: half octaves up to 4.
-_CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
+#: Candidates for K, in units of B: half octaves up to 4.
+CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
 # Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
 _SPARED = 3.0
-
-
-def clip_edges(norm: float) -> Vector:
-    """Return the candidates for K."""
-    return norm * _CLIPS
 
 
 def release_clip(
@@ -56,7 +45,7 @@ def release_clip(
     ``1 / (unit PRODUCT_UNIT)`` beyond which hardly more rows are than cost as much as the noise of
     gradients of `gradients_mu`; and the noisy counts.
     """
-    design, edges = blocks.design, clip_edges(blocks.design.norm)
+    design, edges = blocks.design, blocks.design.norm * CLIPS
     exact = blocks.fold(ProductSizes(model, edges)).value
     counts = release_bins(exact[np.newaxis], mu, blocks.whole, source)[0]
     few = max(1.5 * math.sqrt(design.size) / gradients_mu, _SPARED / mu)

@@ -44,14 +44,7 @@ from nolook.statistics.weighted_rows import (
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = [
-    "LOG",
-    "CountRelease",
-    "ExposedDesign",
-    "NoisyCounts",
-    "dispersion",
-    "exposure_range",
-]
+__all__ = ["LOG", "CountRelease", "ExposedDesign", "NoisyCounts", "dispersion", "exposure_range"]
 
 # Means of targets are at most so many scales, and those without features at least a small one.
 _MOST_CENTER, _LEAST_MEAN = 8.0, 1.0 / 64.0

@@ -21,24 +21,13 @@ from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.steps import (
-    Curvature,
-    Metric,
-    Steps,
-    hidden_effect,
-    is_noise,
-    score_law,
-)
+from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect, is_noise, score_law
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import ClassModel, CountModel
-from nolook.statistics.weighted_rows import (
-    CURVATURE_STEPS,
-    ModelCurvature,
-    curvature_sensitivity,
-)
+from nolook.statistics.weighted_rows import CURVATURE_STEPS, ModelCurvature, curvature_sensitivity
 
 __all__ = ["Descended", "Descent", "Likelihood"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Vector
 from nolook._unit import Unit
-from nolook.algorithms.norm_bound import likely_counts, smallest_bound, whitened_norm_counts
+from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread, spread_of
 from nolook.kernels.bounded_rows import bounded_targets
@@ -248,7 +248,7 @@ def whitened_bound(
     The noise grows with it, and rows beyond it, about `few`, lose weight.
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
-    counts, squares = whitened_norm_counts(table, scaling, spread.whitening, mu, source)
+    counts, squares = norm_counts(table, scaling.features, spread.whitening, mu, source)
     usual = UNIT**2 * (len(spread.center) + 0.5)
     counts = likely_counts(counts, squares, 1 / mu, scaling.rows.value, usual)
     return int(smallest_bound(counts, squares, few))

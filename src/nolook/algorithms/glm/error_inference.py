@@ -51,8 +51,7 @@ def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Es
         return None
     ends = np.append(0.0, points)
     low = float(ends[np.searchsorted(points, known.ppf(share - error))]) if share > error else 0.0
-    shares = np.maximum.accumulate(known.cdf(points[:-1]))
-    value = np.interp(share, np.append(0.0, shares), ends[:-1])
+    value = np.interp(share, np.append(0.0, known.cdf(points[:-1])), ends[:-1])
     return Estimate(float(value), np.array([low, high]))
 
 
@@ -61,7 +60,7 @@ def smearing(known: PrivateDistribution, scale: float) -> float | None:
 
     Errors count as no larger than those that stand out from the noise. None where it overflows.
     """
-    shares = np.diff(np.maximum.accumulate(known.cdf(ERROR_EDGES)), prepend=0.0)
+    shares = np.diff(known.cdf(ERROR_EDGES), prepend=0.0)
     middles = np.append(0.5 * (np.append(0.0, ERROR_EDGES[:-2]) + ERROR_EDGES[:-1]), np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(shares @ np.cosh(scale * np.minimum(middles, _farthest(known))))
@@ -94,7 +93,7 @@ def cut_errors(
     chance = _SURELY * math.sqrt(2.0 * sigma**2 + max(below, 0.0) + max(above, 0.0))
     if abs(above - below) < chance or max(below, above) < _ONE_SIDED * min(below, above):
         return None
-    counts = np.diff(np.maximum.accumulate(known.counts), prepend=0.0)
+    counts = np.diff(known.counts, prepend=0.0)
     largest = np.minimum(ERROR_EDGES, 2.0 * max(_farthest(known), whole))
     total = float(counts @ np.where(largest > whole, largest**2, 0.0))
     low, high = (float((each / rows.value).clip(0.0, 1.0)) for each in (below, above))

@@ -129,11 +129,7 @@ class Knowledge:
         return margin
 
     def half_widths(
-        self,
-        contrasts: Matrix,
-        most_hidden: float,
-        extra: Vector | float = 0.0,
-        residuals: float = 0.0,
+        self, contrasts: Matrix, most_hidden: float, extra: Vector | float, residuals: float
     ) -> Vector:
         """Half widths of the intervals of contrasts of a model of (1, x), standardised.
 

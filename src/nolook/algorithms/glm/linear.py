@@ -18,7 +18,7 @@ from attrs import asdict, frozen
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
-    clip_edges,
+    CLIPS,
     products_sigma,
     release_clip,
     release_clipped_scores,
@@ -208,7 +208,7 @@ class LinearRelease(Frame):
             bounds.append(most)
             theta = theta + solved @ gradient
         clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
-        return seen, Clips(clips, clip_edges(design.norm), np.array(counts), 1.0 / clip_mu)
+        return seen, Clips(clips, design.norm * CLIPS, np.array(counts), 1.0 / clip_mu)
 
     def _estimate(
         self, found: NoisyFrame, seen: Gradients, clips: Clips

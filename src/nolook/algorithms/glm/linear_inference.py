@@ -32,12 +32,7 @@ from nolook.algorithms.glm.inference import (
 from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.statistics.weighted_rows import LARGEST_ERROR
 
-__all__ = [
-    "ERROR_SHARES",
-    "MOST_HIDDEN",
-    "LinearModel",
-    "linear_model",
-]
+__all__ = ["ERROR_SHARES", "MOST_HIDDEN", "LinearModel", "linear_model"]
 
 # A slope's interval wider than this to either side, in scales of the target a deviation of the
 # column, says nothing: a column that explained all of the target would have slope 1.

@@ -40,7 +40,7 @@ from nolook.statistics.weighted_rows import (
 )
 from nolook.tables import Table
 
-__all__ = ["LogisticRelease", "NoisyLogistic"]
+__all__ = ["LogisticRelease", "NoisyLogistic", "score_edges"]
 
 # Bins of the log-odds, of each class.
 _SCORE_BINS = 16
@@ -54,14 +54,12 @@ class NoisyLogistic(NoisyLikelihood):
 
     balance: float  # noisy number of rows of class 1, less that of class 0
     balance_sigma: float
-    score_edges: Vector  # log-odds between which rows were counted; empty if not detected
-    score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
+    score_counts: Matrix  # noisy counts by class, class 0 first, between `score_edges`
     fit_sigma: float
 
 
 def _slopes(scores: Vector) -> Vector:
-    found: Vector = expit(scores) * expit(-scores)
-    return found
+    return np.asarray(expit(scores) * expit(-scores))
 
 
 #: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
@@ -149,13 +147,13 @@ class LogisticRelease(Frame):
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
         detected = steps.stands_out(begun, rate, found.seen)
-        edges, counts = np.zeros(0), np.zeros((2, 1))
+        counts = np.zeros((2, 1))
         moments: Matrix | None = None
         moments_sigma = 0.0
         if detected:
             model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
             progress("fit")
-            edges = _score_edges(found.theta, begun.gram)
+            edges = score_edges(found.theta, begun.gram)
             exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)
             counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
             progress("scores")
@@ -175,7 +173,6 @@ class LogisticRelease(Frame):
             steps=steps,
             **asdict(found, recurse=False),
             detected=detected,
-            score_edges=edges,
             score_counts=counts,
             fit_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
             score_moments=moments,
@@ -197,8 +194,7 @@ def _base_log_odds(balance: float, sigma: float, rows: float) -> float:
     return math.log(rate / (1.0 - rate))
 
 
-def _score_edges(theta: Vector, gram: Matrix) -> Vector:
+def score_edges(theta: Vector, gram: Matrix) -> Vector:
     """Cut the log-odds into bins of as many rows each, as far as they are normal."""
     mean, deviation = score_law(theta, gram)
-    edges: Vector = mean + deviation * ndtri(np.arange(1, _SCORE_BINS) / _SCORE_BINS)
-    return edges
+    return np.asarray(mean + deviation * ndtri(np.arange(1, _SCORE_BINS) / _SCORE_BINS))

@@ -63,8 +63,7 @@ def _middles(release: NoisyLogistic) -> Vector:
         [[-np.inf], ndtri(np.arange(1, bins := release.score_counts.shape[1]) / bins), [np.inf]]
     )
     density = np.exp(-0.5 * ends**2) / np.sqrt(2.0 * np.pi)
-    middles: Vector = mean + deviation * bins * (density[:-1] - density[1:])
-    return middles
+    return np.asarray(mean + deviation * bins * (density[:-1] - density[1:]))
 
 
 def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:

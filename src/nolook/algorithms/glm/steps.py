@@ -107,8 +107,7 @@ class Family:
 
     def weights(self, mean: float, deviation: float) -> Vector:
         """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
-        weights: Vector = NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES)
-        return weights
+        return np.asarray(NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES))
 
 
 @frozen(eq=False)
@@ -230,16 +229,11 @@ class Steps:
 
     def next(self, metric: Metric, seen: Gradients) -> Vector:
         """Return the best model so far, always finite."""
-        theta: Vector = self.base + self.combined(metric, seen).theta
-        return theta
+        return np.asarray(self.base + self.combined(metric, seen).theta)
 
 
 def _secant(
-    points: Matrix,
-    gradients: Matrix,
-    values: Vector,
-    noise: Vector,
-    within: tuple[float, float],
+    points: Matrix, gradients: Matrix, values: Vector, noise: Vector, within: tuple[float, float]
 ) -> float:
     """Return the ratio of the curvature that successive gradients show to `values`.
 
