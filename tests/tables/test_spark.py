@@ -194,8 +194,9 @@ def comparison(source, **more):
 LEVELS = {"c": ["u", "v"]}
 
 
-def curves(source, **more):
-    table = read_table(source, features=["score", "yes", "c"], categories=LEVELS, **more)
+def curves(source, unit=None, **more):
+    features = ["score", "yes", "c"]
+    table = read_table(source, features=features, categories=LEVELS, unit=unit, **more)
     found = nolook.survival(table, "score", "yes", "c", random_state=3)
     return np.concatenate([each.cells for each in found.forests.groups])
 
@@ -240,12 +241,12 @@ def linear_of_units(source, **more):
     return nolook.LinearRegression(1.0, 1e-6, random_state=3).fit(table).coef_
 
 
+@pytest.mark.parametrize("work", [linear_of_units, partial(curves, unit="id")])
 @pytest.mark.parametrize("kind", [as_files, as_frame])
-def test_units_on_spark_have_the_bits_of_one_process(kind, folder, frame, session):
+def test_units_on_spark_have_the_bits_of_one_process(kind, work, folder, frame, session):
     source, more = kind(folder, frame, session)
     more["missing"] = "drop-row"
-    expected = linear_of_units(folder, missing="drop-row")
-    np.testing.assert_array_equal(linear_of_units(source, **more), expected)
+    np.testing.assert_array_equal(work(source, **more), work(folder, missing="drop-row"))
 
 
 def test_so_many_rows_of_a_unit_are_those_of_any_partitions(folder, frame, session):
