@@ -1,7 +1,7 @@
 """Smooth functions of a column, from a noisy histogram of it. All of it is post-processing.
 
-A column's curve is a line and deviations from it: piecewise linear functions on knots at equal
-mass, orthogonal to 1 and to the column under the histogram, each of mean square 1, in the order of
+A column's curve is a line and deviations from it: piecewise linear functions on a few knots,
+orthogonal to 1 and to the column under the histogram, each of mean square 1, in the order of
 their roughness (Demmler and Reinsch 1975). So their centre and scale are known.
 """
 
@@ -22,6 +22,7 @@ __all__ = ["Curve", "cell_edges", "curve_of", "kernel_curves"]
 
 _CELLS, _KNOTS = 64, 12
 _FEWEST_KNOTS = 4
+_TAIL = 0.01  # share of the mass beyond the outermost knots
 # Scales about the centre in which cells are about as wide; beyond they grow.
 _EVEN = 0.8
 # Places in a cell for means over it.
@@ -103,10 +104,13 @@ def _mass(counts: Vector, sigma: float, edges: Vector) -> Vector:
 
 
 def _knots(mass: Vector, edges: Vector) -> Vector:
-    """Return places of equal mass between them, none nearer to the last than a cell's width."""
-    shares = (np.arange(_KNOTS) + 0.5) / _KNOTS
+    """Return places of equal mass between them, and one in either tail.
+
+    None is nearer to the last than a cell's width.
+    """
+    shares = np.concatenate([[_TAIL], (np.arange(_KNOTS) + 0.5) / _KNOTS, [1.0 - _TAIL]])
     places = np.interp(shares, np.append(0.0, mass.cumsum()), edges)
-    knots = places[:1]
+    knots: Vector = places[:1]
     for place in places[1:]:
         cell = min(int(np.searchsorted(edges, place, side="right")) - 1, mass.size - 1)
         if place - knots[-1] >= edges[cell + 1] - edges[cell]:

@@ -254,3 +254,12 @@ def test_functions_are_orthogonal_to_one_and_the_column(shape):
         products = np.vstack([np.ones(values.size), values, at]) @ at.T / values.size
         np.testing.assert_allclose(products[2:], np.eye(4), atol=0.15)
         np.testing.assert_allclose(products[:2], 0.0, atol=0.05)
+
+
+def test_knots_lie_in_long_tails_too():
+    generator = np.random.default_rng(0)
+    edges = cell_edges(20.0)
+    counts = np.histogram(np.exp(1.5 * generator.normal(size=100_000)) / 3.0, edges)[0]
+    curve = curve_of(counts + 30.0 * generator.normal(size=64), 30.0, edges, 4)
+    assert 0.97 < curve.below[-1] < 1.0
+    assert curve.knots[-1] > 8.0 * UNIT
