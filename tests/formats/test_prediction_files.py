@@ -74,6 +74,7 @@ TYPES = {
     "money": pa.array([decimal.Decimal("1.50")] * 3),
     "flag": pa.array([True, False, None]),
     "real": pa.array([0.1, np.nan, 1e300]),
+    "bytes": pa.array([b"x", b"y", None], pa.binary_view()),
     "nothing": pa.nulls(3),
 }
 IN_CSV = {
@@ -85,6 +86,7 @@ IN_CSV = {
     "money": ["1.50"] * 3,
     "flag": ["true", "false", ""],
     "real": ["0.1", "nan", "1e+300"],
+    "bytes": ["x", "y", ""],
     "nothing": [""] * 3,
 }
 

@@ -270,3 +270,5 @@ def test_means_and_quantiles_of_dates_are_days():
         shown = str(release.summary())
         assert re.search(r"1980-09-0\d", shown), shown
         assert "days" in shown
+    short = nolook.ECDF(epsilon=1e3, grid=nolook.LinearGrid(365, 600, 1)).fit(born)
+    assert "above 1980-08-2" in str(short.summary())

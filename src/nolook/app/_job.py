@@ -19,9 +19,6 @@ def main() -> None:
     run.write("process", {"number": os.getpid()})
     from nolook import cli
     from nolook.cli._progress import STEPS
-    from nolook.formats.files import write_text
-    from nolook.formats.model_file import load
-    from nolook.report.exports import exported
 
     STEPS.set(lambda step, done, total: run.write("step", {"step": step, "at": [done, total]}))
     sys.argv = ["nolook", *run.about["arguments"]]
@@ -29,6 +26,11 @@ def main() -> None:
         cli.main()
     except SystemExit as ended:
         if not ended.code:
+            # Not before: a command starts without what it does not need.
+            from nolook.formats.files import write_text
+            from nolook.formats.model_file import load
+            from nolook.report.exports import exported
+
             file = run.folder.parents[1] / run.name
             write_text(Path(f"{file}.csv"), exported(load(f"{file}.json"), "csv"))
         run.write("ended", {"status": ended.code or 0})

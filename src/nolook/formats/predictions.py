@@ -19,6 +19,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows, predicted
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
+from nolook.tables.source import written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +117,8 @@ def _parquet(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
 @contextmanager
 def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
     # A line that is empty would be no row: a text that is alone in its row is in quotes.
-    kinds = [pa.string()] if len(schema) == 1 else map(_written, schema.types)
+    types = [written_out(pa.nulls(0, kind)).type for kind in schema.types]
+    kinds = [pa.string()] if len(types) == 1 else types
     written = pa.schema(list(zip(schema.names, kinds, strict=True)))
     with CSVWriter(file, written) as writer:
 
@@ -144,10 +146,3 @@ def _utf8(column: Any) -> Any:  # noqa: ANN401
         cells = column.cast(pa.large_binary()).to_pylist()
         return pa.array([c and c.decode("utf-8", "replace") for c in cells]).cast(kind)
     return column
-
-
-def _written(kind: Any) -> Any:  # noqa: ANN401
-    """Return the type that stands for another one in CSV."""
-    if pt.is_string_view(kind):
-        return pa.large_string()
-    return kind.value_type if pt.is_dictionary(kind) else kind

@@ -158,10 +158,10 @@ class _Quantiles:
             # Where thresholds are whole numbers, decimals would be of no quantile.
             decimals = error >= 10.0 or (self.points % 1.0).any()
             return self.as_day(value, shown if decimals else (number(value, _DIGITS), shown[1]))
+        side, end = "at most", value + 2 * error
         if value == self.points[-1]:
-            above = value - 2 * error if error else self.points[-2]
-            return f"above {number(above, _DIGITS)}", _END
-        return f"at most {number(value + 2 * error, _DIGITS)}", _END
+            side, end = "above", value - 2 * error if error else self.points[-2]
+        return f"{side} {self.as_day(end, (number(end, _DIGITS), _END))[0]}", _END
 
     def as_day(self, value: float, shown: tuple[str, str]) -> tuple[str, str]:
         """Return a value of a date as a day, and its error in days."""
