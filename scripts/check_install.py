@@ -6,7 +6,7 @@ The wheel and the source archive are built once. On each interpreter (default: t
 and 3.13 found here) the wheel goes into an empty environment with what it needs, README's examples
 run, and the source archive takes the wheel's place and runs them again. Prints how large it all is.
 With --pages, as in `make test-install`, the examples of all pages run too, with the wheel and the
-extras that they need: four minutes for each interpreter.
+extras that they need: some minutes for each interpreter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Standard errors with default smoothing are as large as the errors: the benchmark in small."""
+"""Standard errors are as large as the errors: the benchmark in small."""
 
 from __future__ import annotations
 

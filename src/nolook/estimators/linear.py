@@ -119,7 +119,7 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         """Predict the mean of the column of which the target is a declared logarithm.
 
         For ``log(y)`` that is ``smearing_ * exp(b_0 + x'b)``: the mean if errors have the same
-        distribution in all rows, and are as often above as below 0.
+        distribution in all rows, symmetric about 0.
 
         Parameters
         ----------
