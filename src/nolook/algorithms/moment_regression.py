@@ -9,10 +9,9 @@ post-processing. The proof is ``moment_regression.md``.
 name here        meaning
 ===============  ========================================================================
 ``mu``           mu-GDP parameter of the whole, split by ``SHARES``
-``radius``       R, the bound on the norm of a standardised row (x, y)
 ``matrix``       Z'Z plus noise, rows of Z being (1, x, y), shape (columns + 1,) * 2
-``sigma``        standard deviation of the noise on its diagonal, (1 + R^2) / mu_moments;
-                 it is smaller by sqrt(2) elsewhere
+``sigma``        standard deviation of the noise on its diagonal, (1 + R^2) / mu_moments,
+                 R the bound on the norm of (x, y); it is smaller by sqrt(2) elsewhere
 ===============  ========================================================================
 """
 

@@ -96,7 +96,7 @@ class Frame(GaussianRelease):
     BEYOND: ClassVar[float] = 1.0
     #: The part that pays for gradients.
     STEPS: ClassVar[str] = "gradients"
-    #: OnStep steps of a family's own parts, at most.
+    #: Progress steps of a family's own parts, at most.
     OWN_STEPS: ClassVar[int]
 
     @property
