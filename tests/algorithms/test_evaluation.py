@@ -105,6 +105,9 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
         ((-7.0, 9.0), (-np.inf, np.inf), (-7.0, 9.0), 10.0),
         ((-7.0, 9.0), (2.0, 2.0), (-7.0, 9.0), 10.0),
         ((-7.0, 9.0), (np.nan, np.nan), (-7.0, 9.0), 2000.0),
+        ((-1.0, 1e-320), (0.0, 1.0), (0.0, 1.0), 2000.0),
+        ((-7.0, 9.0), (0.0, 5e-324), (-7.0, 9.0), 10.0),
+        ((0.0, 2.0**-1006), (-np.inf, np.inf), (0.0, 2.0**-1006), 2000.0),
     ],
 )
 def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, monkeypatch):

@@ -88,7 +88,7 @@ def level_weights(
     A unit's weights add up to 2^30 at most, over at most `most` codes that are drawn at random.
     """
     step = _WHOLE // table.unit.weight_scale
-    found = [_added(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+    found = [_added(*np.empty((2, 0), np.int64))]
     for batch, weights, units in table.batches_of_units():
         known = ~np.isnan(batch[column])
         own = batch[column, known].astype(np.int64)

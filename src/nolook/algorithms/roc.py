@@ -47,6 +47,7 @@ __all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
 _NARROWEST = 2.0**-8  # width of a range, of the larger of its ends: less than of any that is found
+_LEAST = 2.0**-1002  # and of this, lest the steps of a grid vanish
 _ENOUGH = 100.0  # rows times the epsilon of a range, for it to be better than bounds
 
 
@@ -130,9 +131,8 @@ def search_grid(
     ends = found.low, found.high
     enough = found.rows * sum(each.epsilon for each in plan.search) > _ENOUGH
     within = np.clip(ends, *plan.bounds).tolist() if enough else plan.bounds
-    low, high = next(
-        r for r in (within, plan.bounds, ends) if r[1] - r[0] > _NARROWEST * max(map(abs, r))
-    )
+    ranges = within, plan.bounds, ends
+    low, high = next(r for r in ranges if r[1] - r[0] > _NARROWEST * max(_LEAST, *map(abs, r)))
     return LinearGrid(low, high, (high - low) / (points - 1))
 
 
