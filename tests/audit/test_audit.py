@@ -43,7 +43,6 @@ LONG = {
     "bounded-range-kendall",
     "score-moments",
     "model-curvature",
-    "model-curvature-counts",
     "unit-scores",
 }
 # A full audit takes some forty times as long.
