@@ -22,7 +22,7 @@ from nolook.algorithms import (
     selection_plan,
     tabulation,
 )
-from nolook.algorithms.glm import clips, frame, linear
+from nolook.algorithms.glm import clips, linear
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators import cross_validation
 from nolook.statistics.group_sums import GroupSums
@@ -400,7 +400,7 @@ FAULTS = {
         ("adassp", "binary columns", "far out", "rows"),
     ),
     "the cost of a row for each of several": (
-        lambda patch: patch.setattr(frame, "row_share", lambda amount, _: amount),
+        lambda patch: patch.setattr("nolook.privacy.release.row_share", lambda amount, _: amount),
         ("logistic", "ordinary", "far out", "some rows of units"),
     ),
     "the cost of a choice for each of several rows": (

@@ -218,6 +218,17 @@ def test_bands_are_as_wide_as_errors_are(name, monkeypatch):
     assert (np.nanmean(half, axis=0)[:2] < times * np.nanmean(error, axis=0)[:2]).all()
 
 
+def test_bands_of_classes_that_are_far_apart_hold_their_curves(shared_data):
+    shared_data("amin_california.parquet")
+    own = benchmark.on_population("amin_california as halves", 20_000, 3.0, 3)
+    covered = np.array(own, dtype=float)[:, :, 0]
+    given = ~np.isnan(covered)
+    assert given.mean() > 0.2
+    # .88 of the points, and .45 of those of a column, with the curvature at the estimate.
+    assert np.nanmean(covered) > 0.95
+    assert np.nanmean(covered[:, given.any(axis=0)], axis=0).min() > 0.8
+
+
 def test_no_band_where_columns_cannot_be_told_apart():
     X, y = data(20_000)
     twins = np.column_stack([X, X[:, 1] + 1e-6])

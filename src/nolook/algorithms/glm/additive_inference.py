@@ -119,15 +119,17 @@ class _Errors:
     hidden: Matrix  # orthonormal directions of the model, hidden by noise
     noise: float  # variance of that of the combined gradients
     sampling: Matrix  # of these, were residuals alike in all rows
+    unsettled: Matrix  # by how much the last step may err, as ways of the model
 
     @classmethod
     def of(cls, release: NoisyRegression | NoisyLikelihood, known: Matrix) -> _Errors:
-        combined, residuals, sigma = release.observed()
+        combined, residuals, sigma, last = release.observed()
         sampling = residuals * (combined.vectors * combined.values) @ combined.vectors.T
         shrunk = shrink(combined, release, residuals, sigma)
         seen = hidden_directions(combined.eigenvalues, sigma)
-        hidden, _ = np.linalg.qr(release.spread.along(combined.vectors[:, seen]))
-        return cls(release, known, shrunk, hidden, combined.variance, sampling)
+        along = release.spread.along(combined.vectors)
+        hidden, unsettled = np.linalg.qr(along[:, seen])[0], along * np.sqrt(last)
+        return cls(release, known, shrunk, hidden, combined.variance, sampling, unsettled)
 
     def half_widths(self, contrasts: Matrix, extra: float) -> Vector | None:
         """Half widths of the intervals of contrasts of a model of (1, x), standardised.
@@ -145,7 +147,7 @@ class _Errors:
         scores = ((ways @ self.known) * ways).sum(axis=1) + release.score_sigma * lengths
         sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
         missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
-        missed += _HIDDEN * hidden
+        missed += _HIDDEN * hidden + ((contrasts @ self.unsettled) ** 2).sum(axis=1)
         return np.asarray(QUANTILE * np.sqrt(missed + self.noise * lengths + sampling + extra))
 
 

@@ -7,6 +7,7 @@ was released, at the last gradient's, and nearby as rows with normal scores woul
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -49,11 +50,10 @@ class NoisyLikelihood(NoisyFrame):
         known = last.mixed(self.curvature)
         return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
 
-    def observed(self) -> tuple[CombinedGradients, float, float]:
-        """Return the combined gradients, sampling's variance over A, and A's noise's deviation."""
-        metric = self.metric(self.theta)
-        combined = self.steps.combined(metric, self.seen)
-        return combined, self.steps.dispersion, metric.sigma
+    def observed(self) -> tuple[CombinedGradients, float, float, Vector]:
+        """Return the same as a linear release, where the model is `known`."""
+        found, last = self._known(cast("Matrix", self.known))
+        return found.combined, self.steps.dispersion, found.sigma, last
 
     @property
     def known(self) -> Matrix | None:

@@ -91,10 +91,14 @@ class NoisyRegression(NoisyFrame):
     sides: Vector  # noisy counts of rows far below their prediction, near it, and far above
     sides_sigma: float
 
-    def observed(self) -> tuple[CombinedGradients, float, float]:
-        """Return the combined gradients, sampling's variance over A, and A's noise's deviation."""
+    def observed(self) -> tuple[CombinedGradients, float, float, Vector]:
+        """Return the combined gradients, sampling's variance over A, A's noise's deviation.
+
+        And the variance along each direction by which the last step may err: a square's is exact.
+        """
         combined = combine_gradients(self.gram, self.gram_sigma, self.seen)
-        return combined, self.clips.residuals(self.gram, self.gram_sigma), self.gram_sigma
+        residuals = self.clips.residuals(self.gram, self.gram_sigma)
+        return combined, residuals, self.gram_sigma, np.zeros(len(self.gram))
 
     @property
     def known(self) -> Matrix:

@@ -67,7 +67,7 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     theta = release.spread.model(release.theta)[: np.count_nonzero(release.kept) + 1]
     margin = np.full(len(theta), np.nan)
     if release.chosen is None:  # a choice by the same rows voids what intervals promise
-        combined, residuals, sigma = release.observed()
+        combined, residuals, sigma, _ = release.observed()
         hidden = hidden_directions(combined.eigenvalues, sigma)
         moments = release.score_moments, release.score_sigma
         known = Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, *moments)
