@@ -47,7 +47,7 @@ RELEASES = {
     "classes": lambda r: evolve(roc_plan(1.5, r, len(GRID.points())), grid=GRID),
     "classes on a grid that is found": lambda r: roc_plan(1.5, r, None),
     "groups": lambda r: hosmer_lemeshow_plan(1.5, 10, r),
-    "an evaluation": lambda _: evaluation_release(1.5, 10),
+    "an evaluation": lambda _: evaluation_release(1.5, 10, (0.0, 1.0)),
 }
 UNDER_RELATIONS = [(name, "add-remove") for name in RELEASES] + [
     (name, "replace") for name in RELEASES if name != "an evaluation"

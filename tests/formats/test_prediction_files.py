@@ -126,6 +126,15 @@ def test_bytes_that_are_no_text_are_copied_to_csv_and_replaced_in_parquet(tmp_pa
     assert found[2]["prediction"] is None
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary_view()])
+def test_a_column_of_bytes_is_copied_to_csv(tmp_path, kind):
+    cells = pa.array([b"a", b"", b"\xff"], pa.binary()).cast(kind)
+    pq.write_table(pa.table({**numbers(3), "kept": cells}), tmp_path / "t.parquet")
+    write_predictions(model(), opened(tmp_path / "t.parquet"), tmp_path / "p.csv", ("kept",))
+    lines = (tmp_path / "p.csv").read_bytes().splitlines()
+    assert [line.rpartition(b",")[0] for line in lines[1:]] == [b'"a"', b'""', b'"\xff"']
+
+
 def test_a_row_without_a_prediction_is_a_line_of_csv_all_the_same(tmp_path):
     table = nolook.read_table(
         pa.table({"age": [1.0, None, 2.0], "height": [1.0] * 3}), features=["age", "height"]

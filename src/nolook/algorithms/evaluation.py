@@ -114,11 +114,11 @@ class EvaluationRelease:
 
 
 def evaluation_release(
-    epsilon: float, groups: int | None, bounds: tuple[float, float] = (0.0, 1.0)
+    epsilon: float, groups: int | None, bounds: tuple[float, float]
 ) -> EvaluationRelease:
     """Split an epsilon, with a part for the groups of probabilities if there are any.
 
-    Scores lie within `bounds`, which are public: unless given, those of probabilities.
+    Scores lie within `bounds`, which are public.
     Raises ParameterError if epsilon is too small for any noise.
     """
     sums, counts = split(epsilon, 0.0 if groups is None else CALIBRATION_SHARE)

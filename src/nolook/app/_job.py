@@ -13,7 +13,8 @@ from nolook.app.runs import Run
 def main() -> None:
     """Run a command once; do nothing if another process does, or did."""
     run = Run(Path(sys.argv[1]))
-    if (lock := run.lock()) is None or run.read("ended"):
+    # Held until the process ends.
+    if (_lock := run.lock()) is None or run.read("ended"):
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run.write("process", {"number": os.getpid()})
@@ -25,16 +26,17 @@ def main() -> None:
     try:
         cli.main()
     except SystemExit as ended:
-        if not ended.code:
-            # Not before: a command starts without what it does not need.
-            from nolook.formats.files import write_text
-            from nolook.formats.model_file import load
-            from nolook.report.exports import exported
+        try:
+            if not ended.code:
+                # Not before: a command starts without what it does not need.
+                from nolook.formats.files import write_text
+                from nolook.formats.model_file import load
+                from nolook.report.exports import exported
 
-            file = run.folder.parents[1] / run.name
-            write_text(Path(f"{file}.csv"), exported(load(f"{file}.json"), "csv"))
-        run.write("ended", {"status": ended.code or 0})
-    lock.close()
+                file = run.folder.parents[1] / run.name
+                write_text(Path(f"{file}.csv"), exported(load(f"{file}.json"), "csv"))
+        finally:
+            run.write("ended", {"status": ended.code or 0})
 
 
 if __name__ == "__main__":

@@ -252,7 +252,7 @@ def _plan(
     fitted.set_params(**fits.to_dict(), **dict.fromkeys(names))
     release: HeldOutRelease | EvaluationRelease
     if is_classifier(model):
-        release = evaluation_release(judging.epsilon, GROUPS)
+        release = evaluation_release(judging.epsilon, GROUPS, (0.0, 1.0))
     else:
         release = HeldOutRelease(whole_mu(judging))
     part = fitted.plan().guarantee

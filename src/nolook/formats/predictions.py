@@ -116,14 +116,16 @@ def _parquet(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
 
 @contextmanager
 def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
-    # A line that is empty would be no row: a text that is alone in its row is in quotes.
+    # A line that is empty would be no row: a text that is alone in its row is in quotes. Bytes are
+    # copied, whether or not they are a text.
     types = [written_out(pa.nulls(0, kind)).type for kind in schema.types]
+    types = [pa.large_string() if pt.is_large_binary(kind) else kind for kind in types]
     kinds = [pa.string()] if len(types) == 1 else types
     written = pa.schema(list(zip(schema.names, kinds, strict=True)))
     with CSVWriter(file, written) as writer:
 
         def write(rows: Any) -> None:  # noqa: ANN401
-            columns = rows.cast(written).columns
+            columns = rows.cast(written, safe=False).columns
             filled = [columns[0].fill_null("")] if len(columns) == 1 else columns
             writer.write_table(pa.Table.from_arrays(filled, schema=written))
 
@@ -144,5 +146,5 @@ def _utf8(column: Any) -> Any:  # noqa: ANN401
         column.validate(full=True)
     except pa.ArrowInvalid:
         cells = column.cast(pa.large_binary()).to_pylist()
-        return pa.array([c and c.decode("utf-8", "replace") for c in cells]).cast(kind)
+        return pa.array([c and str(c, "utf-8", "replace") for c in cells], kind)
     return column

@@ -56,7 +56,7 @@ def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Es
 
 
 def smearing(known: PrivateDistribution, scale: float) -> float | None:
-    """Return the mean of the exponential of errors that are as often above as below 0 (Duan 1983).
+    """Return the mean of the exponential of errors that are symmetric about 0 (Duan 1983).
 
     Errors count as no larger than those that stand out from the noise. None where it overflows.
     """
