@@ -138,7 +138,7 @@ def too_weak(epsilon: float, delta: float) -> tuple[str, ...]:
 
 
 def delta_too_large(delta: float, counted: float, unit: Unit = ROW) -> tuple[str, ...]:
-    """Return a warning that a delta is too large for so many rows or units, if it is.
+    """Return a warning that a delta is too large for the rows or units `counted`, if it is.
 
     `counted` is a released number, since the true one is private. Rows of which a unit has several
     are taken for as few units as they may be.
