@@ -211,6 +211,18 @@ def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_p
     for text in (page, " ".join(str(model.summary()).split())):
         assert f"above {weighting.bound:g} counts as {weighting.bound:g}" in text
     assert "histogram of the weights by magnitude" in page
+    assert "totals are of" not in page
+
+
+def test_weights_of_a_unit_are_said_to_count_units_once():
+    table = read_table(
+        survey(2_000).append_column("home_id", [[*range(500)] * 4]),
+        features=["a"],
+        weights="w",
+        unit="home_id",
+    )
+    words = " ".join(str(nolook.describe(table, epsilon=1.0).summary()).split())
+    assert "Each home counts once, with the mean weight of its rows: totals are of homes." in words
 
 
 @pytest.mark.parametrize("kind", METHODS)
@@ -369,7 +381,7 @@ def test_so_do_all_other_releases(release, costs_nothing):
         ({"weights": "v"}, "weights names 'v', but the table has no such column"),
         ({"weights": "y"}, "weights names 'y', which is also the target"),
         ({"weights": "w", "features": ["a", "w"]}, "which is also a feature"),
-        ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "weights is given next to"),
+        ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "with weights each unit counts once"),
         ({"weights": 3}, "weights"),
     ],
 )

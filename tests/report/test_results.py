@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import io
 import re
 import sys
 import warnings
@@ -12,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression as PlainRegression
@@ -22,6 +24,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.sections import sections
+from nolook.report.terminal import print_table
 from nolook.report.wording import estimated
 from tests.report.golden_pages import NASTY, bending, bent, classified_model, counting
 from tests.report.hand_made import (
@@ -342,3 +345,16 @@ def test_what_must_not_be_overlooked_stands_out(model, said):
     assert f'<p class="caution"><strong>{said}' in model.summary().html
     assert said in str(model.summary())
     assert 'caution"' not in fitted().summary().html
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_table_too_wide_for_the_terminal_breaks_no_number(width):
+    heads = ("Group", *(f"Quantile {place}" for place in range(6)))
+    row = ("North", *("1,234,567 (1,200,000 to 1,300,000)",) * 6)
+    with io.StringIO() as text:
+        print_table(
+            Console(file=text, width=width), Table("Counts", heads, (row,), ("all", *row[1:]))
+        )
+        shown = text.getvalue().split()
+    assert shown.count("(1,200,000") == 12
+    assert {"North", "all"} <= {*shown}

@@ -67,10 +67,11 @@ _TESTED = (
     "{} and {} {} (Cramér's V {}: 0 without an association, at most 1; chi-square {}, p-value {}; "
     "declared levels; the noise is allowed for by simulation)."
 )
-_SURE = (
-    f"Brackets hold {CONFIDENCE} intervals. They cover both the noise and the sampling of {{}}s "
-    "(for counts and sums a sample of the same size)."
+_BRACKETS = f"Brackets hold {CONFIDENCE} intervals. They cover "
+_SURE = _BRACKETS + (
+    "both the noise and the sampling of {}s (for counts and sums a sample of the same size)."
 )
+_OF_NOISE = _BRACKETS + "the noise only: the rows of a {} are not independent samples."
 MISSING = "counted as a group of their own"
 _SHRUNK = (
     "Estimates are counts shrunk towards independence by as much as noise hides; they have no "
@@ -165,7 +166,7 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
         for place in places
     ]
     last = ("all", *(_cell(each, int(total), noise=noise, dates=dates) for each in kept))
-    what = "of the noise only" if noise else "of noise and sampling"
+    what = "of noise and sampling" if _sampled(found) and not noise else "of the noise only"
     heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
     return Table(
         f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}",
@@ -173,6 +174,16 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
         tuple(rows) if rows else (last,),
         last if rows else (),
     )
+
+
+def _sampled(found: Tabulation | Description) -> bool:
+    """Report whether any interval covers sampling."""
+    return any(not np.isnan(each.estimates.low).all() for each in found.measured)
+
+
+def _sure(found: Tabulation | Description) -> tuple[str]:
+    """State what the intervals cover."""
+    return ((_SURE if _sampled(found) else _OF_NOISE).format(found.privacy.unit.protected),)
 
 
 def _curves(
@@ -256,7 +267,7 @@ def _sections(
 def tabulation_findings(found: Tabulation) -> Findings:
     """Report the measures of groups."""
     pairs = found.associations()
-    unit, tables = found.privacy.unit, tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
+    tables = tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
     shown = [_table(found, by) for by in tables]
     hidden = any(_HIDDEN in row for table in shown for row in table.rows)
     notes = (
@@ -265,11 +276,10 @@ def tabulation_findings(found: Tabulation) -> Findings:
         *_independence(found),
         *((_SHRUNK.format(len(tables), len(pairs)),) * bool(pairs)),
         *((_WHY_HIDDEN,) * hidden),
-        "All margins of this release agree before rounding.",
+        "All margins of this release agree before rounding. They include groups left out above.",
     )
     sections = _sections(found, tables, shown, notes, pairs)
-    sampled = any(not np.isnan(each.estimates.low).all() for each in found.measured)
-    apart = tuple(_table(found, by, noise=True) for by in tables) if sampled else ()
+    apart = tuple(_table(found, by, noise=True) for by in tables) if _sampled(found) else ()
     alone = (Section("noise", "The noise only", tables=apart),) if apart else ()
     names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
@@ -293,7 +303,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
         conclusion=tuple(_STRONGEST.format(*by, f"{v:.2f}") for by, v in [*pairs.items()][:1])
         or _largest(found),
-        certainty=(_SURE.format(unit.protected),),
+        certainty=_sure(found),
     )
 
 
@@ -368,7 +378,7 @@ def description_findings(found: Description) -> Findings:
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(f"Based on about {_cell(rows, whole)} {counted}s: {numeric} and {others}.",),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
-        certainty=(_SURE.format(found.privacy.unit.protected),),
+        certainty=_sure(found),
     )
 
 

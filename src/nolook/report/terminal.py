@@ -21,6 +21,8 @@ from nolook.report.sections import cautions, rows_described, rows_used, sections
 
 __all__ = ["Line", "lines", "print_findings", "print_lines", "print_table"]
 
+_FEW = 4  # columns that are never printed row by row
+
 #: A text or a table, and the style of the text.
 Line: TypeAlias = tuple[Words | Table, str]
 
@@ -78,8 +80,17 @@ def print_lines(console: Console, parts: Iterable[Line]) -> None:
             say(console, plain(part), style=style)
 
 
+def _print_stacked(console: Console, table: Table) -> None:
+    """Print a table that is too wide with a line for each cell, under the name of its row."""
+    first, *heads = texts(table.heads)
+    for name, *values in map(texts, filter(None, (*table.rows, table.foot))):
+        print_table(
+            console, Table("", (name or first, ""), tuple(zip(heads, values, strict=False)))
+        )
+
+
 def print_table(console: Console, table: Table) -> None:
-    """Print a table under its caption, if it has one."""
+    """Print a table under its caption, one whose words do not fit row by row."""
     # Not the table's own title, which would be folded at the width of a narrow table.
     if table.caption:
         say(console, one_line(table.caption), style="bold")
@@ -93,6 +104,9 @@ def print_table(console: Console, table: Table) -> None:
     least = [max(map(cell_len, " ".join(column).split()), default=0) for column in cells]
     more = [max(map(cell_len, column)) - width for column, width in zip(cells, least, strict=True)]
     spare = console.width - 3 * len(cells) - 1 - sum(least)
+    if spare < 0 and len(cells) > _FEW:
+        _print_stacked(console, table)
+        return
     if 0 <= spare < sum(more):
         for done, place in enumerate(sorted(range(len(more)), key=more.__getitem__)):
             given = min(more[place], spare // (len(more) - done))

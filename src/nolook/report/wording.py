@@ -73,11 +73,13 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     """Describe the population of a release that protects units of several rows."""
     if unit.weighting is not None and unit.weighting.bound is not None:
         weighting, bound = unit.weighting, number(unit.weighting.bound)
+        one = unit.protected
+        once = f" Each {one} counts once, with the mean weight of its rows: totals are of {one}s."
         words = (
             f"Everything here describes the population that the weights "
             f"({one_line(weighting.column)}) stand for. A weight above {bound} counts as {bound}, "
             f"which cuts about {max(100.0 * weighting.cut, 0.1):.1f} % of all weight. Numbers of "
-            f"weighted {unit.protected}s are sums of these weights."
+            f"weighted {one}s are sums of these weights.{once * (unit.column is not None)}"
         )
         return (words,)
     if unit.column is None:

@@ -282,8 +282,8 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) 
     if weights is not None:
         if rows_per_unit != "weights":
             raise ParameterError(
-                f"{parameter_name('weights')} is given next to {parameter_name('rows_per_unit')} "
-                f"{shown(rows_per_unit)}; expected 'weights' for the latter (leave one of them out)"
+                f"with {parameter_name('weights')} each unit counts once, so "
+                f"{parameter_name('rows_per_unit')} cannot be {shown(rows_per_unit)} (leave it out)"
             )
         weighting = Weighting(check_names((weights,), "weights")[0])
     rows, unit = check_rows_per_unit(rows_per_unit), schema.chosen("unit", unit)
