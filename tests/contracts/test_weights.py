@@ -250,6 +250,13 @@ def test_categories_in_fit_are_levels_and_frames_are_predicted_as_they_are():
     expected = model.intercept_ + features @ model.coef_
     np.testing.assert_allclose(model.predict(X[["a", "g"]]), expected, atol=0.3)
     assert np.median(np.abs(model.predict(X) - expected)) < 1e-9
+    arrow = pa.Table.from_pandas(data[["a", "b", "g"]])
+    np.testing.assert_array_equal(model.predict(arrow), model.predict(X))
+    with pytest.raises(nolook.TableError, match="X has no column 'g', which the fit used"):
+        model.predict(X[["a"]])
+    chosen = nolook.MomentSelector(k=2, **seed).fit(read)
+    found = np.column_stack([data.g == "heavy", np.zeros(len(data)), data.a])
+    np.testing.assert_array_equal(chosen.transform(data), found[:, chosen.get_support()])
 
 
 @pytest.mark.parametrize(

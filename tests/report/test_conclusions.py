@@ -115,6 +115,15 @@ def test_points_are_those_of_the_average_chance():
     assert float(found[1]) == pytest.approx(100 * base, abs=0.1)
 
 
+def test_the_class_whose_chance_is_meant_is_named():
+    model = made.classified_model()
+    model.read_options_ = {**model.read_options_, "positive": "<i>yes</i>", "negative": "no"}
+    words = said(model)
+    assert words.startswith("The chance of sick = <i>yes</i>, 11.25 % on average, is ")
+    assert "The chance of sick = <i>yes</i> is " in words
+    assert ("Positive class", "<i>yes</i>") in model_findings(model).settings
+
+
 def test_per_cents_are_those_of_the_mean():
     words = said(counting())
     # A unit of a column whose scale is 10 multiplies the mean by exp(.035).

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field
+from numpy.typing import ArrayLike
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.estimators._chosen import check_selected, chosen_columns
 from nolook.estimators._parameters import fitted
-from nolook.estimators._tables import training_table
+from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget, Event
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -83,6 +84,22 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
         return np.asarray(self.support_)
+
+    def transform(self, X: ArrayLike) -> Any:  # noqa: ANN401
+        """Return the chosen columns of rows of your own, categories as 0/1 columns.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array or frame of shape (n_samples, k_)
+        """
+        check_is_fitted(self)
+        if self.read_options_["categories"]:
+            return prediction_rows(self, X)[:, self.support_]
+        return super().transform(X)
 
     questions = ("get_support", "transform")
 

@@ -109,12 +109,15 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    options, names = estimator.read_options_, getattr(X, "columns", ())
+    options = estimator.read_options_
+    names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
     missing = "centre" if options["missing"] == "centre" else DEFAULT_MISSING
-    if options["categories"] and all(name in names for name in options["features"]):
+    if options["categories"] and names and not {*estimator.feature_names_in_} <= {*names}:
         # As it was before levels became columns.
-        X = Rows(X[options["features"]], categories=options["categories"])  # type: ignore[index]
-        table = table_from_arrays(X, missing=missing)
+        if absent := [name for name in options["features"] if name not in names]:
+            raise TableError(f"X has no column {', '.join(map(repr, absent))}, which the fit used")
+        own = X.select(options["features"]) if isinstance(X, pa.Table) else X[options["features"]]  # type: ignore[index]
+        table = table_from_arrays(Rows(own, categories=options["categories"]), missing=missing)
     else:
         table = table_from_arrays(X, missing=missing)
         validate_data(estimator, X, reset=False, skip_check_array=True)

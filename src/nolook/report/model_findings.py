@@ -40,6 +40,11 @@ _SURELY = 3.0  # ... as may be a number that so many of its standard errors reac
 _STILL_FEW = 200  # rows that may be there even so
 
 
+def _target(name: str, positive: object) -> tuple[tuple[str, str], ...]:
+    """Return the target and the value that counts as 1, if one was declared."""
+    return ("Target", name), *([("Positive class", str(positive))] * (positive is not None))
+
+
 def model_findings(model: PrivateModel) -> Findings:
     """Return the findings of a fitted model."""
     selector, part = model.selection, model.regression
@@ -72,7 +77,7 @@ def model_findings(model: PrivateModel) -> Findings:
         sections=(*before, *regression, *_scales(part), *after),
         settings=(
             *([("Model", formula)] if formula else []),
-            ("Target", target),
+            *_target(target, model.read_options.get("positive")),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),
             *parameters_of(part, "Parameters of the method"),

@@ -273,7 +273,8 @@ class LogisticWords(RatioWords):
         rate, *_ = self.model.measures
         base = rate.value or 0.0
         low, middle, high = (100.0 * _change(base, one) for one in (ends[0], value, ends[1]))
-        return _steps(middle, (low, high)) | {"average": percent(base, rate.ends)[0]}
+        average, positive = percent(base, rate.ends)[0], self.model.read_options_.get("positive")
+        return _steps(middle, (low, high)) | {"average": average, "positive": positive}
 
 
 @frozen
