@@ -263,7 +263,7 @@ def classified(*withheld_places, detected=True):
 def classified_model(*withheld_places, detected=True):
     """A logistic model with numbers of its own, the same each time."""
     model = nolook.LogisticRegression()
-    model.keep_rows(NoisyCount(101_712.0, 58.2))
+    model._keep_rows(NoisyCount(101_712.0, 58.2))
     features = ["age", "height", "<b>income</b>"]
     scale = np.array([10.0, 0.2, 5e4, 1.0])
     model.scaling_ = Scaling((*features, "sick"), np.array([50.0, 1.7, 4e4, 0.0]), scale, SEEN)
@@ -338,7 +338,7 @@ def bent(model, kind):
 def counting(*, exposure=None, exposures=None, detected=True):
     """A model of counts with numbers of its own, the same each time."""
     model = nolook.PoissonRegression(exposure=exposure)
-    model.keep_rows(NoisyCount(20_190.0, 31.5))
+    model._keep_rows(NoisyCount(20_190.0, 31.5))
     features = ["age", "days", "<b>income</b>"]
     scale = np.array([10.0, 80.0, 5e4, 2.5])
     model.scaling_ = Scaling((*features, "visits"), np.array([50.0, 200.0, 4e4, 0.0]), scale, SEEN)

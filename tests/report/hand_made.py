@@ -123,7 +123,7 @@ def unclipped(model):
 
 def counted(model, rows=101_712.0, error=58.2):
     """A model that knows how many rows it was fitted to."""
-    model.keep_rows(NoisyCount(rows, error))
+    model._keep_rows(NoisyCount(rows, error))
     model.scaling_ = evolve(model.scaling_, rows=NoisyCount(rows, error))
     return model
 

@@ -258,7 +258,7 @@ def test_columns_kept_beside_are_those_of_the_same_rows():
     [
         (5, "a list of at most 200 conditions"),
         ("age >= 18", "a list of at most 200 conditions"),
-        ([("x", "=", 0)] * 201, "a value of type list; expected a list of at most 200 conditions"),
+        ([("x", "=", 0)] * 201, "has 201 conditions; expected at most 200"),
         ([("x", "=")], "not a column, a sign and a value"),
         ([("x", "~", 1)], "not a column, a sign and a value"),
         ([(1, "=", 1)], "not a column, a sign and a value"),

@@ -237,7 +237,7 @@ class PrivateEstimator(Result, Declared):
         """Whether a release has centres to stand for missing values."""
         return False
 
-    def keep_rows(self, rows: NoisyCount | None) -> None:
+    def _keep_rows(self, rows: NoisyCount | None) -> None:
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
             self.rows_ = rows
@@ -525,7 +525,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
         self.detected_ = bool(scaling.detected[-1])
-        self.keep_rows(scaling.rows)
+        self._keep_rows(scaling.rows)
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 
 

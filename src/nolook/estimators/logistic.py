@@ -143,7 +143,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     def _store(self, released: NoisyLogistic) -> None:
         model = logistic_model(released)
         self.detected_, self.scaling_ = released.detected, released.scaling
-        self.keep_rows(released.scaling.rows)
+        self._keep_rows(released.scaling.rows)
         self._keep_coefficients(model.known, released)
         self._keep_measures({name: getattr(model, name) for name in self._measured})
 

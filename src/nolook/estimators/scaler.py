@@ -88,7 +88,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         self.center_, self.scale_ = released.center, released.scale
         self.low_, self.high_ = released.low, released.high
         self.detected_ = released.detected
-        self.keep_rows(released.rows)
+        self._keep_rows(released.rows)
 
     def transform(self, X: ArrayLike) -> Vector:
         """Clip to [`low_`, `high_`], subtract the centre and divide by the scale.

@@ -88,8 +88,10 @@ def check_where(where: object) -> tuple[Condition, ...]:
     """Return conditions; raises ParameterError for anything that is none."""
     if where is None:
         return ()
-    if not is_list(where) or len(where) > _FEW:
+    if not is_list(where):
         raise refusal("where", where, f"a list of at most {_FEW} conditions", _example())
+    if len(where) > _FEW:
+        raise _refused(f"has {len(where)} conditions; expected at most {_FEW}")
     return tuple(map(_checked, where))
 
 
