@@ -191,6 +191,9 @@ REFUSED = {
         ("--column weight", "'weight'", "no such column"),
         ("--column ''", "non-empty"),
     ],
+    "tabulate scores.parquet --epsilon 2": [
+        ("--mean AGE", "the command names 'AGE'", "do you mean 'age'?"),
+    ],
     "quantiles scores.parquet --columns age,height --epsilon 2": [
         ("--grid 0:1:1", "--grid is '0:1:1'", "expected a column"),
         ("--grid city=0:1:1", "'city'", "not a column"),

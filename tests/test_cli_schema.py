@@ -85,4 +85,13 @@ def test_every_command_refuses_a_draft_before_anything_is_spent(folder, words):
     done = run(folder, *words.split(), "--schema", "people.toml", "--ledger", "a.ledger")
     assert done.status == 2
     assert "is still a draft" in done.err
+    assert not done.out
     charged.check(delivered=False)
+
+
+def test_a_check_against_a_draft_prints_nothing_but_the_error(folder):
+    assert run(folder, "schema", "people.csv").status == 0
+    done = run(folder, "schema", "people.csv", "--check", "--schema", "people.toml")
+    assert done.status == 2
+    assert "is still a draft" in done.err
+    assert not done.out

@@ -102,8 +102,8 @@ def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
     """Show the columns that lack values, exactly."""
     from nolook.owner.gaps import MALFORMED, find_gaps
 
-    tell("Not private, for the data owner only: exact shares, from all rows.")
     found = [each for each in find_gaps(source, schema) if each.causes]
+    tell("Not private, for the data owner only: exact shares, from all rows.")
     for each in found:
         shares = ", ".join(f"{100 * n / each.rows:.1f} % {why}" for why, n in each.causes.items())
         rows = ", ".join(f"row {row} ({why})" for row, why in each.first)

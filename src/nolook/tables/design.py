@@ -299,9 +299,8 @@ def unknown_column(parameter: str, name: str, source: str, known: Iterable[str])
     if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
         hint = f"give several as {usage_hint(parameter, parts)}"
     hint = delimiter_hint(header) or hint
-    return TableError(
-        f"{parameter_name(parameter)} names {name!r}, but {source} has no such column ({hint})"
-    )
+    said = parameter_name(parameter) if is_settable(parameter) else "the command"
+    return TableError(f"{said} names {name!r}, but {source} has no such column ({hint})")
 
 
 def delimiter_hint(header: Sequence[str]) -> str:
