@@ -35,6 +35,10 @@ def test_a_table_is_printed_kept_and_exported(cli):
     assert len(rows) == len(found.to_frame())
     assert "| yes |" in exported["md"]
     assert r"yes & " in exported["latex"]
+    for form, begin in (("md", ""), ("latex", "% ")):
+        *_, last = exported[form].splitlines()
+        assert last.startswith(f"{begin}{found.privacy.in_words()[:20]}")
+        assert "differential privacy with epsilon = " in last
 
 
 def test_the_largest_group_is_one_of_a_declared_level(cli):

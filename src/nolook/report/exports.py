@@ -32,7 +32,9 @@ def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
         return _json(found)
     table_in = _markdown if form == "md" else _latex
     tables = [table for each in found.content().sections for table in each.printed]
-    return "\n".join(table_in(each) for each in tables if isinstance(each, Table))
+    promised = one_line(found.privacy.in_words())  # a table is copied without its page
+    last = _MARKDOWN.sub(r"\\\g<0>", promised) if form == "md" else f"% {promised}"
+    return "\n".join([*(table_in(each) for each in tables if isinstance(each, Table)), last, ""])
 
 
 def _json(found: Any) -> str:  # noqa: ANN401
@@ -92,6 +94,7 @@ def _latex(table: Table) -> str:
         return " & ".join(changed) + r" \\"
 
     columns = "l" + "r" * (len(table.heads) - 1)
-    head = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", escaped(table.heads), r"\hline"]
+    head = [f"% {one_line(table.caption)}", rf"\begin{{tabular}}{{{columns}}}", r"\hline"]
+    head += [escaped(table.heads), r"\hline"]
     body = [*map(escaped, _rows(table)), r"\hline", r"\end{tabular}", ""]
     return "\n".join([*head, *body])
