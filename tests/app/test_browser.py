@@ -192,8 +192,8 @@ def test_the_slider_ends_at_what_is_left_and_sets_epsilon_and_the_cost(page):
     slider = page.get_by_label("Up to what is left")
     assert slider.get_attribute("max") == left
     slider.press("End")
-    assert float(page.get_by_label("Epsilon", exact=True).input_value()) == float(left)
     page.get_by_text("epsilon 0, delta").wait_for()
+    assert float(page.get_by_label("Epsilon", exact=True).input_value()) == float(left)
     slider.press("PageDown")
     page.get_by_role("button", name="Charge the ledger").wait_for()
     page.get_by_label("Epsilon", exact=True).fill("9")

@@ -10,7 +10,7 @@ async function page(options) {
 // What a question costs and what is wrong with it.
 const form = document.querySelector("form[data-check]");
 if (form) {
-  const epsilon = byId("field-epsilon");
+  const epsilon = byId("field-epsilon"), slider = byId("slider");
   let timer, latest;
   const check = async () => {
     const body = new URLSearchParams(new FormData(form));
@@ -22,15 +22,15 @@ if (form) {
     }
   };
   form.addEventListener("input", event => {
-    const slider = byId("slider");
     if (event.target === slider) epsilon.value = Number(slider.value).toPrecision(2);
     else slider.value = epsilon.value.replace(",", ".");
     byId("cost").replaceChildren();
     clearTimeout(timer);
     if (epsilon.value.trim()) timer = setTimeout(check, 400);
   });
-  // What was typed before this was loaded.
+  // What was typed, or moved, before this was loaded.
   if (epsilon.value !== epsilon.defaultValue) form.dispatchEvent(new Event("input"));
+  else if (slider.value !== slider.defaultValue) slider.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 // Levels that were found and are known.
