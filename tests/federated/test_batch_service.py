@@ -459,7 +459,7 @@ def test_an_endless_list_holds_nothing_up_and_ends(tmp_path, monkeypatch, closed
             except RefusedError as error:
                 failures.append(error)
 
-        monkeypatch.setattr(agreement, "_LONGEST", 1.0)
+        monkeypatch.setattr(agreement, "_LONGEST", 4.0)
         thread = threading.Thread(target=attempt)
         thread.start()
         assert peer.asked.wait(PATIENCE)
@@ -469,10 +469,10 @@ def test_an_endless_list_holds_nothing_up_and_ends(tmp_path, monkeypatch, closed
         assert service.status()["count"] == 9
         assert service.put(Arrival(*first_of(role=0, which=3))).result(PATIENCE) == 0
         assert service.end()["state"] == "ended"
-        assert time.monotonic() - start < 0.9
+        assert time.monotonic() - start < 3.6
         thread.join(PATIENCE)
         assert not thread.is_alive()
-        assert "took longer than 1 seconds" in str(*failures)
+        assert "took longer than 4 seconds" in str(*failures)
 
 
 def test_nothing_is_answered_before_both_agreed(both):
