@@ -21,7 +21,7 @@ from nolook.report.sections import cautions, rows_described, rows_used, sections
 
 __all__ = ["Line", "lines", "print_findings", "print_lines", "print_table"]
 
-_FEW = 4  # columns that are never printed row by row
+_FEW = 4  # columns of tables that are never stacked
 
 #: A text or a table, and the style of the text.
 Line: TypeAlias = tuple[Words | Table, str]
@@ -90,7 +90,7 @@ def _print_stacked(console: Console, table: Table) -> None:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table under its caption, one whose words do not fit row by row."""
+    """Print a table under its caption, stacked if its many columns would have to break words."""
     # Not the table's own title, which would be folded at the width of a narrow table.
     if table.caption:
         say(console, one_line(table.caption), style="bold")
