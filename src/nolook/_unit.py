@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, Literal, Self, TypeAlias
 
-from attrs import asdict, field, fields_dict, frozen
+from attrs import asdict, evolve, field, frozen
+from msgspec import ValidationError, convert
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
@@ -117,23 +119,18 @@ class Unit:
     def to_plain(self) -> Any:  # noqa: ANN401 -- a text or a mapping
         """Return the unit as plain data, fit for JSON."""
         if self.weighting is not None:
-            return {"column": self.column, "rows": self.rows, "weights": asdict(self.weighting)}
+            return asdict(self)
         return _RECORD if self.column is None else {"column": self.column, "rows": self.rows}
 
     @classmethod
     def from_plain(cls, data: object) -> Self:
         """Read the output of :meth:`to_plain`; anything else is a ParameterError."""
-        if isinstance(data, dict) and data.keys() == {"column", "rows"}:
-            column = data["column"]
-            if isinstance(column, str) and column:
-                return cls(column, data["rows"])
-        elif isinstance(data, dict) and data.keys() == {"column", "rows", "weights"}:
-            weights = data["weights"]
-            known = isinstance(weights, dict) and weights.keys() == fields_dict(Weighting).keys()
-            if known and isinstance(data["column"], str | None):
-                return cls(data["column"] or None, data["rows"], Weighting(**weights))
-        elif data == _RECORD:
+        if data == _RECORD:
             return cls()
+        with suppress(ValidationError):
+            found = evolve(convert(data, cls))  # which checks the number of rows
+            if found.column != "" and found.to_plain() == data:
+                return found
         raise ParameterError("unit is neither 'record' nor a column with a number of rows")
 
 

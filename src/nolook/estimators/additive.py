@@ -10,7 +10,7 @@ from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice
 from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
-from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
+from nolook.algorithms.glm.additive_inference import additive_curves
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
@@ -18,7 +18,6 @@ from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import fitted
 from nolook.estimators.linear import LeastSquares
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.poisson import PoissonRegression
@@ -30,7 +29,6 @@ __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegressio
 class _Curved(GeneralisedLinearModel):
     """A model with a curve for each column."""
 
-    curves_: tuple[ColumnCurve, ...] = fitted(())
     straight: list[str] | None = None
     monotone: dict[str, str] | None = None
 

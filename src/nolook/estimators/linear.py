@@ -18,7 +18,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import fitted
+from nolook.estimators._parameters import AtLeast1, Positive, fitted
 from nolook.estimators.base import PrivateRegressor, whole_mu
 from nolook.privacy.release import Plan
 from nolook.tables import Table
@@ -71,9 +71,9 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         constant.
     """
 
-    influence_bound_ = math.inf
+    influence_bound_: Positive = fitted(math.inf)
     cut_errors_: CutErrors | None = fitted(None)
-    smearing_: float | None = fitted(None)
+    smearing_: AtLeast1 | None = fitted(None)
 
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
