@@ -74,10 +74,7 @@ def plot(release: Any, ax: Any = None) -> Any:  # noqa: ANN401 -- a result; matp
 
 
 def report(
-    release: Result,
-    path: str | os.PathLike[str],
-    ledger: Ledger | None = None,
-    title: str = "",
+    release: Result, path: str | os.PathLike[str], ledger: Ledger | None = None, title: str = ""
 ) -> None:
     """Write the page of a release."""
     place, found = check_path(path, _EXAMPLE), evolve(release.content(), title=title)
