@@ -40,7 +40,7 @@ def main():
     print(f"Hosmer-Lemeshow {test.statistic_:.0f}, p-value {test.p_value_:g}")
     print(f"caution: {test.caution}")
     print(f"left for later releases: epsilon {left:g}")
-    curve.plot().figure.savefig(folder / "calibration.png")
+    test.plot().figure.savefig(folder / "calibration.png")
 
 
 if __name__ == "__main__":

@@ -53,9 +53,9 @@ def test_a_model_of_counts_is_told_in_rate_ratios(people, fit, cli, tmp_path):
     assert (document["kind"], document["method"]) == ("count model", "poisson")
     assert document["parameters"] == {"exposure": "days"}
     model = nolook.load(tmp_path / "m.json")
-    low, high = model.rate_ratio_interval_[0]
-    assert low < np.exp(0.6) < high
-    assert model.rate_ratio_[2] == 1.0
+    low, high = model.coef_interval_[0]
+    assert low < 0.6 < high
+    assert model.coef_[2] == 0.0
 
 
 def test_predictions_are_means(people, fit, cli, tmp_path):

@@ -155,7 +155,7 @@ plt.show()
 # the probabilities are wrong.
 
 print(f"p-value {found.calibration.p_value_:.3f}")
-found.calibration.calibration_curve().plot()
+found.calibration.plot()
 plt.show()
 
 # %%

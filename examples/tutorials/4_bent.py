@@ -27,7 +27,7 @@ opened = table["target"].to_numpy().astype(bool)
 
 ledger = nolook.Ledger.create(FOLDER / "bank.ledger", nolook.Budget(2.0, 1e-5), name="bank")
 lines = nolook.LogisticRegression(epsilon=1.0).fit(X, opened, ledger=ledger)
-low, high = lines.odds_ratio_interval_[0] ** 10
+low, high = np.exp(10 * lines.coef_interval_[0])
 print(f"ten more years multiply the odds by {low:.2f} to {high:.2f}")
 print(f"AUC {lines.auc_:.3f}, from {lines.auc_interval_[0]:.3f} to {lines.auc_interval_[1]:.3f}")
 

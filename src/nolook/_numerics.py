@@ -21,6 +21,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from nolook._arrays import Array
+from nolook._validation import check_count_or_auto
 from nolook.errors import ParameterError
 
 #: How many threads read a table: "auto" for all that the process may use.
@@ -39,18 +40,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 def check_threads(threads: object) -> Threads:
     """Return a number of threads; raise ParameterError if it is none."""
-    if threads == "auto":
-        return "auto"
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        found = f"a value of type {type(threads).__name__}"
-    elif 1 <= threads <= _MOST_THREADS:
-        return threads
-    else:
-        found = str(threads)
-    raise ParameterError(
-        f"threads is {found}; expected 'auto' (all that the process may use) or a number from 1 to "
-        f"{_MOST_THREADS} (1 reads and counts one batch after the other)"
-    )
+    return check_count_or_auto(threads, "threads", _MOST_THREADS) or "auto"
 
 
 def worker_threads(threads: Threads = "auto") -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any, Literal, Self, TypeAlias
 
-from attrs import asdict, evolve, field, frozen
-from msgspec import ValidationError, convert
+from attrs import asdict, field, fields_dict, frozen
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
@@ -26,9 +24,6 @@ _NAMED = re.compile(
     r"(?:nr|no)?",
     re.IGNORECASE,
 )
-
-# What files call a unit that is a row.
-_RECORD = "record"
 
 
 def check_rows_per_unit(rows: object) -> RowsPerUnit:
@@ -116,22 +111,21 @@ class Unit:
         # As Python writes a text: no two names look alike, and none breaks the line.
         return f"{self.protected} named by {self.column!r}, with all its rows"
 
-    def to_plain(self) -> Any:  # noqa: ANN401 -- a text or a mapping
+    def to_plain(self) -> dict[str, Any]:
         """Return the unit as plain data, fit for JSON."""
-        if self.weighting is not None:
-            return asdict(self)
-        return _RECORD if self.column is None else {"column": self.column, "rows": self.rows}
+        return asdict(self)
 
     @classmethod
     def from_plain(cls, data: object) -> Self:
         """Read the output of :meth:`to_plain`; anything else is a ParameterError."""
-        if data == _RECORD:
-            return cls()
-        with suppress(ValidationError):
-            found = evolve(convert(data, cls))  # which checks the number of rows
-            if found.column != "" and found.to_plain() == data:
-                return found
-        raise ParameterError("unit is neither 'record' nor a column with a number of rows")
+        plain = data if isinstance(data, dict) else {}
+        column, rows, weights = (plain.get(name, "") for name in fields_dict(cls))
+        known = isinstance(column, str) if column else column is None and rows == "weights"
+        if isinstance(weights, dict) and weights.keys() == fields_dict(Weighting).keys():
+            weights = Weighting(**weights)
+        if len(plain) != 3 or not known or not isinstance(weights, Weighting | None):
+            raise ParameterError("unit is not a column with a number of rows and their weights")
+        return cls(column, rows, weights)
 
 
 #: Every row is a unit of its own.

@@ -39,33 +39,27 @@ def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
 
 def check_positive(value: object, name: str) -> float:
     """Return `value` as a float if it is finite and above 0."""
-    number = real_number(value)
-    if number is None or not 0.0 < number < math.inf:
-        raise refusal(
-            name, value, "a finite number above 0", f"for example {usage_hint(name, 1.0)}"
-        )
-    return number
+    return _checked(value, name, math.inf, "a finite number above 0", 1.0)
 
 
 def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False) -> float:
     """Return `delta` as a float if it is between 0 and 1, or 0 (pure) where that is allowed."""
-    number = real_number(delta)
     # A positive number too small for a double must not pass as a pure guarantee.
-    if number == 0.0 and allow_zero and delta == 0:
+    if allow_zero and real_number(delta) == 0.0 and delta == 0:
         return 0.0
-    if number is None or not 0.0 < number < 1.0:
-        expected = "0 or a number between 0 and 1" if allow_zero else "a number between 0 and 1"
-        raise refusal(name, delta, expected, f"for example {usage_hint(name, 1e-6)}")
-    return number
+    return _checked(delta, name, 1.0, "0 or " * allow_zero + "a number between 0 and 1", 1e-6)
 
 
 def check_fraction(value: object, name: str) -> float:
     """Return a share or a level as a float if it is strictly between 0 and 1."""
+    return _checked(value, name, 1.0, "a number between 0 and 1", 0.5)
+
+
+def _checked(value: object, name: str, most: float, expected: str, example: float) -> float:
+    """Return `value` as a float if it is above 0 and below `most`."""
     number = real_number(value)
-    if number is None or not 0.0 < number < 1.0:
-        raise refusal(
-            name, value, "a number between 0 and 1", f"for example {usage_hint(name, 0.5)}"
-        )
+    if number is None or not 0.0 < number < most:
+        raise refusal(name, value, expected, f"for example {usage_hint(name, example)}")
     return number
 
 
@@ -78,14 +72,19 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     return value
 
 
-def check_count(value: object, name: str, most: int) -> int:
-    """Return `value` as an int from 1 to `most`."""
+def check_count(value: object, name: str, most: int, other: str = "") -> int:
+    """Return `value` as an int from 1 to `most`; a message names what `other` may be given."""
     number = _integer(value)
     if number is None or not 1 <= number <= most:
-        raise refusal(
-            name, value, f"an integer from 1 to {most}", f"for example {usage_hint(name, 100)}"
-        )
+        expected = f"{other}an integer from 1 to {most}"
+        raise refusal(name, value, expected, f"for example {usage_hint(name, 100)}")
     return number
+
+
+def check_count_or_auto(value: object, name: str, most: int) -> int | None:
+    """Return `value` as an int from 1 to `most`, None for "auto"."""
+    auto = isinstance(value, str) and value == "auto"
+    return None if auto else check_count(value, name, most, "'auto' or ")
 
 
 def count_or_auto(text: str, name: str) -> int | str:

@@ -11,8 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import nolook
 from nolook.errors import ParameterError
-from nolook.estimators.calibration import shares_in_view
-from nolook.report.score_findings import calibration_said, gaps_of_groups
+from nolook.report.score_findings import calibration_picture, calibration_said, gaps_of_groups
 from tests.contracts.columns import COLUMNS, column
 
 mpl.use("Agg")
@@ -138,24 +137,24 @@ def test_the_plot_shows_points_and_errors():
 
     with pytest.raises(NotFittedError):
         nolook.HosmerLemeshow().calibration_curve()
-    curve = nolook.HosmerLemeshow().fit(*scored()).calibration_curve()
+    test = nolook.HosmerLemeshow().fit(*scored())
+    curve, axes = test.calibration_curve(), test.plot()
     assert isinstance(curve, nolook.CalibrationCurve)
-    axes = curve.plot()
     alone = [line for line in axes.lines if line.get_linestyle() == "None"]
     points = np.concatenate([line.get_xydata() for line in alone])
     np.testing.assert_array_equal(points.T, (curve.prob_pred, curve.prob_true))
     lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
     errors = np.array([np.ptp(ends[:, 1]) for ends in lines if ends[0, 0] == ends[1, 0]])
     np.testing.assert_allclose(errors, 2 * 1.96 * curve.errors)
-    assert curve.plot(axes) is axes
+    assert test.plot(axes) is axes
     plt.close(axes.figure)
 
 
 def test_without_matplotlib_the_plot_says_so(monkeypatch):
-    curve = nolook.HosmerLemeshow().fit(*scored(100)).calibration_curve()
+    test = nolook.HosmerLemeshow().fit(*scored(100))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ParameterError, match="matplotlib") as caught:
-        curve.plot()
+        test.plot()
     assert "\n" not in str(caught.value)
 
 
@@ -163,8 +162,9 @@ def test_the_picture_shows_where_the_points_are():
     generator = np.random.default_rng(0)
     probabilities = generator.beta(2, 60, 20_000)
     target = generator.random(20_000) < probabilities
-    curve = nolook.HosmerLemeshow(1.0).fit(probabilities, target).calibration_curve()
-    low, high = shares_in_view(curve)
+    test = nolook.HosmerLemeshow(1.0).fit(probabilities, target)
+    curve, across = test.calibration_curve(), calibration_picture(test).across
+    low, high = across.low, across.high
     room = 1.96 * curve.errors
     assert low <= min(curve.prob_pred.min(), max(0.0, (curve.prob_true - room).min()))
     assert max(curve.prob_pred.max(), (curve.prob_true + room).max()) <= high < 0.3

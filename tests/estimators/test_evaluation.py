@@ -276,8 +276,8 @@ def bad():
         "model is of type int": (3, (X, y), {}),
         "has 3 classes": (three, (X, y), {"other_rows": True, "pos_label": 7}),
         "y is None": (model, (X,), {}),
-        "y is given with a Table": (model, (table, y), {}),
-        "without a target": (model, (nolook.read_table(frame),), {}),
+        "a target is given with a Table": (model, (table, y), {}),
+        "the Table has no target": (model, (nolook.read_table(frame),), {}),
         "X has 1 features": (model, (X[:, :1], y), {}),
         "X has other features": (named, (other, y), {}),
         "cannot score a row of 2 zeros .KeyError": (

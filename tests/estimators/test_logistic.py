@@ -60,8 +60,6 @@ def test_what_is_told_of_the_fit_is_near_the_truth(fitted):
         assert low - 0.01 <= true <= high + 0.01
         assert low <= getattr(fitted, f"{name}_") <= high
     assert 0.1 < fitted.pseudo_r2_ < 0.25
-    np.testing.assert_allclose(fitted.odds_ratio_, np.exp(fitted.coef_))
-    np.testing.assert_allclose(fitted.odds_ratio_interval_, np.exp(fitted.coef_interval_))
 
 
 def test_intervals_cover_the_truth():
@@ -177,7 +175,7 @@ def test_where_noise_drowns_the_slopes_they_are_pulled_and_nothing_else_is_said(
         if model.detected_:
             continue
         assert model.coef_interval_ is model.intercept_interval_ is None
-        assert model.auc_ is model.pseudo_r2_ is model.odds_ratio_interval_ is None
+        assert model.auc_ is model.pseudo_r2_ is None
         low, high = model.base_rate_interval_
         assert low <= model.base_rate_ <= high
         hidden.append(model.coef_ * model.scaling_.scale[:-1])

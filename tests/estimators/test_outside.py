@@ -105,8 +105,11 @@ def test_what_is_outside_is_said_where_the_user_called(name):
 
 
 def test_a_search_of_many_fits_is_told_of_once():
-    for folds in (2, 5):
-        messages, _ = said(lambda: cross_val_score(model(), X, Y, cv=folds))  # noqa: B023
+    for call in (
+        lambda: cross_val_score(model(), X, Y, cv=2),
+        lambda: cross_val_score(model(), X, Y, cv=5),
+    ):
+        messages, _ = said(call)
         assert len([one for one in messages if "model selection" in one]) == 1
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import nolook
 from nolook.errors import ParameterError, TableError
@@ -37,20 +36,13 @@ def fitted(frame, exposure="days", seed=0, **options):
 
 def test_rate_ratios_are_exponentials_of_the_coefficients():
     model = PoissonRegression(random_state=0).fit(*data())
-    np.testing.assert_array_equal(model.rate_ratio_, np.exp(model.coef_))
-    np.testing.assert_array_equal(model.rate_ratio_interval_, np.exp(model.coef_interval_))
     frame = model.to_frame()
     names = ["rate_ratio", "rate_ratio_low", "rate_ratio_high"]
     found = frame[names].to_numpy()
-    expected = np.column_stack([model.rate_ratio_, model.rate_ratio_interval_])
+    expected = np.exp(np.column_stack([model.coef_, model.coef_interval_]))
     np.testing.assert_array_equal(found[:-1], expected)
     assert np.isnan(found[-1]).all()
     assert frame.index[-1] == "intercept"
-
-
-def test_before_a_fit_there_is_no_ratio():
-    with pytest.raises((AttributeError, NotFittedError)):
-        PoissonRegression().rate_ratio_  # noqa: B018
 
 
 def test_predictions_are_exponentials_of_clipped_columns():
@@ -141,7 +133,6 @@ def test_a_model_that_noise_hides_keeps_its_slopes_and_says_nothing_of_them():
     assert len(hidden) >= 3
     for model in hidden:
         assert model.coef_interval_ is model.intercept_interval_ is None
-        assert model.rate_ratio_interval_ is None
         assert model.deviance_explained_ is model.deviance_explained_interval_ is None
         assert [one.name for one in model.coefficients] == ["intercept"]
         headings = [section.heading for section in model_findings(model).sections]

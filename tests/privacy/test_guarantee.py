@@ -167,7 +167,7 @@ def test_a_unit_comes_back_and_is_named_in_words(unit, relation):
 @pytest.mark.parametrize(
     "plain",
     [
-        None, "row", {}, {"column": "a"}, {"column": "", "rows": 1}, {"column": None, "rows": 1},
+        None, "row", {}, {"column": ""}, {"column": "", "rows": 1}, {"column": None, "rows": 1},
         {"column": "a", "rows": 0}, {"column": "a", "rows": 1025}, {"column": "a", "rows": "all"},
         {"column": "a", "rows": True}, {"column": "a", "rows": 1.5},
         {"column": "a", "rows": 1, "x": 1},
@@ -176,3 +176,6 @@ def test_a_unit_comes_back_and_is_named_in_words(unit, relation):
 def test_a_unit_that_cannot_be_is_refused(plain):
     with pytest.raises(ParameterError):
         PrivacyGuarantee.from_dict(example().to_dict() | {"unit": plain})
+    if isinstance(plain, dict):
+        with pytest.raises(ParameterError):
+            PrivacyGuarantee.from_dict(example().to_dict() | {"unit": plain | {"weighting": None}})

@@ -30,16 +30,28 @@ OPTIONAL = (
     *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
     *("median_error_", "median_error_interval_", "p90_error_", "p90_error_interval_"),
 )
-CHOOSY = evolve(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
+CHOOSY = evolve(METHODS["tukey"], home="tests.report.hand_made.Choosy")
 
 
 class Choosy(PrivateRegressor):
     """Stands in for a method with parameters of its own; its fit spends, then fails its test."""
 
-    n_models: int | str = "auto"
-    bound: float | None = None
-    exact: bool = True
-    on_failure: str = "raise"
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        n_models: int | str = "auto",
+        bound: float | None = None,
+        exact: bool = True,
+        on_failure: str = "raise",
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, random_state=random_state)
+        self.n_models = n_models
+        self.bound = bound
+        self.exact = exact
+        self.on_failure = on_failure
 
     def fit(self, X, y=None, *, ledger=None, progress=None):  # noqa: ARG002
         with charge(ledger, guarantee(epsilon=self.epsilon, delta=self.delta), "choosy"):

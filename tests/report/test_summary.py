@@ -229,7 +229,7 @@ def test_the_nearest_parent_names_the_method(monkeypatch, order):
     class Nearer(Choosy):
         __module__, __qualname__ = "elsewhere", "Nearer"
 
-    homes = {"far": CHOOSY, "near": Entry("elsewhere", "Nearer", "It is nearer.")}
+    homes = {"far": CHOOSY, "near": Entry("elsewhere.Nearer", "It is nearer.")}
     for method in list(homes)[::order]:
         monkeypatch.setitem(METHODS, method, homes[method])
     assert name_of(Nearer()) == "near"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from nolook.cli._declared import SchemaOption, with_options
+import typer
+
+from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
-from nolook.cli._options import column_names
+from nolook.cli._options import ForceOption, ModelOption, column_names, output_option
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
+    WhereOption,
     check_apart,
     conditions_of,
     files_of,
@@ -20,21 +24,22 @@ from nolook.cli._release import tell
 from nolook.formats.files import check_outputs, one_line
 
 
-@with_options(
-    {
-        "--output -o FILE": "The file to write: .parquet, .pq or .csv.",
-        "--keep A,B,C": "Columns of the table to copy next to the prediction, unchanged.",
-    }
-)
+@reads_table()
 def predict(
     table: TableArgument,
-    model: Path,
-    output: Path,
+    model: ModelOption,
+    output: Annotated[Path, output_option("The file to write: .parquet, .pq or .csv.")],
     schema: SchemaOption = None,
-    keep: str | None = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Columns of the table to copy next to the prediction, unchanged.",
+        ),
+    ] = None,
     from_table: FromTableOption = None,
-    where: list[str] | None = None,
-    force: bool = False,
+    where: WhereOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Predict the target of each row of a table, in the column `prediction`.
 
@@ -51,7 +56,7 @@ def predict(
         place, rows = place_of(table, from_table), conditions_of(where)
         check_apart(place, [("--output", output)])
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        check_prediction_file(output)
+        check_prediction_file(output, kept)
         fitted = model_of(model)
         read_options = fitted.read_options_
         options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from nolook.cli._options import MissingNumbersOption, read_grid
+from typing import Annotated
+
+import typer
+
+from nolook.cli._options import (
+    GridOption,
+    MissingNumbersOption,
+    RelationOption,
+    ThresholdOption,
+    read_grid,
+)
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -10,7 +20,6 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "roc.json",
     "The curve's file",
-    {"--score NAME": "The column of scores; higher means positive."},
     about=("score", "target"),
     missing=MissingNumbersOption,
     names={"features": "--score", "columns": "--score and --target"},
@@ -19,10 +28,12 @@ def roc(
     release: Release,
     classes: Classes,
     *,
-    score: str,
-    grid: str | None = None,
-    relation: str = "add-remove",
-    threshold: list[float] | None = None,
+    score: Annotated[
+        str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
+    ],
+    grid: GridOption = None,
+    relation: RelationOption = "add-remove",
+    threshold: ThresholdOption = None,
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 

@@ -6,8 +6,8 @@ from itertools import compress
 from typing import Any
 
 from nolook._language import parameter_name
+from nolook._validation import check_count_or_auto
 from nolook.errors import ParameterError
-from nolook.estimators.base import check_count_or_auto
 
 _MOST_SELECTED = 2**20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.estimators._tables import marks, training_table, warn_of_column
 from nolook.tables import Table
+from nolook.tables.source import attempt, dtype_name
 
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -67,33 +69,58 @@ def class_table(
         return table, np.array([0, 1])
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
-    values, known = _values(y, declared)
+    pandas, dtype = sys.modules.get("pandas"), getattr(y, "dtype", None)
+    if declared is None and pandas is not None and isinstance(dtype, pandas.CategoricalDtype):
+        declared = declared_classes(list(dtype.categories) if len(dtype.categories) == 2 else "")
+    values = class_values(y, "y")
+    if getattr(y, "ndim", 1) == 2:
+        warn_of_column()
+    usual = np.array([False, True] if values.dtype.kind == "b" else [0, 1])
+    known = usual if declared is None else declared
     negative, positive = (marks(values, one) for one in known)
     return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
 
 
-def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the target as an array of one dimension, and the classes it may hold."""
-    pandas = sys.modules.get("pandas")
-    dtype = getattr(y, "dtype", None)
-    if declared is None and pandas is not None and isinstance(dtype, pandas.CategoricalDtype):
-        declared = declared_classes(list(dtype.categories) if len(dtype.categories) == 2 else "")
-    try:
-        values = np.asarray(y)
-    except ValueError:
-        values = np.zeros((0, 0, 0))
-    if values.ndim == 2 and values.shape[1] == 1:
-        warn_of_column()
-        values = values[:, 0]
-    if values.dtype.kind == "c":
-        raise ParameterError("y has complex numbers: Complex data not supported; expected classes")
-    if values.ndim != 1 or values.dtype.kind not in "biufOUT":
+def class_values(target: object, name: str) -> NDArray[Any]:
+    """Return a target's numbers, booleans or strings as an array of one dimension."""
+    array = attempt(f"{name} is not an array; expected one value a row", _as_array, target)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind == "c":
+        raise ParameterError(f"{name} has complex numbers: Complex data not supported")
+    if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
         raise ParameterError(
-            "y is not one number, boolean or text a row; expected shape (rows,) (bad input shape)"
+            f"{name} has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions (bad input "
+            "shape); expected one number, boolean or string a row"
         )
-    if declared is None:
-        declared = np.array([False, True] if values.dtype.kind == "b" else [0, 1])
-    return values, declared
+    return array
+
+
+def _as_array(target: Any) -> NDArray[Any]:  # noqa: ANN401
+    """Return the target as an array: of objects if it declares no type, so that values stay as is.
+
+    NumPy would turn numbers into texts if one of them is a text.
+    """
+    if isinstance(getattr(target, "dtype", None), np.dtype):
+        return np.asanyarray(target)
+    if hasattr(target, "to_pylist"):
+        target = [_python(value) for value in target]
+    elif hasattr(target, "to_list"):
+        target = target.to_list()
+    if isinstance(target, list | tuple):
+        # Cell by cell: what NumPy makes of a list depends on whether a cell is one, too.
+        array = np.empty(len(target), dtype=object)
+        for place, value in enumerate(target):
+            array[place] = value
+        return array
+    return np.asanyarray(target, dtype=object)
+
+
+def _python(scalar: Any) -> object:  # noqa: ANN401
+    """Return an Arrow scalar's value, None if it is a text that is not UTF-8."""
+    with suppress(UnicodeDecodeError):
+        return scalar.as_py()
+    return None
 
 
 def _named_like(y: object, positive: Flags, known: Flags) -> object:

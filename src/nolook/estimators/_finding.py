@@ -15,7 +15,11 @@ class PrivateFinding(PrivateEstimator):
     epsilon: float = 1.0
 
     def keep_release(
-        self, released: object, *, privacy: PrivacyGuarantee, read_options: dict[str, Any]
+        self,
+        released: object,
+        *,
+        privacy: PrivacyGuarantee,
+        **known: Any,  # noqa: ANN401
     ) -> Self:
         """Keep a release that was made and charged elsewhere, as `fit` keeps its own.
 
@@ -27,14 +31,15 @@ class PrivateFinding(PrivateEstimator):
             What the release of :meth:`plan` returns.
         privacy : PrivacyGuarantee
             Its guarantee.
-        read_options : dict
-            How the data were read, as in `read_options_`.
+        **known
+            What is known of it beforehand, by attribute: `read_options`, of scores also `scored`.
 
         Returns
         -------
         self
         """
         with self._all_or_nothing(), undisturbed():
-            self.read_options_ = read_options
+            for name, value in known.items():
+                setattr(self, f"{name}_", value)
             self._keep(released, privacy)
         return self

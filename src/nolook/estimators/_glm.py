@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Array
-from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.releasing import Progress
-from nolook.kernels.row_products import row_products
 from nolook.tables import Rows, Table
 
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
     from nolook.algorithms.glm.inference import Coefficients
+    from nolook.algorithms.whitening import Spread
     from nolook.privacy.ledger import Ledger
     from nolook.tables.words import Categories
 
@@ -78,6 +77,8 @@ class GeneralisedLinearModel(PrivateModel):
     fit.__doc__ = complete_docstring(fit, PrivateModel.fit)
 
     _imputes_centres = True
+    #: The name of a coefficient's exponential, where that is what one reads.
+    _ratio: ClassVar[str] = ""
 
     def _keep_coefficients(self, known: Coefficients, frame: NoisyFrame) -> None:
         self.coef_, self.coef_interval_ = known.coef, known.coef_interval
@@ -100,18 +101,16 @@ class GeneralisedLinearModel(PrivateModel):
         self.coef_interval_ = self.intercept_interval_ = None
         self._keep_measures(dict.fromkeys(set(self._measured) - {"base_rate"}))
 
-    def _linear_predictor(self, rows: Array) -> Array:
-        """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
-        return np.asarray(self.intercept_ + row_products(self._clipped(rows).T, self.coef_))
+    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
+        if not self._ratio:
+            return super()._in_other_units(*numbers)
+        names = (self._ratio, f"{self._ratio}_low", f"{self._ratio}_high")
+        # That of the intercept, the last, is no ratio.
+        ratios = [exponential(np.append(each[:-1], np.nan)) for each in numbers]
+        return dict(zip(names, ratios, strict=True))
 
 
 def exponential(logarithms: Array) -> Array:
     """Return exponentials, cut at the largest number."""
     with np.errstate(over="ignore"):
         return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)
-
-
-def in_ratios(name: str, numbers: tuple[Array, ...]) -> dict[str, Array]:
-    """Return coefficients, low and high ends as ratios; of the intercept, the last, it is none."""
-    ratios = [exponential(np.append(each[:-1], np.nan)) for each in numbers]
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ratios, strict=True))

@@ -22,9 +22,9 @@ _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 #: The rows an estimator was last fitted to, while both live; never in a file.
 _FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 
-#: The search that was told of last: its many fits, around which scikit-learn forgets what was said
-#: before, are told of once.
-_SAID: list[tuple[weakref.ref[Any], tuple[str, int]]] = []
+#: Where in the user's code searches were told of: their many fits, around which scikit-learn
+#: forgets what was said before, are told of once.
+_SAID: set[tuple[str, int]] = set()
 
 
 def warn_of_caller() -> None:
@@ -40,8 +40,7 @@ def warn_of_caller() -> None:
         if module == "sklearn.pipeline":
             around = frame.f_locals.get("self")
             pipelines[id(around)] = around
-    given, place = (None, None) if search is None else _about(search)
-    if given is not None and any(one() is given and where == place for one, where in _SAID):
+    if search is not None and _place(search) in _SAID:
         return
     for pipeline in pipelines.values():
         _warn_of_steps(pipeline)
@@ -51,15 +50,14 @@ def warn_of_caller() -> None:
             "again, and the scores of held-out rows are not private; use "
             "nolook.cross_validate, which does it within one budget"
         )
-    # Not before: where warnings are errors each fit raises.
-    _SAID[:] = [] if given is None or place is None else [(weakref.ref(given), place)]
+        # Not before: where warnings are errors each fit raises.
+        _SAID.add(_place(search))
 
 
-def _about(search: FrameType) -> tuple[Any, tuple[str, int]]:
-    """Return the estimator given to a search, and the place in the user's code."""
+def _place(search: FrameType) -> tuple[str, int]:
+    """Return the place in the user's code that a search was called from."""
     caller = next((each for each in _callers(search) if not of_library(each)), search)
-    given = search.f_locals.get("self", search.f_locals.get("estimator"))
-    return given, (caller.f_code.co_filename, caller.f_lineno)
+    return caller.f_code.co_filename, caller.f_lineno
 
 
 def note_rows(estimator: Any, X: object) -> None:  # noqa: ANN401

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nolook._arrays import Flags
 from nolook.errors import ParameterError
+from nolook.estimators._classes import class_values
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import marks, refuse_gaps
@@ -20,7 +20,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
-from nolook.tables.source import as_array, attempt, dtype_name
+from nolook.tables.source import as_array, dtype_name
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 
@@ -126,27 +126,31 @@ def scored_table(scores: object, target: object, label: float | str, relation: s
     Where the number of rows is public, one whose target is missing counts as negative.
     """
     if isinstance(scores, Table):
-        table = _with_target(scores, target, label)
-        return with_class(table.keeping_infinite(all_targets=relation == "replace"), float(label))
+        positive = positive_number(scores, target, label)
+        if len(scores.feature_names) != 1:
+            raise ParameterError(
+                f"scores is a Table with {len(scores.feature_names)} features; expected one score "
+                "and a target (read_table(..., target=TARGET, features=[SCORE]))"
+            )
+        refuse_gaps(scores, "a release of scores")
+        table = scores.keeping_infinite(all_targets=relation == "replace")
+        return with_class(table, positive)
     table = _joined(scores, target, label, usual_missing(relation))
     return with_class(table.keeping_infinite(), 1.0)
 
 
-def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
+def positive_number(table: Table, target: object, label: float | str) -> float:
+    """Return the number of the positive class in a table's target; no other target may be given."""
     if target is not None:
-        raise ParameterError("target is given with a Table; expected None (its target is used)")
-    if len(table.feature_names) != 1 or table.target_name is None:
+        raise ParameterError("a target is given with a Table; expected None (its target is used)")
+    if table.target_name is None:
+        raise ParameterError("the Table has no target (read_table(..., target=NAME))")
+    if isinstance(label, str):
         raise ParameterError(
-            f"scores is a Table with {len(table.feature_names)} features and the target "
-            f"{table.target_name!r}; expected one score and a target (read_table(..., "
-            "target=TARGET, features=[SCORE]))"
+            f"pos_label is {label!r}, but a Table's target is a number; expected a number (or "
+            f"none, and read_table(..., positive={label!r}))"
         )
-    refuse_gaps(table, "a release of scores")
-    if isinstance(pos_label, str):
-        raise ParameterError(
-            f"pos_label is {pos_label!r}, but a Table's target is a number; expected a number"
-        )
-    return table
+    return float(label)
 
 
 def _joined(scores: object, target: object, pos_label: float | str, missing: Missing) -> Table:
@@ -168,44 +172,10 @@ def _joined(scores: object, target: object, pos_label: float | str, missing: Mis
     return table
 
 
-def _target_array(target: Any) -> NDArray[Any]:  # noqa: ANN401
-    """Return the target as an array: of objects if it declares no type, so that values stay as is.
-
-    NumPy would turn numbers into texts if one of them is a text.
-    """
-    if isinstance(getattr(target, "dtype", None), np.dtype):
-        return np.asanyarray(target)
-    if hasattr(target, "to_pylist"):
-        target = [_python(value) for value in target]
-    elif hasattr(target, "to_list"):
-        target = target.to_list()
-    if isinstance(target, list | tuple):
-        # Cell by cell: what NumPy makes of a list depends on whether a cell is one, too.
-        array = np.empty(len(target), dtype=object)
-        for place, value in enumerate(target):
-            array[place] = value
-        return array
-    return np.asanyarray(target, dtype=object)
-
-
-def _python(scalar: Any) -> object:  # noqa: ANN401
-    """Return an Arrow scalar's value, None if it is a text that is not UTF-8."""
-    with suppress(UnicodeDecodeError):
-        return scalar.as_py()
-    return None
-
-
 def positives_of(target: object, pos_label: float | str) -> Flags:
     """Mark the rows of the positive class; nothing else of the target is used."""
-    array = attempt(f"target is not an array; {_EXPECTED}", _target_array, target)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = class_values(target, "target")
     textual = array.dtype.kind in "UT"
-    if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
-        raise ParameterError(
-            f"target has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions; expected one "
-            "number, boolean or string a row"
-        )
     if array.dtype.kind != "O" and textual != isinstance(pos_label, str):
         raise ParameterError(
             f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
-from nolook.algorithms.selection_plan import Beside, Selected
-from nolook.estimators._chosen import check_selected, chosen_columns
+from nolook.algorithms.selection_plan import Beside, Selected, SelectionPlan, selection_plan
+from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
@@ -126,11 +126,19 @@ class RowSelector(PrivateSelector):
     def _needs_local_rows(self) -> bool:
         return self.sample is None
 
-    def _chances(self) -> int | None:
-        """Check the share of rows kept; return None for "auto"."""
+    def _split(
+        self, budget: Budget, *, bound: bool = False, scales: bool = False, pure: bool = False
+    ) -> tuple[SelectionPlan, int | None]:
+        """Split a budget, as `selection_plan` does, and return the share of rows kept.
+
+        None stands for "auto".
+        """
+        kept: int | None = SAMPLING_UNIT
         if isinstance(self.sample, str):
             check_choice("sample", self.sample, ("auto",))
-            return None
-        if self.sample is None:
-            return SAMPLING_UNIT
-        return max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
+            kept = None
+        elif self.sample is not None:
+            kept = max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
+        # What a sample adds to privacy is proved for pure choices.
+        how = {"scales": scales, "pure": pure or kept != SAMPLING_UNIT, "bound": bound or not kept}
+        return selection_plan(known_k(self.k), budget, beside=self._beside, **how), kept

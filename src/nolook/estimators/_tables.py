@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nolook._arrays import Flags, Vector
 from nolook._language import parameter_name, usage_hint
@@ -109,6 +109,7 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
+    check_is_fitted(estimator)
     options = estimator.read_options_
     names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
     missing = "centre" if options["missing"] == "centre" else DEFAULT_MISSING

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
-from nolook.estimators._checks import check_budget
-from nolook.estimators.base import PrivateRegressor, whole_mu
-from nolook.privacy.release import Plan
+from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["AdaSSPRegressor"]
 
@@ -44,10 +42,8 @@ class AdaSSPRegressor(PrivateRegressor):
     _ledger_label = "AdaSSP"
     _imputes_centres = True
 
-    def plan(self) -> Plan[BoundedModel]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(AdaSSP(whole_mu(budget)), budget, self.random_state)
+    def _release(self, mu: float) -> AdaSSP:
+        return AdaSSP(mu)
 
     def _store(self, released: BoundedModel) -> None:
         design = released.design

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,12 @@ from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice
 from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
-from nolook.algorithms.glm.additive_inference import additive_curves
+from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
 from nolook.algorithms.glm.counts import NoisyCounts
-from nolook.algorithms.glm.likelihood import NoisyLikelihood
-from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.algorithms.glm.logistic import NoisyLogistic
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.glm.inference import Coefficients
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
+from nolook.estimators._parameters import fitted
 from nolook.estimators.linear import LeastSquares
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.poisson import PoissonRegression
@@ -29,6 +28,7 @@ __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegressio
 class _Curved(GeneralisedLinearModel):
     """A model with a curve for each column."""
 
+    curves_: tuple[ColumnCurve, ...] = fitted(())
     straight: list[str] | None = None
     monotone: dict[str, str] | None = None
 
@@ -62,17 +62,19 @@ class _Curved(GeneralisedLinearModel):
                     )
         return table
 
-    def _keep_curves(
-        self,
-        released: NoisyRegression | NoisyLikelihood,
-        units: tuple[float, float] | None = None,
-    ) -> None:
-        self.intercept_, self.intercept_interval_, curves = additive_curves(released, units)
+    def _keep_coefficients(self, known: Coefficients, frame: Any) -> None:  # noqa: ANN401
+        super()._keep_coefficients(known, frame)
+        level, interval, curves = additive_curves(frame, self._units(frame))
+        self.intercept_, self.intercept_interval_ = level, interval
         ways = self.monotone or {}
         self.curves_ = tuple(
             curve.monotone(rising=ways[name] == "up") if name in ways else curve
-            for name, curve in zip(released.scaling.names, curves, strict=False)
+            for name, curve in zip(frame.scaling.names, curves, strict=False)
         )
+
+    def _units(self, frame: Any) -> tuple[float, float] | None:  # noqa: ANN401, ARG002
+        """Return the level that curves are 0 at, and a step of 1; None for the target's own."""
+        return None
 
     def _linear_predictor(self, rows: Array) -> Array:
         total = np.full(len(rows), self.intercept_)
@@ -143,17 +145,9 @@ class AdditiveRegression(_Curved, LeastSquares):
     def _release(self, mu: float) -> AdditiveRelease:
         return AdditiveRelease(mu, straight=self._straight())
 
-    def _store(self, released: NoisyRegression | Scaling) -> None:
-        super()._store(released)
-        if not isinstance(released, Scaling):
-            self._keep_curves(released)
-
     def _hide(self) -> None:
         super()._hide()
         self.curves_ = ()
-
-    def _predict(self, rows: Array) -> Array:
-        return np.asarray(self._linear_predictor(rows).clip(*self.target_range_))
 
 
 class AdditiveClassifier(_Curved, LogisticRegression):
@@ -210,10 +204,6 @@ class AdditiveClassifier(_Curved, LogisticRegression):
     def _release(self, mu: float) -> AdditiveLogistic:
         return AdditiveLogistic(mu, straight=self._straight())
 
-    def _store(self, released: NoisyLogistic) -> None:
-        super()._store(released)
-        self._keep_curves(released)
-
 
 class AdditivePoissonRegression(_Curved, PoissonRegression):
     """Additive regression of counts under differential privacy, without bounds, knots or tuning.
@@ -267,7 +257,5 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
     def _release(self, mu: float) -> AdditiveCounts:
         return AdditiveCounts(mu, exposure=self.exposure, straight=self._straight())
 
-    def _store(self, released: NoisyCounts) -> None:
-        super()._store(released)
-        scale = float(released.scaling.scale[-1]) / released.exposures[0]
-        self._keep_curves(released, (math.log(scale), 1.0))
+    def _units(self, frame: NoisyCounts) -> tuple[float, float]:
+        return math.log(float(frame.scaling.scale[-1]) / frame.exposures[0]), 1.0

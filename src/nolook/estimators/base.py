@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from attrs import field
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._arrays import Flags, Interval, Intervals, Places, Vector
+from nolook._arrays import Flags, Places, Vector
 from nolook._numerics import undisturbed
-from nolook._validation import check_choice, check_count
-from nolook.algorithms.glm.additive_inference import ColumnCurve
-from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
+from nolook.estimators._checks import check_budget
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
-from nolook.estimators._parameters import AtLeast0, Declared, Positive, fitted
+from nolook.estimators._parameters import Declared, fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
@@ -32,13 +30,14 @@ from nolook.privacy import accounting
 from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger
-from nolook.privacy.release import Plan
+from nolook.privacy.release import Plan, Release
 from nolook.tables import Rows, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nolook.algorithms.glm.inference import Estimate
+    from nolook.algorithms.scaling import Scaling
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
@@ -46,12 +45,11 @@ __all__ = [
     "PrivateModel",
     "PrivateRegressor",
     "check_adapts",
-    "check_count_or_auto",
     "whole_mu",
 ]
 
 
-class PrivateEstimator(Result, Declared):
+class PrivateEstimator(Declared, Result):
     """Base class of all private estimators.
 
     A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
@@ -91,6 +89,8 @@ class PrivateEstimator(Result, Declared):
 
     #: What a ledger calls the release.
     _ledger_label: ClassVar[str]
+    #: What it may measure of itself; each has an interval, too.
+    _measured: ClassVar[tuple[str, ...]] = ()
     #: What is withheld where several rows of a unit count in full: they are not independent, and
     #: nothing tells how much less they say.
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ()
@@ -114,6 +114,15 @@ class PrivateEstimator(Result, Declared):
         """Types and settings the columns of the fit were read with."""
         return self.read_options_
 
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Measures of quality, as far as the method estimates them."""
+        ends = ("", "_interval")
+        return tuple(
+            Measure(name, *(getattr(self, f"{name}{end}_") for end in ends))
+            for name in self._measured
+        )
+
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost.
 
@@ -129,6 +138,11 @@ class PrivateEstimator(Result, Declared):
         ParameterError
             If a parameter is out of range, or the budget too small for any noise.
         """
+        budget = check_budget(self.epsilon, self.delta)
+        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+
+    def _release(self, mu: float) -> Release[Any]:
+        """Check the method's own parameters; return the release that a mu pays for."""
         raise NotImplementedError
 
     def fit(
@@ -200,8 +214,8 @@ class PrivateEstimator(Result, Declared):
         return rows
 
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
-        self._store(released)
         self.privacy_ = guarantee
+        self._store(released)
         self.rows_ = self.rows_ and self.rows_.totals(guarantee.unit)
         if guarantee.unit.max_rows > 1:
             for name in self._withheld_when_sampled:
@@ -247,23 +261,9 @@ class PrivateEstimator(Result, Declared):
         """The private number of rows, if they were counted."""
         return self.rows_
 
-    #: As scikit-learn's setting "display" says.
-    __repr__, _repr_html_ = BaseEstimator.__repr__, BaseEstimator._repr_html_
-
-    def _repr_html_inner(self) -> str:
+    def _html_repr(self) -> str:
         """Return the HTML shown in a notebook: the result, or else scikit-learn's own diagram."""
-        if hasattr(self, "privacy_"):
-            return self.summary().html
-        diagram: str = super()._repr_html_inner()
-        return diagram
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ANN401
-        """Return the formats a notebook may choose from."""
-        if not hasattr(self, "privacy_"):
-            shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-            return shown
-        html = {"text/html": self.summary().html} if get_config()["display"] == "diagram" else {}
-        return {"text/plain": repr(self), **html}
+        return self.summary().html if hasattr(self, "privacy_") else str(super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Return scikit-learn's tags: noise makes two fits differ."""
@@ -299,8 +299,6 @@ class PrivateModel(PrivateEstimator):
 
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ("coef_interval_", "intercept_interval_")
 
-    #: What it may measure of itself; each has an interval, too.
-    _measured: ClassVar[tuple[str, ...]]
     #: The measure that is 0 for a constant.
     _gain: ClassVar[str] = "r2"
 
@@ -310,16 +308,16 @@ class PrivateModel(PrivateEstimator):
     scaling_: Scaling = fitted()
     coef_: Vector = fitted()
     intercept_: float = fitted()
-    coef_interval_: Intervals | None = fitted(None)
-    intercept_interval_: Interval | None = fitted(None)
+    coef_interval_: Vector | None = fitted(None)
+    intercept_interval_: Vector | None = fitted(None)
     clipped_share_: Vector | None = fitted(None)
     chosen_: Places | None = fitted(None)
-    curves_: tuple[ColumnCurve, ...] = fitted(())
+    curves_: tuple[Any, ...] = fitted(())
     level_sets_: tuple[tuple[str, ...], ...] = fitted(())
-    row_norm_: AtLeast0 = fitted(math.inf)
-    weight_norm_: Positive = fitted(math.inf)
-    failed_: bool = fitted(False)
-    detected_: bool = fitted(True)
+    row_norm_ = math.inf
+    weight_norm_ = math.inf
+    failed_ = False
+    detected_ = True
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
@@ -386,15 +384,6 @@ class PrivateModel(PrivateEstimator):
         known = None if last is None else (last[0], last[1])
         return *found, Coefficient("intercept", part.intercept_, known, math.nan, None)
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """Measures of the fit, as far as the method estimates them."""
-        part, ends = self.regression, ("", "_interval")
-        return tuple(
-            Measure(name, *(getattr(part, f"{name}{end}_") for end in ends))
-            for name in part._measured
-        )
-
     def _keep_measures(self, found: Mapping[str, Estimate | None]) -> None:
         for name, one in found.items():
             setattr(self, f"{name}_", one and one.value)
@@ -420,7 +409,6 @@ class PrivateModel(PrivateEstimator):
         ValueError
             If its columns are not those of the fit.
         """
-        check_is_fitted(self)
         rows = prediction_rows(self, X)
         with undisturbed():
             return self._predict(rows)
@@ -429,11 +417,26 @@ class PrivateModel(PrivateEstimator):
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is."""
         raise NotImplementedError
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R2, or a classifier's accuracy. On private rows it is not private, as warned."""
+        warn_of_score(self, X)
+        mixin = ClassifierMixin if is_classifier(self) else RegressorMixin
+        return float(mixin.score(self, X, y, sample_weight))
+
     def _clipped(self, rows: Vector) -> Vector:
         """Clip rows of the fit's columns as in training; NaN stands for a column's centre."""
         scaling = self.scaling_
         rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
         return rows.clip(scaling.low[:-1], scaling.high[:-1])
+
+    def _linear_predictor(self, rows: Vector) -> Vector:
+        """Return intercept and slopes times rows of the fit's columns, clipped as in training."""
+        return np.asarray(self.intercept_ + row_products(self._clipped(rows).T, self.coef_))
+
+    def _store_scaling(self, scaling: Scaling) -> None:
+        self.scaling_ = scaling
+        self.detected_ = bool(scaling.detected[-1])
+        self._keep_rows(scaling.rows)
 
     def _columns(self) -> dict[str, Any]:
         found = self.coefficients
@@ -473,17 +476,17 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     kind = "linear model"
     _measured: ClassVar[tuple[str, ...]] = ("median_error", "p90_error", "r2", "rmse")
 
-    target_range_: tuple[float, float] = fitted()
     r2_: float | None = fitted(None)
-    r2_interval_: Interval | None = fitted(None)
-    median_error_: AtLeast0 | None = fitted(None)
-    median_error_interval_: Interval | None = fitted(None)
-    p90_error_: AtLeast0 | None = fitted(None)
-    p90_error_interval_: Interval | None = fitted(None)
+    r2_interval_: Vector | None = fitted(None)
+    median_error_: float | None = fitted(None)
+    median_error_interval_: Vector | None = fitted(None)
+    p90_error_: float | None = fitted(None)
+    p90_error_interval_: Vector | None = fitted(None)
     rmse_: float | None = fitted(None)
-    rmse_interval_: Interval | None = fitted(None)
+    rmse_interval_: Vector | None = fitted(None)
 
     questions = ("predict",)
+    score = PrivateModel.score
 
     def _replace_by_constant(self) -> None:
         self.failed_ = True
@@ -496,21 +499,15 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.coef_interval_ = self.intercept_interval_ = None
         self._keep_measures(dict.fromkeys(self._measured))
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R2 on rows. It is not private on private rows; a warning says so if possible."""
-        warn_of_score(self, X)
-        return float(super().score(X, y, sample_weight))
-
     def _predict(self, rows: Vector) -> Vector:
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.
 
         Only a model whose policy is "centre" is given NaN.
         """
-        scaling = self.scaling_
-        clipped = self._clipped(rows)
-        target = self.intercept_ + row_products(clipped.T, self.coef_)
+        target = self._linear_predictor(rows)
         if self.row_norm_ < math.inf:
-            standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+            scaling = self.scaling_
+            standard = (self._clipped(rows) - scaling.center[:-1]) / scaling.scale[:-1]
             # Features that the model leaves out are in no row's norm.
             standard = standard[:, scaling.detected[:-1] | (self.coef_ != 0.0)]
             norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
@@ -524,9 +521,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.coef_, self.intercept_ = scaling.original_units(theta)
 
     def _store_scaling(self, scaling: Scaling) -> None:
-        self.scaling_ = scaling
-        self.detected_ = bool(scaling.detected[-1])
-        self._keep_rows(scaling.rows)
+        super()._store_scaling(scaling)
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 
 
@@ -539,14 +534,6 @@ def check_adapts(part: PrivateEstimator, most: int) -> None:
             "method, or leave the unit out)"
         )
     adapted(most)  # refuses what is too small
-
-
-def check_count_or_auto(value: object, name: str, most: int) -> int | None:
-    """Check a count of at most `most`; return None for "auto"."""
-    if isinstance(value, str):
-        check_choice(name, value, ("auto",))
-        return None
-    return check_count(value, name, most)
 
 
 def whole_mu(budget: Budget) -> float:

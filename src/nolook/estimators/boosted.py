@@ -5,9 +5,7 @@ from __future__ import annotations
 from nolook._validation import check_count
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
-from nolook.estimators._checks import check_budget
-from nolook.estimators.base import PrivateRegressor, whole_mu
-from nolook.privacy.release import Plan
+from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["BoostedAdaSSPRegressor"]
 
@@ -61,11 +59,8 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
 
     _imputes_centres = True
 
-    def plan(self) -> Plan[BoundedModel]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
-        rounds = check_count(self.n_rounds, "n_rounds", _MOST_ROUNDS)
-        return Plan.of(BoostedAdaSSP(whole_mu(budget), rounds), budget, self.random_state)
+    def _release(self, mu: float) -> BoostedAdaSSP:
+        return BoostedAdaSSP(mu, check_count(self.n_rounds, "n_rounds", _MOST_ROUNDS))
 
     def _store(self, released: BoundedModel) -> None:
         scaling = released.design.scaling

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from attrs import frozen
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,24 +14,24 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
-from nolook.estimators.result import Drawn, Measure
+from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.read import check_probability
 
-__all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
+__all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow"]
 
 #: Groups that a calibration compares.
 MOST_GROUPS = 100
 
 
 @frozen
-class CalibrationCurve(Drawn):
+class CalibrationCurve:
     """Observed frequency against predicted probability, a point for each group.
 
     Returned by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
-    `calibration_curve`. `plot` draws error bars of 1.96 standard errors of the noise.
+    `calibration_curve`.
 
     Parameters
     ----------
@@ -50,22 +49,10 @@ class CalibrationCurve(Drawn):
     HosmerLemeshow : The test and the groups.
     """
 
-    kind = "calibration curve"
-
     prob_true: Vector
     prob_pred: Vector
     counts: Vector
     errors: Vector
-
-
-def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:
-    """Return the smallest range of shares that a picture of points and errors needs."""
-    room = NORMAL_95 * curve.errors
-    ends = [curve.prob_pred, curve.prob_true - room, curve.prob_true + room]
-    shown = np.concatenate(ends).clip(0.0, 1.0)
-    low, high = float(shown.min()), float(shown.max())
-    margin = 0.05 * (high - low) + 1e-3
-    return max(0.0, low - margin), min(1.0, high + margin)
 
 
 class HosmerLemeshow(ScoredEstimator):

@@ -64,22 +64,26 @@ class Option:
 
 @frozen
 class Entry:
-    """One estimator that a user can name: where its class is, and what the class is called.
+    """One estimator that a user can name: its class, by module and name.
 
     The explanation says how it works, in a sentence or two, for someone who knows least squares;
     `of_units` what else is done where a unit of several rows is protected.
     """
 
-    module: str
-    kind: str
+    home: str
     explanation: str
     options: tuple[Option, ...] = ()
     of_units: str = ""
 
+    @property
+    def kind(self) -> str:
+        """Name of the class."""
+        return self.home.rpartition(".")[2]
+
     def load(self) -> type[BaseEstimator]:
         """Load the class."""
-        loaded: type[BaseEstimator] = getattr(import_module(self.module), self.kind)
-        return loaded
+        module, _, kind = self.home.rpartition(".")
+        return getattr(import_module(module), kind)  # type: ignore[no-any-return]
 
 
 _ON_FAILURE = ("raise", "constant")
@@ -120,8 +124,7 @@ _EXPOSURE = Option(
 #: Regressions, by the name a user gives.
 METHODS = {
     "linear": Entry(
-        "nolook.estimators.linear",
-        "LinearRegression",
+        "nolook.estimators.linear.LinearRegression",
         "Weighted least squares: columns are centred, scaled and clipped, long rows get less "
         "weight, and very large errors are cut. The cross-products of all columns, "
         "released once with Gaussian noise, precondition a few noisy gradient steps; the "
@@ -137,16 +140,14 @@ METHODS = {
         ),
     ),
     "additive": Entry(
-        "nolook.estimators.additive",
-        "AdditiveRegression",
+        "nolook.estimators.additive.AdditiveRegression",
         "Additive regression: weighted least squares as for linear, with a curve for each column "
         "that a noisy first step shows to be bent. Noisy histograms place the knots of the curves, "
         "and each is shrunk towards its line where noise dominates.",
         _CURVES,
     ),
     "tukey": Entry(
-        "nolook.estimators.tukey",
-        "TukeyRegressor",
+        "nolook.estimators.tukey.TukeyRegressor",
         "The Tukey mechanism: the rows are split into many groups at random, each group gets its "
         "own least-squares model, and the result is a random point deep in the middle of these "
         "models. No single model is released.",
@@ -162,15 +163,13 @@ METHODS = {
         of_units="All rows of a unit go to the same group.",
     ),
     "boosted-adassp": Entry(
-        "nolook.estimators.boosted",
-        "BoostedAdaSSPRegressor",
+        "nolook.estimators.boosted.BoostedAdaSSPRegressor",
         "Boosted AdaSSP: gradient boosting in which each round is a private ridge regression of "
         "what the earlier rounds left unexplained. Rows and residuals are clipped, and Gaussian "
         "noise is added to the sums of each round.",
     ),
     "adassp": Entry(
-        "nolook.estimators.adassp",
-        "AdaSSPRegressor",
+        "nolook.estimators.adassp.AdaSSPRegressor",
         "AdaSSP, a private ridge regression: the sums of products that least squares needs get "
         "Gaussian noise, and the ridge penalty adapts to the noise and to how well the columns "
         "determine the coefficients.",
@@ -182,8 +181,7 @@ DEFAULT_METHOD = "linear"
 #: Models of a target of two classes, by the name a user gives.
 CLASSIFIERS = {
     "logistic": Entry(
-        "nolook.estimators.logistic",
-        "LogisticRegression",
+        "nolook.estimators.logistic.LogisticRegression",
         "Logistic regression: columns are centred, scaled and clipped; rows are whitened with the "
         "noisy cross-products of all columns, and those far from the centre get less weight. A few "
         "noisy gradient steps, preconditioned by the cross-products of the whitened rows and later "
@@ -191,8 +189,7 @@ CLASSIFIERS = {
         "shrunk towards 0 where noise dominates.",
     ),
     "additive-logistic": Entry(
-        "nolook.estimators.additive",
-        "AdditiveClassifier",
+        "nolook.estimators.additive.AdditiveClassifier",
         "Additive logistic regression: as logistic, with a curve for each column that noisy first "
         "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
         "towards its line where noise dominates.",
@@ -208,8 +205,7 @@ _FOR_CLASSES = {"auto": DEFAULT_CLASSIFIER, "additive": "additive-logistic"}
 #: Models of counts, and of amounts that may be 0, by the name a user gives.
 COUNTS = {
     "poisson": Entry(
-        "nolook.estimators.poisson",
-        "PoissonRegression",
+        "nolook.estimators.poisson.PoissonRegression",
         "Regression of counts: the logarithm of the mean is a weighted sum of the columns, which "
         "are centred, scaled and clipped; long rows get less weight, and very large errors are "
         "cut. A few noisy gradient steps, preconditioned by noisy cross-products of all columns "
@@ -218,8 +214,7 @@ COUNTS = {
         (_EXPOSURE,),
     ),
     "additive-poisson": Entry(
-        "nolook.estimators.additive",
-        "AdditivePoissonRegression",
+        "nolook.estimators.additive.AdditivePoissonRegression",
         "Additive regression of counts: as poisson, with a curve for each column that noisy first "
         "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
         "towards its line where noise dominates.",
@@ -233,31 +228,27 @@ MODELS = ChainMap(CLASSIFIERS, COUNTS, METHODS)
 #: Feature selectors, by the name a user gives.
 SELECTORS = {
     "kendall": Entry(
-        "nolook.estimators.kendall",
-        "KendallSelector",
+        "nolook.estimators.kendall.KendallSelector",
         "Kendall selection: columns are drawn one after another. A column's score is its rank "
         "correlation with the target, less its mean rank correlation with the columns drawn "
         "before it; a higher score makes a column likelier to be drawn.",
         of_units="Where each unit counts once, one of its rows, drawn at random, is ranked.",
     ),
     "lasso": Entry(
-        "nolook.estimators.lasso",
-        "LassoSelector",
+        "nolook.estimators.lasso.LassoSelector",
         "Lasso selection: the rows are split into many groups at random, each group gets a Lasso "
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
         "after another; more votes make a column likelier to be drawn.",
         of_units="All rows of a unit go to the same group.",
     ),
     "moments": Entry(
-        "nolook.estimators.moment",
-        "MomentSelector",
+        "nolook.estimators.moment.MomentSelector",
         "Selection from the moments: the cross-products of all columns get Gaussian "
         "noise once, and the columns chosen are those that together explain most of the target in "
         "a linear model computed from these sums.",
     ),
     "sis": Entry(
-        "nolook.estimators.sis",
-        "SISSelector",
+        "nolook.estimators.sis.SISSelector",
         "Sure independence screening: each column is scored separately by its association with "
         "the target, and a column with a higher score is likelier to be drawn.",
         of_units="Where each unit counts once and scores are of ranks, one of its rows, drawn at "
@@ -283,20 +274,17 @@ def selector_for(columns: int, delta: float) -> str:
 #: Distributions and what is made of them, by command.
 DISTRIBUTIONS = {
     "ecdf": Entry(
-        "nolook.estimators.ecdf",
-        "ECDF",
+        "nolook.estimators.ecdf.ECDF",
         "The rows are counted in the cells between many public thresholds, in blocks of cells and "
         "in blocks of blocks, and all these counts get noise.",
     ),
     "roc": Entry(
-        "nolook.estimators.roc",
-        "ROCCurve",
+        "nolook.estimators.roc.ROCCurve",
         "The scores of each class are counted in the cells between many public thresholds, in "
         "blocks of cells and in blocks of blocks, and all these counts get noise.",
     ),
     "calibration": Entry(
-        "nolook.estimators.calibration",
-        "HosmerLemeshow",
+        "nolook.estimators.calibration.HosmerLemeshow",
         "Rows are grouped between private quantiles of their probabilities, and each group's "
         "numbers of positive and negative rows get noise.",
     ),
@@ -337,8 +325,8 @@ def name_of(estimator: object) -> str | None:
     """Return the name by which a user can ask for an estimator, or None."""
     # Compares names along the base classes, nearest first, so that nothing has to be loaded.
     entries = MODELS | SELECTORS | DISTRIBUTIONS
-    known = {(entry.module, entry.kind): name for name, entry in entries.items()}
-    classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
+    known = {entry.home: name for name, entry in entries.items()}
+    classes = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
 
 

@@ -15,12 +15,11 @@ from nolook._validation import check_epsilon
 from nolook.algorithms.group_estimates import Estimates, Groups, moments_of
 from nolook.algorithms.group_tests import Forests, PValues
 from nolook.algorithms.roc_noise import Measure
-from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_relation
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Result
+from nolook.estimators.result import TableResult
 from nolook.estimators.tabulation import coded_columns
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
@@ -58,7 +57,7 @@ class Pair:
 
 
 @frozen(eq=False, repr=False)
-class GroupComparison(Result):
+class GroupComparison(TableResult):
     """Comparison of a value between groups, each with the first.
 
     Returned by :func:`nolook.compare_groups`.
@@ -94,9 +93,6 @@ class GroupComparison(Result):
     boolean: bool
     forests: Forests
     means: Estimates
-    rows: NoisyCount
-    privacy: PrivacyGuarantee
-    read_options: dict[str, Any]
 
     kind: ClassVar[str] = "group comparison"
 
@@ -242,9 +238,9 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            released.rows,
-            guarantee,
-            table.read_options(),
+            rows=released.rows,
+            privacy=guarantee,
+            read_options=table.read_options(),
         )
 
     plan = Plan.of(release, budget, random_state, relation=relation)

@@ -14,7 +14,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget, check_grid, check_relation
+from nolook.estimators._checks import check_budget, check_grid, check_relation, check_shares
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
 from nolook.privacy.release import Plan
@@ -131,9 +131,7 @@ class ECDF(PrivateFinding):
         -------
         ndarray of the shape of `p`, or two of them
         """
-        shares = np.asarray(p, dtype=np.float64)
-        if not ((shares >= 0.0) & (shares <= 1.0)).all():
-            raise ParameterError("p is not from 0 to 1; expected shares (for example 0.5)")
+        check_shares(np.ravel(p))
         fitted = self._fitted()
         return (fitted.ppf(p), fitted.ppf_error(p)) if return_std else fitted.ppf(p)
 

@@ -13,16 +13,15 @@ from nolook._arrays import Vector
 from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
-from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators._scores import Scored, check_pos_label, positives_of
+from nolook.estimators._scores import Scored, check_pos_label, positive_number, positives_of
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Measure, Result
+from nolook.estimators.result import Measure, TableResult
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
@@ -31,7 +30,7 @@ from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import DEFAULT_MISSING, Missing
 from nolook.tables.read import series_name, with_class
 
-__all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
+__all__ = ["Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
 
 _SCORE = "prediction"
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
@@ -70,7 +69,7 @@ class JudgedModel:
 
 
 @frozen(repr=False)
-class Evaluation(Result):
+class Evaluation(TableResult):
     """Evaluation of a model on some rows: one release, one guarantee.
 
     Returned by :func:`nolook.evaluate`.
@@ -105,16 +104,9 @@ class Evaluation(Result):
 
     roc: ROCCurve
     calibration: HosmerLemeshow | None
-    rows: NoisyCount
-    privacy: PrivacyGuarantee
     other_rows: bool
     cautions: tuple[str, ...]
     model: Any
-
-    @property
-    def read_options(self) -> dict[str, Any]:
-        """Types and settings the columns were read with."""
-        return self.roc.read_options
 
     @property
     def _all(self) -> tuple[ROCCurve | HosmerLemeshow, ...]:
@@ -142,17 +134,6 @@ class Evaluation(Result):
         low, high = np.array([(np.nan, np.nan) if m.ends is None else m.ends for m in found]).T
         values = np.array([measure.value for measure in found], dtype=np.float64)
         return {"measure": [m.name for m in found], "value": values, "low": low, "high": high}
-
-
-@frozen
-class Asked:
-    """The request of an evaluation: its parameters, and the warnings a reader must see first."""
-
-    label: float | str
-    groups: int
-    other_rows: bool
-    cautions: tuple[str, ...] = ()
-    random_state: int | None = None
 
 
 def evaluate(  # noqa: PLR0913 -- all but three by keyword
@@ -254,11 +235,12 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
 
-    asked = Asked(label, asked_groups, other_rows, cautions, random_state)
     scored = Scored(called(model), rows.column_names[-1], str(label))
+    about: dict[str, Any] = {"scored": scored, "read_options": rows.read_options()}
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
-        return evaluation_of(model, released, guarantee, rows.read_options(), scored, asked)
+        said = label, asked_groups, other_rows, cautions
+        return evaluation_of(model, released, *said, privacy=guarantee, **about)
 
     return make_release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
 
@@ -266,28 +248,28 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
 def evaluation_of(
     model: Any,  # noqa: ANN401
     released: Judged,
-    guarantee: PrivacyGuarantee,
-    read_options: dict[str, Any],
-    scored: Scored,
-    asked: Asked,
+    label: float | str,
+    groups: int,
+    other_rows: bool,
+    cautions: tuple[str, ...] = (),
+    **about: Any,  # noqa: ANN401
 ) -> Evaluation:
-    """Return the measures of a model that follow from a release: post-processing."""
-    kept: dict[str, Any] = {"privacy": guarantee, "read_options": read_options}
-    epsilon, seed = guarantee.epsilon, asked.random_state
-    curve = ROCCurve(epsilon, None, asked.label, random_state=seed)
-    test = HosmerLemeshow(epsilon, asked.groups, asked.label, random_state=seed)
-    judged = test.keep_release(released.calibration, **kept) if released.calibration else None
-    for part in (curve.keep_release(released.curve, **kept), judged):
-        if part is not None:
-            part.scored_ = scored
+    """Return the measures of a model that follow from a release: post-processing.
+
+    `about` is what :meth:`ROCCurve.keep_release` takes.
+    """
+    guarantee, found = about["privacy"], released.calibration
+    curve = ROCCurve(guarantee.epsilon, None, label).keep_release(released.curve, **about)
+    test = HosmerLemeshow(guarantee.epsilon, groups, label)
     return Evaluation(
         curve,
-        judged,
-        released.rows,
-        guarantee,
-        asked.other_rows,
-        (*asked.cautions, *_other_unit(model, guarantee)),
+        None if found is None else test.keep_release(found, **about),
+        other_rows,
+        (*cautions, *_other_unit(model, guarantee)),
         _kept(model),
+        rows=released.rows,
+        privacy=guarantee,
+        read_options=about["read_options"],
     )
 
 
@@ -345,7 +327,7 @@ def _scored(
     """Return the rows' scores and targets; checks declared columns and the model only."""
     knows_centres = getattr(model, "read_options_", {}).get("missing") == "centre"
     if isinstance(X, Table):
-        table, positive = X, _positive_number(X, y, label)
+        table, positive = X, positive_number(X, y, label)
         if not knows_centres:
             refuse_gaps(table, "this model")
     else:
@@ -359,19 +341,6 @@ def _scored(
     score = partial(beside_target, scores)
     target = table.target_name if isinstance(X, Table) else series_name(y, "y")
     return with_class(table.transformed((_SCORE,), target, score, binary), positive)
-
-
-def _positive_number(table: Table, y: object, label: float | str) -> float:
-    if y is not None:
-        raise ParameterError("y is given with a Table; expected None (its target is used)")
-    if table.target_name is None:
-        raise ParameterError("X is a Table without a target (read_table(..., target=NAME))")
-    if isinstance(label, str):
-        raise ParameterError(
-            f"pos_label is {label!r}, but a Table's target is a number; expected a number (or "
-            f"none, and read_table(..., positive={label!r}))"
-        )
-    return float(label)
 
 
 def beside_target(scores: ModelScores, numbers: Vector) -> Vector:

@@ -22,7 +22,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
-from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
+from nolook.estimators.evaluation import Evaluation, evaluation_of
 from nolook.estimators.result import Measure, Result
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
@@ -168,9 +168,10 @@ def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
 
 def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401
     label = model.classes_[-1].item()
-    asked = Asked(label, GROUPS, other_rows=True)
     scored = Scored(called(model), str(table.target_name), str(label))
-    return evaluation_of(model, released, guarantee, table.read_options(), scored, asked)
+    about: dict[str, Any] = {"read_options": table.read_options(), "scored": scored}
+    asked = label, GROUPS, True  # on other rows
+    return evaluation_of(model, released, *asked, privacy=guarantee, **about)
 
 
 def _area(found: Evaluation) -> Estimate | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from attrs import field
 
 from nolook.algorithms.kendall_selection import KendallSelection
-from nolook.algorithms.selection_plan import Selected, selection_plan
+from nolook.algorithms.selection_plan import Selected
 from nolook.estimators._checks import check_budget
-from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.release import Plan
-from nolook.privacy.sampling import SAMPLING_UNIT
 
 __all__ = ["KendallSelector"]
 
@@ -73,13 +71,5 @@ class KendallSelector(RowSelector):
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
-        chances = self._chances()
-        parts = selection_plan(
-            known_k(self.k),
-            budget,
-            bound=chances is None,
-            # What a sample adds to privacy is proved for pure choices.
-            pure=chances != SAMPLING_UNIT,
-            beside=self._beside,
-        )
-        return Plan.of(KendallSelection(parts, chances), parts.budget, self.random_state)
+        parts, kept = self._split(budget)
+        return Plan.of(KendallSelection(parts, kept), parts.budget, self.random_state)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from attrs import field
 
-from nolook._validation import check_fraction
-from nolook.algorithms.selection_plan import Selected, selection_plan
+from nolook._validation import check_count_or_auto, check_fraction
+from nolook.algorithms.selection_plan import Selected
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
 from nolook.estimators._checks import check_budget
-from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import RowSelector
-from nolook.estimators.base import check_count_or_auto
 from nolook.privacy.release import Plan
-from nolook.privacy.sampling import SAMPLING_UNIT
 
 __all__ = ["LassoSelector"]
 
@@ -83,17 +80,10 @@ class LassoSelector(RowSelector):
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
-        k, blocks = known_k(self.k), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
+        blocks = check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
-        chances = self._chances()
-        parts = selection_plan(
-            k,
-            budget,
-            bound=blocks is None or chances is None,
-            pure=chances != SAMPLING_UNIT,
-            beside=self._beside,
-        )
-        release = LassoSelection(parts, chances, blocks, penalty)
+        parts, kept = self._split(budget, bound=blocks is None)
+        release = LassoSelection(parts, kept, blocks, penalty)
         return Plan.of(release, parts.budget, self.random_state)
 
     def _store(self, released: Selected) -> None:

@@ -15,12 +15,10 @@ from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.linear_inference import linear_model
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import AtLeast1, Positive, fitted
-from nolook.estimators.base import PrivateRegressor, whole_mu
-from nolook.privacy.release import Plan
+from nolook.estimators._parameters import fitted
+from nolook.estimators.base import PrivateRegressor
 from nolook.tables import Table
 from nolook.tables.derived import INVERSES
 from nolook.tables.schema import as_schema
@@ -71,18 +69,9 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         constant.
     """
 
-    influence_bound_: Positive = fitted(math.inf)
+    influence_bound_ = math.inf
     cut_errors_: CutErrors | None = fitted(None)
-    smearing_: AtLeast1 | None = fitted(None)
-
-    def plan(self) -> Plan[NoisyRegression | Scaling]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
-
-    def _release(self, mu: float) -> LinearRelease:
-        """Return the release that a mu pays for."""
-        raise NotImplementedError
+    smearing_: float | None = fitted(None)
 
     @property
     def inverse(self) -> tuple[Callable[[Vector], Vector], float] | None:

@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from nolook._arrays import Array, Interval
+from nolook._arrays import Array
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
-from nolook.estimators._checks import check_budget
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
-from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
-from nolook.estimators._outside import warn_of_score
-from nolook.estimators._parameters import AtMost1, Share, fitted
+from nolook.estimators._glm import GeneralisedLinearModel
+from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows
-from nolook.estimators.base import whole_mu
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -59,9 +55,9 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     ----------
     classes : sequence of two numbers, booleans or strings, default=None
         The negative class, then the positive one. They are not read from the target, since that
-        would leak. None: False and True for booleans, else 0 and 1. For a `Table`, name the
-        positive class when you open it, ``read_table(..., positive="yes")``; the classes are then 0
-        and 1.
+        would leak. None: False and True for an array of booleans, else 0 and 1. For a `Table`, name
+        the positive class when you open it, ``read_table(..., positive="yes")``; the classes are
+        then 0 and 1.
 
     Attributes
     ----------
@@ -80,8 +76,6 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         rows. A column has no interval if more than a tenth of its rows were clipped, if noise does
         not distinguish it from other columns, if the descent did not converge, or if the interval
         would be too wide to say anything.
-    odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
-        Factor of the odds if the column is one higher: exponentials of `coef_` and its intervals.
     base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)
         Share of rows of the positive class; the interval covers sampling and noise.
     pseudo_r2_, auc_ : float or None
@@ -113,17 +107,16 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     array([ True, False])
     """
 
-    classes_: NDArray[Any] = fitted()
-    base_rate_: Share = fitted()
-    base_rate_interval_: Interval | None = fitted(None)
-    pseudo_r2_: AtMost1 | None = fitted(None)
-    pseudo_r2_interval_: Interval | None = fitted(None)
-    auc_: Share | None = fitted(None)
-    auc_interval_: Interval | None = fitted(None)
+    base_rate_interval_: Array | None = fitted(None)
+    pseudo_r2_: float | None = fitted(None)
+    pseudo_r2_interval_: Array | None = fitted(None)
+    auc_: float | None = fitted(None)
+    auc_interval_: Array | None = fitted(None)
 
     kind = "logistic model"
     _measured = ("base_rate", "auc", "pseudo_r2")
     _gain = "pseudo_r2"
+    _ratio = "odds_ratio"
     _ledger_label = "logistic regression"
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
 
@@ -131,9 +124,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     def plan(self) -> Plan[NoisyLogistic]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
         declared_classes(self.classes)
-        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+        return super().plan()
 
     def _release(self, mu: float) -> LogisticRelease:
         return LogisticRelease(mu)
@@ -144,8 +136,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     def _store(self, released: NoisyLogistic) -> None:
         model = logistic_model(released)
-        self.detected_, self.scaling_ = released.detected, released.scaling
-        self._keep_rows(released.scaling.rows)
+        self._store_scaling(released.scaling)
+        self.detected_ = released.detected
         self._keep_coefficients(model.known, released)
         self._keep_measures({name: getattr(model, name) for name in self._measured})
 
@@ -153,20 +145,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)
         self._keep_constant(math.log(rate / (1.0 - rate)))
 
-    @property
-    def odds_ratio_(self) -> Array:
-        """Odds ratios ``exp(b_j)``: the factor of the odds for one more of a column."""
-        return exponential(self.coef_)
-
-    @property
-    def odds_ratio_interval_(self) -> Array | None:
-        """95 % intervals of the odds ratios, NaN where none is known."""
-        return None if self.coef_interval_ is None else exponential(self.coef_interval_)
-
     questions = ("predict", "decision_function", "predict_proba")
-
-    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
-        return in_ratios("odds_ratio", numbers)
+    score = GeneralisedLinearModel.score
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log-odds ``b_0 + x'b`` of the positive class; x is clipped as in training.
@@ -187,15 +167,9 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         ValueError
             If its columns are not those of the fit.
         """
-        check_is_fitted(self)
         rows = prediction_rows(self, X)
         with undisturbed():
             return self._linear_predictor(rows)
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on rows. On private rows it is not private."""
-        warn_of_score(self, X)
-        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of both classes, shape (n_samples, 2); see `decision_function`.

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+from nolook.algorithms.moment_regression import MomentRelease
 from nolook.algorithms.moment_selection import NoisyProducts, select_features, strengths
 from nolook.algorithms.selection_plan import Selected
-from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import known_k
 from nolook.estimators._selector import PrivateSelector
-from nolook.estimators.base import whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
-from nolook.privacy.release import Plan
 
 __all__ = ["MomentSelector"]
 
@@ -75,11 +72,9 @@ class MomentSelector(PrivateSelector):
         """Return whether every fit needs a delta."""
         return True
 
-    def plan(self) -> Plan[NoisyMoments]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
+    def _release(self, mu: float) -> MomentRelease:
         known_k(self.k)
-        return Plan.of(MomentRelease(whole_mu(budget)), budget, self.random_state)
+        return MomentRelease(mu)
 
     def _store(self, released: Any) -> None:  # noqa: ANN401 -- NoisyMoments
         matrix, sigma = released.matrix, released.sigma

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
 from nolook._arrays import Vector
@@ -18,7 +17,6 @@ from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected
 from nolook.estimators._classes import class_table
-from nolook.estimators._outside import warn_of_score
 from nolook.estimators._parameters import fitted
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import training_table
@@ -196,6 +194,11 @@ class PrivatePipeline(PrivateRegressor):
         return self.regressor_
 
     @property
+    def _measured(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The measures of its regression."""
+        return self.regressor_._measured
+
+    @property
     def questions(self) -> tuple[str, ...]:  # type: ignore[override]
         """The questions that the regression answers."""
         return self.regressor.questions
@@ -283,12 +286,6 @@ class PrivatePipeline(PrivateRegressor):
 
     decision_function = available_if(_has_classes)(LogisticRegression.decision_function)
     predict_proba = available_if(_has_classes)(LogisticRegression.predict_proba)
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy of a classifier, or R2. A score of private rows is not private."""
-        warn_of_score(self, X)
-        kind = ClassifierMixin if _has_classes(self) else RegressorMixin
-        return float(kind.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say whether the model after the selection has classes."""

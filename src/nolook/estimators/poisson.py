@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
-from nolook._arrays import Array, Flags, Interval
+from nolook._arrays import Array, Flags
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model, log_mean
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget
-from nolook.estimators._glm import GeneralisedLinearModel, exponential, in_ratios
-from nolook.estimators._parameters import AtMost1, Positive, fitted
-from nolook.estimators.base import PrivateRegressor, whole_mu
+from nolook.estimators._glm import GeneralisedLinearModel, exponential
+from nolook.estimators._parameters import fitted
+from nolook.estimators.base import PrivateRegressor
 from nolook.privacy.release import Plan
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
@@ -67,8 +66,6 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         target around its mean. A column has no interval if more than a tenth of its rows were
         clipped, if noise does not distinguish it from other columns, if the descent did not
         converge, or if the interval would be too wide to say anything.
-    rate_ratio_, rate_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
-        Factor of the mean if the column is one higher: exponentials of `coef_` and its intervals.
     deviance_explained_ : float or None
         Share of the deviance explained, compared with a constant mean, on the training rows; a
         deviance above 16 squared scales of the target counts as 16. None if not distinguishable
@@ -94,31 +91,31 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     >>> x = np.arange(20_000.0)[:, np.newaxis] * [7.0, 11.0] % [97.0, 89.0]
     >>> visits = np.floor(np.exp(x[:, 0] / 40.0))
     >>> model = PoissonRegression(epsilon=1.0, delta=1e-6).fit(x, visits)
-    >>> model.rate_ratio_.shape
+    >>> model.coef_.shape
     (2,)
     """
 
-    deviance_explained_: AtMost1 | None = fitted(None)
-    deviance_explained_interval_: Interval | None = fitted(None)
-    influence_bound_: Positive = fitted()
+    deviance_explained_: float | None = fitted(None)
+    deviance_explained_interval_: Array | None = fitted(None)
+    influence_bound_ = math.inf
     exposure_range_: tuple[float, float] | None = fitted(None)
 
     kind = "count model"
     _measured = ("deviance_explained",)
     _gain = "deviance_explained"
+    _ratio = "rate_ratio"
     _ledger_label = "regression of counts"
 
     exposure: str | None = None
 
     def plan(self) -> Plan[NoisyCounts]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
         if not isinstance(self.exposure, str | None):
             raise ParameterError(
                 f"{parameter_name('exposure')} is {self.exposure!r}; expected the name of a "
                 "feature, or None"
             )
-        return Plan.of(self._release(whole_mu(budget)), budget, self.random_state)
+        return super().plan()
 
     def _release(self, mu: float) -> CountRelease:
         return CountRelease(mu, self.exposure)
@@ -152,19 +149,6 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     def considered(self) -> Flags:
         """Mask of the features that may have a coefficient: all except that of exposures."""
         return np.array([name != self.exposure for name in self.scaling_.names[:-1]])
-
-    @property
-    def rate_ratio_(self) -> Array:
-        """Rate ratios ``exp(b_j)``: the factor of the mean for one more of a column."""
-        return exponential(self.coef_)
-
-    @property
-    def rate_ratio_interval_(self) -> Array | None:
-        """95 % intervals of the rate ratios, NaN where none is known."""
-        return None if self.coef_interval_ is None else exponential(self.coef_interval_)
-
-    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
-        return in_ratios("rate_ratio", numbers)
 
     def _predict(self, rows: Array) -> Array:
         """Return the means of rows of the fit's columns, shape (rows, features)."""

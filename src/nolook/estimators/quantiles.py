@@ -13,12 +13,11 @@ from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
-from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Result
+from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
@@ -30,7 +29,7 @@ AnyGrid = LinearGrid | LogGrid | None
 
 
 @frozen(repr=False)
-class Quantiles(Result):
+class Quantiles(TableResult):
     """Private quantiles of several columns.
 
     Returned by :func:`nolook.quantiles`.
@@ -68,9 +67,6 @@ class Quantiles(Result):
     shares: Vector
     values: Vector
     errors: Vector
-    privacy: PrivacyGuarantee
-    read_options: dict[str, Any]
-    rows: NoisyCount
     grids: dict[str, LinearGrid | LogGrid]
     whole: tuple[bool, ...]
 
@@ -180,8 +176,8 @@ def quantiles(
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
         counted = found[0].counted.totals(guarantee.unit)
-        about = guarantee, read_options, counted, given, table.whole
-        return Quantiles(names, shares, values, errors, *about)
+        own = names, shares, values, errors, given, table.whole
+        return Quantiles(*own, rows=counted, privacy=guarantee, read_options=read_options)
 
     plan = Plan.of(release, budget, random_state)
     return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)

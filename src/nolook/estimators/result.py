@@ -19,10 +19,11 @@ from nolook._validation import check_choice, require
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nolook.algorithms.scaling import NoisyCount
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Coefficient", "Drawn", "Ends", "Measure", "Result", "Summary", "frame"]
+__all__ = ["Coefficient", "Ends", "Measure", "Result", "Summary", "TableResult", "frame"]
 
 _SHOWN, _WRITTEN = "nolook.report.results", "nolook.formats.model_file"
 
@@ -83,35 +84,7 @@ class Summary:
         return self.html
 
 
-class Drawn:
-    """A release with a picture, which is post-processing and costs nothing more."""
-
-    __slots__ = ()
-
-    #: What it is; of a release, as its file says.
-    kind: ClassVar[str]
-
-    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Plot the result, with intervals or a band of the noise.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Axes to draw on; by default new ones.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        ParameterError
-            If matplotlib is not installed, or there is nothing to draw.
-        """
-        return import_module(_SHOWN).plot(self, ax)
-
-
-class Result(Drawn):
+class Result:
     """A release that answers for itself, so that no code asks for its class.
 
     An implementer owes `kind`, by which `report` and `formats` find how a release is shown (a row
@@ -125,6 +98,8 @@ class Result(Drawn):
 
     __slots__ = ()
 
+    #: What it is, as its file says.
+    kind: ClassVar[str]
     #: How many of the first columns of its main table name the rows.
     _indexed: ClassVar[int] = 1
 
@@ -223,6 +198,25 @@ class Result(Drawn):
         """Return the columns of the main table."""
         raise NotImplementedError
 
+    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
+        """Plot the result, with intervals or a band of the noise.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Axes to draw on; by default new ones.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Raises
+        ------
+        ParameterError
+            If matplotlib is not installed, or there is nothing to draw.
+        """
+        return import_module(_SHOWN).plot(self, ax)
+
     def report(
         self, path: str | os.PathLike[str], *, ledger: Ledger | None = None, title: str = ""
     ) -> None:
@@ -243,6 +237,15 @@ class Result(Drawn):
             If the page cannot be written.
         """
         import_module(_SHOWN).report(self, path, ledger, title)
+
+
+@frozen(eq=False, repr=False, kw_only=True)
+class TableResult(Result):
+    """A result that one function returns: the private number of rows, and its own guarantee."""
+
+    rows: NoisyCount
+    privacy: PrivacyGuarantee
+    read_options: dict[str, Any]
 
 
 def frame(columns: dict[str, Any], *, indexed: int = 1) -> pd.DataFrame:

@@ -20,7 +20,6 @@ from nolook.errors import ParameterError
 from nolook.estimators._checks import check_grid, check_relation
 from nolook.estimators._parameters import fitted
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
-from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -123,17 +122,9 @@ class ROCCurve(ScoredEstimator):
     asked_: tuple[float, ...] = fitted(())
 
     kind = _ledger_label = "ROC curve"
+    _measured = ("auc", "average_precision", "base_rate")
 
     questions = ("at", "threshold_at", "rate_at", "partial_auc", "precision_recall")
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """Area under the curve: how well the score separates the two classes."""
-        return (
-            Measure("auc", self.auc_, self.auc_interval_),
-            Measure("average_precision", self.average_precision_, self.average_precision_interval_),
-            Measure("base_rate", self.base_rate_, self.base_rate_interval_),
-        )
 
     def _columns(self) -> dict[str, Any]:
         places, low, high = self.band_

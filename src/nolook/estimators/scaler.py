@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import offered_columns
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.base import PrivateEstimator, whole_mu
+from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import DEFAULT_DELTA
-from nolook.privacy.release import Plan
 from nolook.tables import Table
 
 __all__ = ["QuantileScaler"]
@@ -76,10 +73,8 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
 
     _imputes_centres = True
 
-    def plan(self) -> Plan[Scaling]:
-        """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(ScaleSearch(whole_mu(budget), target=False), budget, self.random_state)
+    def _release(self, mu: float) -> ScaleSearch:
+        return ScaleSearch(mu, target=False)
 
     def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
         return training_table(self, X, None, target=False)
@@ -102,7 +97,6 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         ndarray of shape (n_samples, n_features)
             Values in [-5, 5], up to rounding.
         """
-        check_is_fitted(self)
         rows = prediction_rows(self, X)
         rows = np.where(np.isnan(rows), self.center_, rows)
         standard: Vector = rows.clip(self.low_, self.high_) - self.center_

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from nolook._validation import check_choice, check_delta, check_epsilon
+from nolook._validation import check_choice
 from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK
-from nolook.algorithms.selection_plan import Selected, selection_plan
+from nolook.algorithms.selection_plan import Selected
 from nolook.errors import ParameterError
-from nolook.estimators._chosen import known_k
+from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
-from nolook.privacy.sampling import SAMPLING_UNIT
 
 __all__ = ["SISSelector"]
 
@@ -81,29 +80,19 @@ class SISSelector(RowSelector):
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        epsilon = check_epsilon(self.epsilon)
-        k = known_k(self.k)
         check_choice("score", self.score, SCORES)
         check_choice("top_k", self.top_k, TOP_K)
-        chances = self._chances()
         if self.sample is not None and self.score != "kendall":
             raise ParameterError(
                 "sample is given, but score 'covariance' needs none; expected None (or use "
                 "score='kendall')"
             )
         searched = self.needs_delta()
-        delta: object = self.delta
-        if delta is None:
-            delta = DEFAULT_DELTA if searched else 0.0
-        parts = selection_plan(
-            k,
-            Budget(epsilon, check_delta(delta, allow_zero=not searched)),
-            bound=chances is None,
-            scales=searched,
-            pure=self.top_k != "peeling" or chances != SAMPLING_UNIT,
-            beside=self._beside,
-        )
-        release = Screening(parts, chances, cast("TopK", self.top_k))
+        usual = DEFAULT_DELTA if searched else 0.0
+        delta = usual if self.delta is None else self.delta
+        budget = check_budget(self.epsilon, delta, pure=not searched)
+        parts, kept = self._split(budget, scales=searched, pure=self.top_k != "peeling")
+        release = Screening(parts, kept, cast("TopK", self.top_k))
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:

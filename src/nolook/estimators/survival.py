@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from nolook._language import parameter_name
 from nolook._validation import check_epsilon
 from nolook.algorithms.group_tests import Forests
-from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.survival import Curve, Times, log_rank
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_relation
 from nolook.estimators.comparison import check_columns, known_levels
 from nolook.estimators.releasing import Progress, make_release
-from nolook.estimators.result import Result
+from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
@@ -29,7 +28,7 @@ __all__ = ["SurvivalCurve", "survival"]
 
 
 @frozen(eq=False, repr=False)
-class SurvivalCurve(Result):
+class SurvivalCurve(TableResult):
     """Survival curves of groups (Kaplan and Meier 1958), as far as noise allows.
 
     ``S(t) = prod over t_i <= t of (1 - d_i / n_i)``
@@ -79,9 +78,6 @@ class SurvivalCurve(Result):
     groups: tuple[str, ...]
     whole: bool
     forests: Forests
-    rows: NoisyCount
-    privacy: PrivacyGuarantee
-    read_options: dict[str, Any]
 
     kind: ClassVar[str] = "survival curve"
     _indexed: ClassVar[int] = 2
@@ -225,8 +221,14 @@ def survival(  # noqa: PLR0913 -- what may be asked
         values = released.values[place]
         codes = [() if by is None else (code,) for code in range(len(groups))]
         forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
-        own = coded.whole[place], Forests(values.points, forests), released.rows, guarantee
-        return SurvivalCurve(time, event, events[1], by, groups, *own, table.read_options())
+        own = time, event, events[1], by, groups, coded.whole[place]
+        return SurvivalCurve(
+            *own,
+            Forests(values.points, forests),
+            rows=released.rows,
+            privacy=guarantee,
+            read_options=table.read_options(),
+        )
 
     plan = Plan.of(release, budget, random_state, relation=relation)
     return make_release(plan, lambda: coded, SurvivalCurve.kind, read_off, ledger, progress)

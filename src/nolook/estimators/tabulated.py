@@ -15,10 +15,9 @@ from nolook.algorithms.group_estimates import ALL, Estimates, Groups
 from nolook.algorithms.independence import independence_test
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import subsets
-from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import LEVELS
-from nolook.estimators.result import Result
-from nolook.privacy.guarantee import DeltaEvent, GaussianEvent, PrivacyGuarantee
+from nolook.estimators.result import TableResult
+from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
 from nolook.tables.words import OTHERS
 
 __all__ = ["Description", "Measured", "Tabulation"]
@@ -80,15 +79,12 @@ class Measured:
 
 
 @frozen(repr=False)
-class _Table(Result):
+class _Table(TableResult):
     """Measures of groups with their guarantee: the base of tabulations and descriptions."""
 
     by: tuple[tuple[str, ...], ...]
     levels: dict[str, tuple[str, ...]]
     measured: tuple[Measured, ...]
-    rows: NoisyCount
-    privacy: PrivacyGuarantee
-    read_options: dict[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:

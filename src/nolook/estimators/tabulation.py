@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
 from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -15,7 +15,6 @@ from nolook._defaults import SHAPE
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_names
 from nolook.algorithms.group_estimates import (
-    Estimates,
     Groups,
     count_of,
     estimate_of,
@@ -133,44 +132,31 @@ class _Asked:
             )
         return coded
 
-    def measures(self, released: Released) -> tuple[Measured, ...]:
-        """Return the measures of every group."""
+    def measures(self, released: Released) -> Iterator[Measured]:
+        """Return the measures that follow from a release: post-processing."""
         labels = released.labels
         sizes = [len(each or ()) for each in labels]
         groups = Groups.of(subsets([self._places(each) for each in self.tables] or [()]), sizes)
         own = Groups.of([()], sizes) if self.described else groups
-        found = [Measured("count", None, None, count_of(groups, released))]
+        yield Measured("count", None, None, count_of(groups, released))
         if released.shrunk is not None:
-            found.append(Measured("estimate", None, None, estimate_of(groups, released.shrunk)))
+            yield Measured("estimate", None, None, estimate_of(groups, released.shrunk))
         for name, value in self.shares:
             place = self.names.index(name)
             known = cast("tuple[str, ...]", labels[place])[:-1]
             code = known.index("true" if value is None else value)
-            share = share_of(groups, released, place, code, len(known))
-            found.append(Measured("share", name, value, share))
-
-        def whole(each: Estimates) -> Estimates:
-            if own is groups:
-                return each
-            # Of the first group; nothing is known of the others.
-            unknown = np.full(len(groups.codes) - 1, np.nan)
-            return Estimates(*(np.append(one, unknown) for one in each))
-
+            yield Measured(
+                "share", name, value, share_of(groups, released, place, code, len(known))
+            )
         for name in self.means:
-            parts = moments_of(own, released, self.names.index(name))
             kinds = ("values", "missing", "mean", "sum", "deviation")
-            pairs = zip(kinds, parts, strict=True)
-            found += [Measured(kind, name, None, whole(one)) for kind, one in pairs]
+            moments = moments_of(own, released, self.names.index(name))
+            for kind, one in zip(kinds, moments, strict=True):
+                yield Measured(kind, name, None, one)
         for name in self.quantiles:
-            found += [
-                Measured("quantile", name, at, whole(one))
-                for at, one in zip(
-                    self.at,
-                    quantiles_of(own, released, self.names.index(name), self.at),
-                    strict=True,
-                )
-            ]
-        return tuple(found)
+            found = quantiles_of(own, released, self.names.index(name), self.at)
+            for at, one in zip(self.at, found, strict=True):
+                yield Measured("quantile", name, at, one)
 
 
 def coded_columns(
@@ -417,18 +403,16 @@ def _released(
         if unit.max_rows > 1:
             # Rows of a unit are not independent, and nothing tells how much less they say.
             measured = tuple(evolve(each, estimates=each.estimates.of_noise()) for each in measured)
-        grouped = {name for each in asked.tables for name in each}
-        own = [place for place, name in enumerate(asked.names) if name in grouped]
-        levels: dict[str, tuple[str, ...]] = {
-            asked.names[place]: released.labels[place] or () for place in own
-        }
+        # Columns of groups come first.
+        groups = dict.fromkeys(chain(*asked.tables))
+        pairs = zip(groups, released.labels, strict=False)
+        levels = {name: labels or () for name, labels in pairs}
         read_options = table.read_options()
         for searched in asked.searched:
             named: list[str | None] = list(levels[searched])
             read_options["categories"][searched] = [*named[:-2], None]
-        return kind(
-            asked.tables, levels, measured, rows, guarantee, read_options,
-        )  # fmt: skip
+        own = asked.tables, levels, measured
+        return kind(*own, rows=rows, privacy=guarantee, read_options=read_options)
 
     plan = Plan.of(release, budget, random_state, relation=relation)
     return make_release(plan, lambda: coded, kind.kind, read_off, ledger, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from nolook._validation import check_choice
+from nolook._validation import check_choice, check_count_or_auto
 from nolook.algorithms.moment_estimates import r2_estimate
 from nolook.algorithms.tukey import (
     TukeyPlan,
@@ -14,9 +14,8 @@ from nolook.algorithms.tukey import (
 )
 from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators._checks import check_budget
-from nolook.estimators.base import PrivateRegressor, check_count_or_auto
+from nolook.estimators.base import PrivateRegressor
 from nolook.privacy.release import Plan
-from nolook.tables import Table
 
 __all__ = ["TukeyRegressor"]
 
@@ -116,11 +115,6 @@ class TukeyRegressor(PrivateRegressor):
             return rows_needed(n_features + 1, release)
         return release.models * (n_features + 1)
 
-    def _rows(self, X: object, y: object) -> Table:
-        table: Table = super()._rows(X, y)
-        self._counted = "rows" if table.unit.weight_scale == 1 else "units"
-        return table
-
     def _store(self, released: TukeyResult) -> None:
         basis, point = released.basis, released.point
         if self.on_failure == "raise" and point is None:
@@ -137,10 +131,10 @@ class TukeyRegressor(PrivateRegressor):
     def _fail(self, models: int | None) -> None:
         if models is None:
             features = self.n_features_in_
-            needed = self.rows_needed(features)
+            needed, counted = self.rows_needed(features), f"{self.privacy_.unit.counted}s"
             raise TooFewRows(
-                f"the private lower bound on the number of {self._counted} is too low: the Tukey "
-                f"mechanism needs about {needed} {self._counted} for {features} features at "
+                f"the private lower bound on the number of {counted} is too low: the Tukey "
+                f"mechanism needs about {needed} {counted} for {features} features at "
                 f"epsilon = {self.epsilon:g} ({_ADVICE})"
             )
         raise PrivateFitFailed(

@@ -58,9 +58,8 @@ def distribution(batch: Batch, first: Answer, second: Answer) -> ECDF | ROCCurve
         return ecdf.keep_release((found,), privacy=privacy, read_options=read_options)
     curves = class_scores(points, forests["positive"], forests["negative"], float(n))
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace")
-    curve.keep_release((batch.grid, *curves), privacy=privacy, read_options=read_options)
-    curve.scored_ = _scored(batch)
-    return curve
+    released, scored = (batch.grid, *curves), _scored(batch)
+    return curve.keep_release(released, privacy=privacy, read_options=read_options, scored=scored)
 
 
 def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> HosmerLemeshow:
@@ -78,11 +77,12 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     probabilities = both.distribution(batch.points(), float(n), 0.0)
     scores = class_scores(batch.points(), positive, negative, float(n))
     table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
-    test.keep_release(
-        (probabilities, table), privacy=batch.guarantee(), read_options=batch.read_options()
+    return test.keep_release(
+        (probabilities, table),
+        privacy=batch.guarantee(),
+        read_options=batch.read_options(),
+        scored=_scored(batch),
     )
-    test.scored_ = _scored(batch)
-    return test
 
 
 def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
@@ -99,9 +99,9 @@ def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
         ((column,),),
         {column: labels},
         (measured,),
-        NoisyCount(float(n), 0.0),
-        batch.guarantee(),
-        read_options,
+        rows=NoisyCount(float(n), 0.0),
+        privacy=batch.guarantee(),
+        read_options=read_options,
     )
 
 

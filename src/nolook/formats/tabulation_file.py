@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from msgspec import Meta
@@ -15,6 +15,8 @@ from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.formats.parts import Counted
 from nolook.formats.strict import expect
+from nolook.tables.design import labels_of
+from nolook.tables.words import check_categories
 
 __all__ = ["DescriptionFile", "TabulationFile"]
 
@@ -48,31 +50,41 @@ class _TableFile(Counted, frozen=True):
 
     def made(self, kind: Any, by: tuple[tuple[str, ...], ...]) -> Any:  # noqa: ANN401
         """Return the table."""
-        levels = {name: self.read_options.labels(name) for name in chain(*by)}
+        known = check_categories(self.read_options.categories)
+        levels = {name: labels_of(known.get(name)) for name in chain(*by)}
         expect(levels.keys() <= {*self.read_options.features}, "columns of read_options")
         margins = subsets([tuple(sorted(each)) for each in by] or [()])
         groups = sum(math.prod(len(levels[name]) for name in own) for own in margins)
         for each in self.measured:
-            check_numbers(each.estimates, groups)
+            # Of numbers, a description has those of all rows only.
+            whole = kind is Description and each.column
+            check_numbers(each.estimates, 1 if whole else groups)
         expect(self.measured[0].name == "count", "counts as the first measure")
-        return kind(by, levels, self.measured, self.rows, **self.about())
+        return kind(by, levels, self.measured, rows=self.rows, **self.about())
 
 
 class TabulationFile(_TableFile, frozen=True, tag="tabulation"):
     """A tabulation: the columns of each of its tables."""
 
-    by: tuple[tuple[str, ...], ...]
+    by: list[list[str]]
 
-    def release(self) -> Any:  # noqa: ANN401
+    def release(self) -> Tabulation:
         """Return the tabulation."""
-        return self.made(Tabulation, self.by)
+        found: Tabulation = self.made(Tabulation, tuple(map(tuple, self.by)))
+        return found
 
 
 class DescriptionFile(_TableFile, frozen=True, tag="description"):
     """A description: the columns of levels."""
 
-    names: tuple[str, ...]
+    columns: list[str]
 
-    def release(self) -> Any:  # noqa: ANN401
+    @classmethod
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return the record of a description."""
+        return super().of(found, columns=list(found.names), **others)
+
+    def release(self) -> Description:
         """Return the description."""
-        return self.made(Description, tuple((name,) for name in self.names))
+        found: Description = self.made(Description, tuple((name,) for name in self.columns))
+        return found

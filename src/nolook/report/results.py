@@ -25,7 +25,6 @@ from nolook.report.terminal import lines
 
 __all__ = ["content", "plot", "report", "summary"]
 
-_EXAMPLE = "report.html"
 _MODEL = "model_findings:model_findings"
 # Functions by the kind of release, loaded when there is one to show.
 _CONTENT = {
@@ -44,8 +43,6 @@ _CONTENT = {
     "group comparison": "group_findings:comparison_findings",
     "survival curve": "group_findings:survival_findings",
 }
-# What is a picture and no more.
-_PICTURES = {"calibration curve": "score_findings:calibration_picture"}
 
 
 def content(release: Result) -> Findings:
@@ -60,12 +57,10 @@ def summary(release: Result) -> Summary:
     return summary_of(lines(release.content()))
 
 
-def plot(release: Any, ax: Any = None) -> Any:  # noqa: ANN401 -- a result; matplotlib's own types
-    """Draw a picture, or the first one of a release's report."""
-    if release.kind in _PICTURES:
-        return draw_on(resolve_name(f"nolook.report.{_PICTURES[release.kind]}")(release), ax)
+def plot(release: Result, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
+    """Draw the first picture of a release's report."""
     sections = content(release).sections
-    pictures = [figure.picture for section in sections for figure in section.figures]
+    pictures = [each.picture for section in sections for each in section.figures]
     if not pictures:
         raise ParameterError(
             f"a {type(release).__name__} has no picture (use summary() or to_frame())"
@@ -74,9 +69,12 @@ def plot(release: Any, ax: Any = None) -> Any:  # noqa: ANN401 -- a result; matp
 
 
 def report(
-    release: Result, path: str | os.PathLike[str], ledger: Ledger | None = None, title: str = ""
+    release: Result,
+    path: str | os.PathLike[str],
+    ledger: Ledger | None = None,
+    title: str = "",
 ) -> None:
     """Write the page of a release."""
-    place, found = check_path(path, _EXAMPLE), evolve(release.content(), title=title)
     status = UNKNOWN if ledger is None else LedgerStatus.of(ledger)
-    write_text(place, render_page(found, status))
+    page = render_page(evolve(release.content(), title=title), status)
+    write_text(check_path(path, "report.html"), page)

@@ -11,10 +11,9 @@ from attrs import fields
 
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
-from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
-from nolook.report.picture import Band, Line, Picture, Point, axis
+from nolook.report.picture import Band, Line, Picture, Point, around, axis
 from nolook.report.wording import (
     CONFIDENCE,
     NOT_KNOWN,
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
     from nolook.estimators._scores import Scored
-    from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
+    from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
 
 __all__ = [
     "calibration_card",
     "calibration_findings",
-    "calibration_picture",
     "calibration_said",
     "calibration_section",
     "curve_cards",
@@ -65,7 +63,6 @@ _ABOUT_TESTS = (
 _TOGETHER = "95 %, all groups together"
 _HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
-    "auc": "Area under the curve (AUC)",
     "sensitivity": "Sensitivity (recall)",
     "positive_predictive_value": "Positive predictive value (precision)",
     "f1": "F1",
@@ -89,8 +86,14 @@ def roc_findings(curve: ROCCurve) -> Findings:
         of=scored.score,
         cards=curve_cards(curve),
         sections=curve_sections(curve),
-        settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
-        cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
+        settings=(
+            *_settings(scored, "Score"),
+            ("Thresholds", curve_grid(curve)),
+        ),
+        cautions=(
+            *unseen_words(curve, scored.target, curve.base_rate_interval_),
+            curve.caution,
+        ),
         question=(
             ": how well ",
             Name(scored.score),
@@ -200,31 +203,37 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
-    noise = estimated(curve.auc_, curve.auc_noise_interval_)
-    rows = (
-        *((*figure, "") for figure in _figures(curve)),
-        ("AUC (interval of the noise only)", *noise, ""),
-        ("Pairs in one cell (count half)", _tied(curve), "", ""),
-        *(_at(curve, rate) for rate in _RATES),
+    figures = ((*figure, "") for figure in _figures(curve))
+    noise = (
+        "AUC (interval of the noise only)",
+        *estimated(curve.auc_, curve.auc_noise_interval_),
+        "",
     )
-    heads = "Measure", "Value", _INTERVAL, "Score above"
-    table = Table("The curve in a few numbers", heads, rows)
-    notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
+    tied = ("Pairs in one cell (count half)", _tied(curve), "", "")
+    rows = (*figures, noise, tied, *(_at(curve, rate) for rate in _RATES))
+    table = Table(
+        "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
+    )
     pictures = _roc_picture(curve), _precision_picture(curve)
-    return what_was_found(table, notes, *pictures), *_classifications(curve)
+    notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
+    return (
+        what_was_found(table, notes, *pictures),
+        *_classifications(curve),
+    )
 
 
 def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     counted = f"{curve.privacy_.unit.counted}s"
     return (
-        *((_called(one.name), *estimated(one.value, one.ends)) for one in curve.measures),
+        ("Area under the curve (AUC)", *estimated(curve.auc_, curve.auc_interval_)),
+        (
+            "Average precision",
+            *estimated(curve.average_precision_, curve.average_precision_interval_),
+        ),
+        ("Base rate", *estimated(curve.base_rate_, curve.base_rate_interval_)),
         (f"Positive {counted}", *_rows_in_words(curve.positive_)),
         (f"Negative {counted}", *_rows_in_words(curve.negative_)),
     )
-
-
-def _called(measure: str) -> str:
-    return _NAMES.get(measure, measure.replace("_", " ").capitalize())
 
 
 def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
@@ -232,8 +241,11 @@ def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     tables = tuple(_classification(curve.at(each), each, counted) for each in curve.asked_)
     if not tables:
         return ()
-    heading, words = f"How {counted} are classified", f"{_CELL} {_HIDDEN}"
-    return (Section("classified", heading, tables=tables, notes=(words,)),)
+    words = f"{_CELL} {_HIDDEN}"
+    heading = f"How {counted} are classified"
+    return (
+        Section("classified", heading, tables=tables, notes=(words,), printed=(*tables, words)),
+    )
 
 
 def _classification(found: Classified, asked: float, counted: str) -> Table:
@@ -241,16 +253,18 @@ def _classification(found: Classified, asked: float, counted: str) -> Table:
     counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     rows = []
     for each in fields(Classified)[1:]:
+        name = _NAMES.get(each.name, each.name.replace("_", " ").capitalize())
         measure: Measure | None = getattr(found, each.name)
         if measure is None:
-            cells = NOT_KNOWN, NOT_KNOWN
+            rows.append((name, NOT_KNOWN, NOT_KNOWN))
         elif each.name in counts:
-            cells = f"{measure.value:,.0f}", f"{measure.low:,.0f} to {measure.high:,.0f}"
+            ends = f"{measure.low:,.0f} to {measure.high:,.0f}"
+            rows.append((name, f"{measure.value:,.0f}", ends))
         else:
-            cells = estimated(measure.value, (measure.low, measure.high))
-        rows.append((_called(each.name), *cells))
-    above = f"with a score above {_threshold(asked)}{used}"
-    caption = f"{counted.capitalize()} {above} are called positive"
+            rows.append((name, *estimated(measure.value, (measure.low, measure.high))))
+    caption = (
+        f"{counted.capitalize()} with a score above {_threshold(asked)}{used} are called positive"
+    )
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
 
 
@@ -312,7 +326,7 @@ def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str 
         ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
         tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
     )
-    picture = calibration_picture(test.calibration_curve(), test.scored_.score)
+    picture = calibration_picture(test)
     return what_was_found(groups, (meaning, small), picture, name=name, heading=heading)
 
 
@@ -336,13 +350,15 @@ def _with_error(value: float, error: float) -> str:
     return f"{shown} (±{error_shown})"
 
 
-def calibration_picture(curve: CalibrationCurve, score: str = "probabilities") -> Picture:
+def calibration_picture(test: HosmerLemeshow) -> Picture:
     """Draw the share of positives in each group, with its error."""
+    curve = test.calibration_curve()
     room = NORMAL_95 * curve.errors
     groups = (curve.prob_pred, curve.prob_true, curve.prob_true - room, curve.prob_true + room)
-    ends = shares_in_view(curve)
+    shown = np.concatenate(groups).clip(0.0, 1.0)
+    ends = np.clip(around(shown.min(), shown.max()), 0.0, 1.0).tolist()
     return Picture(
-        f"The calibration of {score}",
+        f"The calibration of {test.scored_.score}",
         f"a point for each group with its {_INTERVAL}, and the line on which "
         "probabilities agree with what happened",
         axis("mean probability", *ends),
@@ -364,10 +380,14 @@ def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
 
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
+    value = float(curve.rate_at(rate))
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
-    known = estimated(float(curve.rate_at(rate)), (low, high))
-    above = _threshold(curve.threshold_at(fpr=rate))
-    return f"True positive rate at {100 * rate:g} % false", *known, above
+    threshold = curve.threshold_at(fpr=rate)
+    return (
+        f"True positive rate at {100 * rate:g} % false",
+        *estimated(value, (low, high)),
+        _threshold(threshold),
+    )
 
 
 def curve_grid(curve: ROCCurve) -> str:
@@ -375,41 +395,40 @@ def curve_grid(curve: ROCCurve) -> str:
     return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
 
 
-def _square(
-    name: str,
-    legend: str,
-    labels: tuple[str, str],
-    band: Vector,
-    *lines: Line,
-    key: str = "picture",
-) -> Picture:
-    """Draw lines and a band on two axes from 0 to 1."""
-    across, up = (axis(label, 0.0, 1.0) for label in labels)
-    places, low, high = band
-    area = Band(places, low, high, _INTERVAL)
-    return Picture(f"The {name}", legend, across, up, (area, *lines), square=True, key=key)
-
-
 def _roc_picture(curve: ROCCurve) -> Picture:
-    labels = "false positive rate", "true positive rate"
-    guessing = Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True)
-    line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})")
-    name = f"ROC curve of {curve.scored_.score}"
-    return _square(name, _CURVE, labels, curve.band_, guessing, line)
+    places, low, high = curve.band_
+    return Picture(
+        f"The ROC curve of {curve.scored_.score}",
+        _CURVE,
+        axis("false positive rate", 0.0, 1.0),
+        axis("true positive rate", 0.0, 1.0),
+        (
+            Band(places, low, high, _INTERVAL),
+            Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True),
+            Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})"),
+        ),
+        square=True,
+    )
 
 
 def _precision_picture(curve: ROCCurve) -> Picture:
     precision, recall, _ = curve.precision_recall()
-    # Guessing has the same precision everywhere.
-    guessing = Line(_DIAGONAL, np.full(2, curve.base_rate_), "guessing", guide=True)
-    line = Line(*_thinned(recall, precision), "private")
-    labels = "recall (true positive rate)", "precision"
-    legend = (
+    places, low, high = curve.precision_band_
+    share = np.full(2, curve.base_rate_)  # guessing has the same precision everywhere
+    return Picture(
+        f"The precision-recall curve of {curve.scored_.score}",
         f"{_CURVE}; the further left, the fewer {curve.privacy_.unit.counted}s it rests on and the "
-        "more the noise moves it"
+        "more the noise moves it",
+        axis("recall (true positive rate)", 0.0, 1.0),
+        axis("precision", 0.0, 1.0),
+        (
+            Band(places, low, high, _INTERVAL),
+            Line(_DIAGONAL, share, "guessing", guide=True),
+            Line(*_thinned(recall, precision), "private"),
+        ),
+        square=True,
+        key="precision",
     )
-    name, band = f"precision-recall curve of {curve.scored_.score}", curve.precision_band_
-    return _square(name, legend, labels, band, guessing, line, key="precision")
 
 
 def _thinned(across: Vector, up: Vector) -> tuple[Vector, Vector]:

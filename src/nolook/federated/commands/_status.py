@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from nolook.cli._declared import with_options
-from nolook.federated.commands._options import Servers
+from nolook.federated.commands._options import Servers, calls_servers
 
 
-@with_options()
+@calls_servers
 def status(servers: Servers) -> None:
     """Show the state and the number of reports of a batch at both servers.
 
