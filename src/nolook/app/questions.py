@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 
 from nolook.app.numbers import as_number
 from nolook.cli import app as command_line
-from nolook.cli._declared import _flag
+from nolook.cli._declared import flag_of
 from nolook.tables.schema import ColumnSchema, Schema
 
 __all__ = ["QUESTIONS", "Field", "Question", "as_list", "fields"]
@@ -195,7 +195,7 @@ def _field(name: str, option: Parameter, question: Question, schema: Schema) -> 
     default = "" if option.default in {None, Parameter.empty} else str(option.default)
     label = _LABELS.get(name, name.replace("_", " ").capitalize())
     words = _OF_COMMANDS.sub("", form.help or "")
-    own = Field(name, _flag(option), label, words, _kind(kind, form), default, default)
+    own = Field(name, flag_of(option), label, words, _kind(kind, form), default, default)
     if types := question.first.get(name):
         named = tuple(n for n, column in schema.columns.items() if _fits(column, types))
         if form.metavar == "NAME":

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nolook._validation import check_epsilon, check_random_state
-from nolook.cli._options import QuietOption, RandomStateOption, output_option
+from nolook.cli._declared import with_options
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, write_text
@@ -18,6 +18,13 @@ _ALL = "all"
 _LEAST_RUNS = 100
 
 
+@with_options(
+    {
+        "--runs N": "Draws on each table; by default a full audit's.",
+        "--epsilon E": "Privacy parameter the mechanisms run with.",
+        "--output -o FILE": "A Markdown page of the findings.",
+    }
+)
 def audit(
     names: Annotated[
         list[str] | None,
@@ -25,16 +32,11 @@ def audit(
             metavar="[NAME]...", help="Releases to audit, or `all`; without any, their list."
         ),
     ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Draws on each table; by default a full audit's."),
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option(metavar="E", help="Privacy parameter the mechanisms run with.")
-    ] = 1.0,
-    output: Annotated[Path | None, output_option("A Markdown page of the findings.")] = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
+    runs: int | None = None,
+    epsilon: float = 1.0,
+    output: Path | None = None,
+    random_state: int | None = None,
+    quiet: bool = False,
 ) -> None:
     """Bound the privacy loss of releases from below; reads no table of yours."""
     check_epsilon(epsilon, "--epsilon")

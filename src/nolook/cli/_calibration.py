@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from nolook.cli._options import (
-    GroupsOption,
-    MissingNumbersOption,
-)
+from nolook.cli._options import MissingNumbersOption
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -17,19 +10,12 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "calibration.json",
     "The calibration's file",
+    {"--probability NAME": "The column of probabilities of being positive."},
     about=("probability", "target"),
     missing=MissingNumbersOption,
     names={"features": "--probability", "columns": "--probability and --target"},
 )
-def calibration(
-    release: Release,
-    classes: Classes,
-    *,
-    probability: Annotated[
-        str, typer.Option(metavar="NAME", help="The column of probabilities of being positive.")
-    ],
-    groups: GroupsOption = 10,
-) -> None:
+def calibration(release: Release, classes: Classes, *, probability: str, groups: int = 10) -> None:
     """Compare probabilities with what happened, and test whether they agree.
 
     The model behind the probabilities must not have been fitted without privacy on these rows.

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from nolook._defaults import SHAPE
-from nolook.cli._options import (
-    CategoriesOption,
-    DeltaOption,
-    EachGroupOption,
-    GridOption,
-    MissingNumbersOption,
-    RelationOption,
-    levels_of,
-    read_grid,
-)
+from nolook.cli._options import MissingNumbersOption, levels_of, read_grid
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import has_levels, release_by_groups
 from nolook.estimators.catalogue import DISTRIBUTIONS
@@ -25,6 +12,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "distribution.json",
     "The distribution's file",
+    {"--column -c NAME": "The column of numbers; a category is counted."},
     about=("column",),
     missing=MissingNumbersOption,
     names={"features": "--column"},
@@ -32,17 +20,12 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 def ecdf(
     release: Release,
     *,
-    column: Annotated[
-        str,
-        typer.Option(
-            "--column", "-c", metavar="NAME", help="The column of numbers; a category is counted."
-        ),
-    ],
-    delta: DeltaOption = 0.0,
-    grid: GridOption = None,
-    relation: RelationOption = "add-remove",
-    by: EachGroupOption = None,
-    categories: CategoriesOption = None,
+    column: str,
+    delta: float = 0.0,
+    grid: str | None = None,
+    relation: str = "add-remove",
+    by: str | None = None,
+    categories: list[str] | None = None,
 ) -> None:
     """Release a column's distribution, for quantiles, shares and means at no further cost."""
     levels = levels_of(categories)

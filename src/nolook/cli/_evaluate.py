@@ -3,53 +3,45 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
-import typer
 from attrs import evolve
 
 from nolook.cli._loaded import model_of
-from nolook.cli._options import (
-    GroupsOption,
-    ModelOption,
-    NegativeOption,
-    ThresholdOption,
-    ValueOption,
-    target_option,
-)
+from nolook.cli._options import form_of
 from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
 
-_TargetOption = Annotated[
-    str,
-    target_option(
-        "The column of what really happened: 1 or true where it did, or the value that --positive "
-        "names; by default the schema's target, or else the model's."
-    ),
-]
 _MissingOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="drop-row|zero",
-        help="Policy for missing and infinite values; by default that of the model's fit.",
+    form_of(
+        "--missing drop-row|zero",
+        "Policy for missing and infinite values; by default that of the model's fit.",
     ),
 ]
 
 
-@release_command("evaluation.json", "The evaluation's file", missing=_MissingOption)
+@release_command(
+    "evaluation.json",
+    "The evaluation's file",
+    {
+        "--target -t NAME": "The column of what really happened: 1 or true where it did, or the "
+        "value that --positive names; by default the schema's target, or else the model's.",
+        "--other-rows": "The model was fitted on other rows than these.",
+    },
+    missing=_MissingOption,
+)
 def evaluate(
     release: Release,
     *,
-    model: ModelOption,
-    target: _TargetOption = "",
-    positive: ValueOption = None,
-    negative: NegativeOption = None,
-    groups: GroupsOption = 10,
-    threshold: ThresholdOption = None,
-    other_rows: Annotated[
-        bool,
-        typer.Option("--other-rows", help="The model was fitted on other rows than these."),
-    ] = False,
+    model: Path,
+    target: str = "",
+    positive: str | None = None,
+    negative: str | None = None,
+    groups: int = 10,
+    threshold: list[float] | None = None,
+    other_rows: bool = False,
 ) -> None:
     """Judge a model of a yes/no outcome: ROC and precision-recall curves, calibration.
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import Parameter
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
 from nolook._language import option_names
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
-from nolook.cli._options import DeltaOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
@@ -19,7 +15,6 @@ from nolook.estimators.catalogue import (
     MODELS,
     MOST_BY_MOMENTS,
     SELECTORS,
-    Option,
     check_method,
     method_for,
     method_parameters,
@@ -31,55 +26,35 @@ from nolook.formats.files import one_line
 _OTHER_SEED = 2**32
 
 
-def _own(option: Option) -> Parameter:
-    """Return the options of the command that only one method has."""
-    form = typer.Option(option.flag, metavar=option.metavar, help=option.help)
-    kind = Annotated[str | None, form]
-    return Parameter(option.word, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-
-
 _OWN = {option.word: option for entry in MODELS.values() for option in entry.options}
 
 
 @release_command(
     "model.json",
     "The model file",
-    more=[_own(option) for option in _OWN.values()],
+    {
+        "--formula 'Y ~ A + B'": "Target and features as a formula, such as 'log(cost) ~ age + "
+        "I(age**2) + sex*ward', instead of --target and --features.",
+        f"--method {'|'.join(('auto', *MODELS))}": "Method of the fit.",
+        "--select K|auto": "First choose this many columns, privately.",
+        f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments, and "
+        f"kendall above {MOST_BY_MOMENTS} columns.",
+        "--split S": "Share of epsilon for choosing them; 0.2 if not given.",
+        **{f"{each.flag} {each.metavar}": each.help for each in _OWN.values()},
+    },
     names={"selector__k": "--select", "regressor__k": "-k"},
 )
 def fit(
     release: Release,
     columns: Columns,
     *,
-    formula: Annotated[  # noqa: ARG001 -- read before: see `release_command`
-        str | None,
-        typer.Option(
-            metavar="'Y ~ A + B'",
-            help="Target and features as a formula, such as 'log(cost) ~ age + I(age**2) + "
-            "sex*ward', instead of --target and --features.",
-        ),
-    ] = None,
-    delta: DeltaOption = DEFAULT_DELTA,
-    method: Annotated[
-        str, typer.Option(metavar="|".join(("auto", *MODELS)), help="Method of the fit.")
-    ] = "auto",
-    select: Annotated[
-        str | None,
-        typer.Option(metavar="K|auto", help="First choose this many columns, privately."),
-    ] = None,
-    selector: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(SELECTORS),
-            help=f"Method of the choice; by default moments, and kendall above {MOST_BY_MOMENTS} "
-            "columns.",
-        ),
-    ] = None,
-    split: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Share of epsilon for choosing them; 0.2 if not given."),
-    ] = None,
-    **own: str | float | None,
+    formula: str | None = None,  # noqa: ARG001 -- read before: see `release_command`
+    delta: float = DEFAULT_DELTA,
+    method: str = "auto",
+    select: str | None = None,
+    selector: str | None = None,
+    split: float | None = None,
+    **own: str | None,
 ) -> None:
     """Fit a private linear, logistic or count model of a table and write it to a file.
 

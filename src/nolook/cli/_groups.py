@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from nolook.cli._options import CategoriesOption, RelationOption, levels_of
+from nolook.cli._options import levels_of
 from nolook.cli._release import Release, release_command
 
-ByOption = Annotated[
-    str,
-    typer.Option(
-        "--by",
-        "-b",
-        metavar="NAME",
-        help="The column of the groups, a boolean or declared levels (--categories or a schema), "
-        "all compared with the first.",
-    ),
-]
+_BY = {
+    "--by -b NAME": "The column of the groups, a boolean or declared levels (--categories or a "
+    "schema), all compared with the first."
+}
 
 
-@release_command("comparison.json", "The comparison's file", about=("value", "by"), missing=None)
+@release_command(
+    "comparison.json",
+    "The comparison's file",
+    _BY | {"--value NAME": "The column of numbers, or a boolean."},
+    about=("value", "by"),
+    missing=None,
+)
 def compare_groups(
     release: Release,
     *,
-    value: Annotated[
-        str, typer.Option(metavar="NAME", help="The column of numbers, or a boolean.")
-    ],
-    by: ByOption,
-    categories: CategoriesOption = None,
-    relation: RelationOption = "add-remove",
+    value: str,
+    by: str,
+    categories: list[str] | None = None,
+    relation: str = "add-remove",
 ) -> None:
     """Compare a value between groups: difference of means, ranks, distributions, with tests."""
     from nolook.estimators.comparison import compare_groups as release_comparison
@@ -40,22 +35,26 @@ def compare_groups(
     release.keep(release.make(release_comparison, read, value, by, relation=relation))
 
 
-@release_command("survival.json", "The curves' file", about=("time", "event"), missing=None)
+@release_command(
+    "survival.json",
+    "The curves' file",
+    {
+        "--time NAME": "The column of times.",
+        "--event NAME": "The column of events: a boolean, or two declared levels of which the "
+        "second is the event.",
+        **_BY,
+    },
+    about=("time", "event"),
+    missing=None,
+)
 def survival(
     release: Release,
     *,
-    time: Annotated[str, typer.Option(metavar="NAME", help="The column of times.")],
-    event: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The column of events: a boolean, or two declared levels of which the second is "
-            "the event.",
-        ),
-    ],
-    by: ByOption = "",
-    categories: CategoriesOption = None,
-    relation: RelationOption = "add-remove",
+    time: str,
+    event: str,
+    by: str = "",
+    categories: list[str] | None = None,
+    relation: str = "add-remove",
 ) -> None:
     """Release survival curves (Kaplan-Meier) with medians and the log-rank test."""
     from nolook.estimators.survival import survival as release_curves

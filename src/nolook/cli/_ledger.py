@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from nolook.cli._declared import with_options
 from nolook.cli._interruption import explained
-from nolook.cli._options import (
-    DEFAULT_LEDGER,
-    DeltaOption,
-    EpsilonOption,
-    ForceOption,
-    PageOption,
-    RelationOption,
-)
+from nolook.cli._options import DEFAULT_LEDGER, PAGE
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line, write_text
 
@@ -32,14 +26,13 @@ LedgerArgument = Annotated[
 
 
 @ledger_app.command()
+@with_options({"--name": "Name of the data set; by default the file's name."})
 def create(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")],
-    epsilon: EpsilonOption,
-    delta: DeltaOption,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the data set; by default the file's name.")
-    ] = None,
-    relation: RelationOption = "add-remove",
+    epsilon: float,
+    delta: float,
+    name: str | None = None,
+    relation: str = "add-remove",
 ) -> None:
     """Create a ledger with a total budget for a data set."""
     from nolook.privacy.guarantee import Budget
@@ -61,26 +54,22 @@ def show(file: LedgerArgument) -> None:
 
 
 @ledger_app.command()
+@with_options(
+    {
+        "--what TEXT": "One line that describes the release.",
+        "--relation add-remove|replace": "Relation of neighbouring tables in its guarantee; by "
+        "default that of the ledger.",
+        "--unit NAME": "The column whose values name what its guarantee protects, each with all "
+        "its rows; by default it protects a row.",
+    }
+)
 def charge(
     file: LedgerArgument,
-    epsilon: EpsilonOption,
-    what: Annotated[str, typer.Option(metavar="TEXT", help="One line that describes the release.")],
-    delta: DeltaOption = 0.0,
-    relation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="add-remove|replace",
-            help="Relation of neighbouring tables in its guarantee; by default that of the ledger.",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The column whose values name what its guarantee protects, each with all its "
-            "rows; by default it protects a row.",
-        ),
-    ] = None,
+    epsilon: float,
+    what: str,
+    delta: float = 0.0,
+    relation: str | None = None,
+    unit: str | None = None,
 ) -> None:
     """Enter a release of the same data that was made elsewhere."""
     from nolook.privacy.guarantee import Budget
@@ -99,7 +88,8 @@ def _entered(ledger: Ledger) -> str:
 
 
 @ledger_app.command()
-def report(file: LedgerArgument, output: PageOption, force: ForceOption = False) -> None:
+@with_options(PAGE)
+def report(file: LedgerArgument, output: Path, force: bool = False) -> None:
     """Write a page with a ledger's budget, what is left of it, and all its releases."""
     check_outputs([("--output", output)], [file], replace=force)
     from nolook.privacy.ledger import Ledger

@@ -26,175 +26,75 @@ DEFAULT_LEDGER = "NOLOOK_LEDGER"
 
 _MISSING = ("drop-row", "zero")
 _INDICATOR = "indicator="
-_RELATIONS = ("add-remove", "replace")
 
 
-def target_option(words: str) -> Any:  # noqa: ANN401 -- Typer's own type
-    """Return the option for a target; its default, an empty text, stands for the schema's."""
-    return typer.Option("--target", "-t", metavar="NAME", show_default=False, help=words)
+def form_of(use: str, words: str, **how: Any) -> Any:  # noqa: ANN401 -- Typer's own type
+    """Return an option from its use, such as "--features -f A,B,C", and its help."""
+    flags = [word for word in use.split() if word.startswith("-")]
+    metavar = use.removeprefix(" ".join(flags)).lstrip()
+    return typer.Option(*flags, metavar=metavar or None, help=words, **how)
 
 
-def output_option(words: str) -> Any:  # noqa: ANN401
-    """Return the option for the file that a command writes."""
-    return typer.Option("--output", "-o", metavar="FILE", help=words)
-
-
-TargetOption = Annotated[str, target_option("The column to explain; by default the schema's.")]
-EpsilonOption = Annotated[
-    float, typer.Option("--epsilon", "-e", help="Privacy loss, above 0; smaller protects more.")
-]
-DeltaOption = Annotated[
-    float, typer.Option("--delta", "-d", help="Chance of a larger loss; well below 1 / rows.")
-]
-FeaturesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        "-f",
-        metavar="A,B,C",
-        help="The columns to use; by default the schema's, or all numeric ones. "
-        "Needed for CSV without a schema.",
-    ),
-]
-ExcludeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude", "-x", metavar="A,B,C", help="Columns that are not used as features by default."
-    ),
-]
-ValueOption = Annotated[
-    str | None,
-    typer.Option("--positive", "-p", metavar="VALUE", help="The target's value that counts as 1."),
-]
-NegativeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--negative",
-        "-n",
-        metavar="VALUE",
-        help="The target's value that counts as 0, ... for all but the positive one; others are "
-        "missing. Not needed where types or a schema tell it.",
-    ),
-]
-EachGroupOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        "-b",
-        metavar="A,B",
-        help="Columns of groups, at most three, with declared levels (--categories or a schema): "
-        "each group and all rows get their own.",
-    ),
-]
-
-CategoriesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=A,B,C",
-        help="A column and its levels: the others are compared with the first, and ... stands for "
-        "all values that are not named. May be repeated.",
-    ),
-]
+#: The use and the help of options that several commands have.
+SHARED = {
+    "--target -t NAME": "The column to explain; by default the schema's.",
+    "--epsilon -e": "Privacy loss, above 0; smaller protects more.",
+    "--delta -d": "Chance of a larger loss; well below 1 / rows.",
+    "--features -f A,B,C": "The columns to use; by default the schema's, or all numeric ones. "
+    "Needed for CSV without a schema.",
+    "--exclude -x A,B,C": "Columns that are not used as features by default.",
+    "--positive -p VALUE": "The target's value that counts as 1.",
+    "--negative -n VALUE": "The target's value that counts as 0, ... for all but the positive one; "
+    "others are missing. Not needed where types or a schema tell it.",
+    "--by -b A,B": "Columns of groups, at most three, with declared levels (--categories or a "
+    "schema): each group and all rows get their own.",
+    "--categories NAME=A,B,C": "A column and its levels: the others are compared with the first, "
+    "and ... stands for all values that are not named. May be repeated.",
+    "--grid LOW:HIGH:STEP": "Public thresholds, chosen without the table; by default no range is "
+    "needed. A step of 1% is relative.",
+    "--relation add-remove|replace": "Relation of neighbouring tables.",
+    "--groups N": "Number of groups of rows that a calibration compares.",
+    "--threshold NUMBER": "Classify a score above this as positive, and show the confusion matrix, "
+    "sensitivity and predictive values. Costs nothing more. May be repeated.",
+    "--where CONDITION": "Use only the rows that meet a condition, such as 'age >= 18' or 'region "
+    "in North,South'. May be repeated: all must hold. Choose it without looking at the rows.",
+    "--unit NAME": "The column that identifies the unit of a row, such as patient_id: all rows of "
+    "a unit are protected together. By default the schema's; without one, each row separately.",
+    "--rows-per-unit weights|C": "weights: each unit counts once. C: at most C random rows of each "
+    "unit, each in full.",
+    "--weights NAME": "A column of survey weights: results describe the weighted population.",
+    "--report -r FILE": "Write a report, one HTML page.",
+    "--title TEXT": "The report's title.",
+    "--force": "Replace files that exist.",
+    "--random-state N": "Repeatable noise, for experiments. NOT private.",
+    "--dry-run": "Show the planned release and its cost. Reads no row, charges nothing.",
+    "--model -m MODEL": "A model file made by fit.",
+    "--quiet -q": "Print nothing.",
+    "--engine spark": "Let workers of Spark read the table's files, by the same paths as here.",
+    "--spark-master URL": "Where Spark is, such as local[4] or spark://HOST:7077; by default what "
+    "Spark's own settings say.",
+}
+PAGE = {"--output -o FILE": "The HTML page to write."}
 MissingOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="|".join((*_MISSING, "centre", f"{_INDICATOR}A,B")),
-        help="Missing and infinite values: leave the row out, or replace a feature by 0 or by the "
-        "column's private centre. Default: drop-row. "
-        f"{_INDICATOR}A,B adds columns that show where these are missing. May be repeated.",
+    form_of(
+        "--missing drop-row|zero|centre|indicator=A,B",
+        "Missing and infinite values: leave the row out, or replace a feature by 0 or by the "
+        "column's private centre. Default: drop-row. indicator=A,B adds columns that show where "
+        "these are missing. May be repeated.",
     ),
 ]
 MissingNumbersOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="|".join(_MISSING),
-        help="Policy for missing values. Default: drop-row. Infinite values fall in the end cells.",
+    form_of(
+        "--missing drop-row|zero",
+        "Policy for missing values. Default: drop-row. Infinite values fall in the end cells.",
     ),
 ]
-GridOption = Annotated[
-    str | None,
-    typer.Option(
-        "--grid",
-        metavar="LOW:HIGH:STEP",
-        help="Public thresholds, chosen without the table; by default no range is needed. A step "
-        "of 1% is relative.",
-    ),
-]
-RelationOption = Annotated[
-    str, typer.Option(metavar="|".join(_RELATIONS), help="Relation of neighbouring tables.")
-]
-ClassesOption = Annotated[
-    str,
-    target_option(
-        "The column of classes, what really happened: text, integers or booleans; by default the "
-        "schema's target."
-    ),
-]
-GroupsOption = Annotated[
-    int, typer.Option(metavar="N", help="Number of groups of rows that a calibration compares.")
-]
-ThresholdOption = Annotated[
-    list[float] | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Classify a score above this as positive, and show the confusion matrix, sensitivity "
-        "and predictive values. Costs nothing more. May be repeated.",
-    ),
-]
-UnitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The column that identifies the unit of a row, such as patient_id: all rows of a unit "
-        "are protected together. By default the schema's; without one, each row separately.",
-    ),
-]
-RowsPerUnitOption = Annotated[
-    str,
-    typer.Option(
-        metavar="weights|C",
-        help="weights: each unit counts once. C: at most C random rows of each unit, each in full.",
-    ),
-]
-WeightsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--weights",
-        metavar="NAME",
-        help="A column of survey weights: results describe the weighted population.",
-    ),
-]
-ReportOption = Annotated[
-    Path | None,
-    typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
-]
-TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The report's title.")]
-PAGE = output_option("The HTML page to write.")
-PageOption = Annotated[Path, PAGE]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
     Path | None,
-    typer.Option(
-        "--ledger",
-        "-l",
-        metavar="FILE",
-        envvar=DEFAULT_LEDGER,
-        help="Charge this ledger before reading.",
-    ),
+    form_of("--ledger -l FILE", "Charge this ledger before reading.", envvar=DEFAULT_LEDGER),
 ]
-RandomStateOption = Annotated[
-    int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Show the planned release and its cost. Reads no row, charges nothing."
-    ),
-]
-ModelOption = Annotated[
-    Path, typer.Option("--model", "-m", metavar="MODEL", help="A model file made by fit.")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:

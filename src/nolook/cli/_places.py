@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nolook.cli._options import form_of
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
@@ -27,19 +28,7 @@ TableArgument = Annotated[
     ),
 ]
 FromTableOption = Annotated[
-    str | None,
-    typer.Option(
-        "--table", metavar="NAME", help="Table or view of a database, optionally SCHEMA.NAME."
-    ),
-]
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="CONDITION",
-        help="Use only the rows that meet a condition, such as 'age >= 18' or 'region in "
-        "North,South'. May be repeated: all must hold. Choose it without looking at the rows.",
-    ),
+    str | None, form_of("--table NAME", "Table or view of a database, optionally SCHEMA.NAME.")
 ]
 
 

@@ -10,15 +10,8 @@ import typer
 from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
-from nolook.cli._declared import reads_table
-from nolook.cli._options import (
-    CategoriesOption,
-    DeltaOption,
-    FeaturesOption,
-    TargetOption,
-    check_rows_per_unit,
-    column_options,
-)
+from nolook.cli._declared import with_options
+from nolook.cli._options import check_rows_per_unit, column_options
 from nolook.cli._places import files_of
 from nolook.cli._release import Reading, console
 from nolook.errors import ParameterError
@@ -37,50 +30,33 @@ _TableArgument = Annotated[
 ]
 
 
-@reads_table({"features": "--features", "want": "--want"}, {"table": _TableArgument})
+@with_options(
+    {
+        "--rows N": "Number of rows, or of units if each counts once; with --weights, their sum "
+        "over the largest.",
+        "--columns N": "Number of features, or of columns that share the budget.",
+        "--method NAME": "A method of fit, ecdf, quantiles, roc, calibration, compare-groups, "
+        "survival, describe, tabulate (rows of one group).",
+        "--epsilon -e": "Budgets to compare. May be repeated.",
+        "--want 'MEASURE MOST'": "Find the smallest epsilon for: interval, median, loss, error or "
+        "quantile, and the most it may be, such as 'interval 0.1'.",
+        "--count-epsilon EPSILON": "Count the table's rows privately, at this epsilon.",
+    },
+    {"table": _TableArgument},
+)
 def plan(
     reading: Reading,
     *,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of rows, or of units if each counts once; with --weights, their sum over "
-            "the largest.",
-        ),
-    ] = None,
-    columns: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of features, or of columns that share the budget."),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="A method of fit, ecdf, quantiles, roc, calibration, compare-groups, survival, "
-            "describe, tabulate (rows of one group).",
-        ),
-    ] = "linear",
-    epsilon: Annotated[
-        list[float] | None,
-        typer.Option("--epsilon", "-e", help="Budgets to compare. May be repeated."),
-    ] = None,
-    delta: DeltaOption = DEFAULT_DELTA,
-    want: Annotated[
-        str | None,
-        typer.Option(
-            metavar="'MEASURE MOST'",
-            help="Find the smallest epsilon for: interval, median, loss, error or quantile, and "
-            "the most it may be, such as 'interval 0.1'.",
-        ),
-    ] = None,
-    count_epsilon: Annotated[
-        float | None,
-        typer.Option(metavar="EPSILON", help="Count the table's rows privately, at this epsilon."),
-    ] = None,
-    target: TargetOption = "",
-    features: FeaturesOption = None,
-    categories: CategoriesOption = None,
+    rows: int | None = None,
+    columns: int | None = None,
+    method: str = "linear",
+    epsilon: list[float] | None = None,
+    delta: float = DEFAULT_DELTA,
+    want: str | None = None,
+    count_epsilon: float | None = None,
+    target: str = "",
+    features: str | None = None,
+    categories: list[str] | None = None,
 ) -> None:
     """Estimate a release's accuracy before spending any budget.
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from nolook.cli._declared import SchemaOption, reads_table
+from nolook.cli._declared import SchemaOption, with_options
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
-from nolook.cli._options import ForceOption, ModelOption, column_names, output_option
+from nolook.cli._options import column_names
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
-    WhereOption,
     check_apart,
     conditions_of,
     files_of,
@@ -24,22 +20,21 @@ from nolook.cli._release import tell
 from nolook.formats.files import check_outputs, one_line
 
 
-@reads_table()
+@with_options(
+    {
+        "--output -o FILE": "The file to write: .parquet, .pq or .csv.",
+        "--keep A,B,C": "Columns of the table to copy next to the prediction, unchanged.",
+    }
+)
 def predict(
     table: TableArgument,
-    model: ModelOption,
-    output: Annotated[Path, output_option("The file to write: .parquet, .pq or .csv.")],
+    model: Path,
+    output: Path,
     schema: SchemaOption = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,C",
-            help="Columns of the table to copy next to the prediction, unchanged.",
-        ),
-    ] = None,
+    keep: str | None = None,
     from_table: FromTableOption = None,
-    where: WhereOption = None,
-    force: ForceOption = False,
+    where: list[str] | None = None,
+    force: bool = False,
 ) -> None:
     """Predict the target of each row of a table, in the column `prediction`.
 

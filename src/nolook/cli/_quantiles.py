@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from nolook.cli._options import (
-    CategoriesOption,
-    DeltaOption,
-    EachGroupOption,
-    MissingNumbersOption,
-    column_names,
-    levels_of,
-    named_grids,
-    shares,
-)
+from nolook.cli._options import MissingNumbersOption, column_names, levels_of, named_grids, shares
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import release_by_groups
 
@@ -24,6 +12,12 @@ from nolook.cli._tabulate import release_by_groups
 @release_command(
     "quantiles.json",
     "The quantiles' file",
+    {
+        "--columns -c A,B,C": "The columns; they share the budget equally.",
+        "--at P,Q": "Quantiles to release: shares from 0 to 1.",
+        "--grid NAME=LOW:HIGH:STEP": "A column's public thresholds, not read off the table; by "
+        "default no range is needed. May be repeated.",
+    },
     about=("columns",),
     missing=MissingNumbersOption,
     names={"features": "--columns"},
@@ -31,26 +25,12 @@ from nolook.cli._tabulate import release_by_groups
 def quantiles(
     release: Release,
     *,
-    columns: Annotated[
-        str,
-        typer.Option(
-            "--columns", "-c", metavar="A,B,C", help="The columns; they share the budget equally."
-        ),
-    ],
-    delta: DeltaOption = 0.0,
-    at: Annotated[
-        str, typer.Option(metavar="P,Q", help="Quantiles to release: shares from 0 to 1.")
-    ] = "0.25,0.5,0.75",
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=LOW:HIGH:STEP",
-            help="A column's public thresholds, not read off the table; by default no range is "
-            "needed. May be repeated.",
-        ),
-    ] = None,
-    by: EachGroupOption = None,
-    categories: CategoriesOption = None,
+    columns: str,
+    delta: float = 0.0,
+    at: str = "0.25,0.5,0.75",
+    grid: list[str] | None = None,
+    by: str | None = None,
+    categories: list[str] | None = None,
 ) -> None:
     """Release quantiles of several columns within one budget."""
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")

@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from inspect import Parameter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import asdict, astuple, evolve, frozen
 
 from nolook._language import as_option, parameter_name
-from nolook._validation import check_epsilon, check_random_state
-from nolook.cli import _engine
-from nolook.cli._declared import SchemaOption, as_command, options_of, reads_table, target_of
+from nolook._validation import check_choice, check_epsilon, check_random_state
+from nolook.cli._declared import Arguments, SchemaOption, target_of, with_options
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
-    CategoriesOption,
-    ClassesOption,
-    DryRunOption,
-    EpsilonOption,
-    ExcludeOption,
-    FeaturesOption,
-    ForceOption,
     LedgerOption,
     Missing,
     MissingNumbersOption,
     MissingOption,
-    NegativeOption,
-    QuietOption,
-    RandomStateOption,
-    ReportOption,
-    RowsPerUnitOption,
-    TargetOption,
-    TitleOption,
-    UnitOption,
-    ValueOption,
-    WeightsOption,
     check_missing,
     check_rows_per_unit,
     column_names,
     column_options,
+    form_of,
     levels_of,
-    output_option,
 )
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
-    WhereOption,
     called,
     check_apart,
     conditions_of,
@@ -83,12 +64,12 @@ _UNCHARGED = (
 class Columns:
     """The columns of a model, as options of the command line."""
 
-    target: TargetOption = ""
-    features: FeaturesOption = None
-    categories: CategoriesOption = None
-    exclude: ExcludeOption = None
-    positive: ValueOption = None
-    negative: NegativeOption = None
+    target: str = ""
+    features: str | None = None
+    categories: list[str] | None = None
+    exclude: str | None = None
+    positive: str | None = None
+    negative: str | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -106,9 +87,16 @@ class Columns:
 class Classes:
     """The target of a score, as options of the command line."""
 
-    target: ClassesOption = ""
-    positive: ValueOption = None
-    negative: NegativeOption = None
+    target: Annotated[
+        str,
+        form_of(
+            "--target -t NAME",
+            "The column of classes, what really happened: text, integers or booleans; by default "
+            "the schema's target.",
+        ),
+    ] = ""
+    positive: str | None = None
+    negative: str | None = None
 
 
 @frozen(kw_only=True)
@@ -118,17 +106,17 @@ class Reading:
     table: TableArgument
     schema: SchemaOption = None
     from_table: FromTableOption = None
-    where: WhereOption = None
+    where: list[str] | None = None
     missing: MissingNumbersOption = None
-    unit: UnitOption = None
-    rows_per_unit: RowsPerUnitOption = "weights"
-    weights: WeightsOption = None
-    report: ReportOption = None
-    force: ForceOption = False
+    unit: str | None = None
+    rows_per_unit: str = "weights"
+    weights: str | None = None
+    report: Path | None = None
+    force: bool = False
     ledger: LedgerOption = None
-    random_state: RandomStateOption = None
-    dry_run: DryRunOption = False
-    quiet: QuietOption = False
+    random_state: int | None = None
+    dry_run: bool = False
+    quiet: bool = False
 
     @cached_property
     def place(self) -> Path | str | Database:
@@ -169,11 +157,11 @@ class Reading:
 class Release(Reading):
     """The options that all releases share, checked: every file can be written."""
 
-    epsilon: EpsilonOption
-    engine: _engine.EngineOption = None
-    spark_master: _engine.SparkMasterOption = None
+    epsilon: float
+    engine: str | None = None
+    spark_master: str | None = None
     output: Path = Path()
-    title: TitleOption = ""
+    title: str = ""
 
     def __attrs_post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
@@ -210,7 +198,15 @@ class Release(Reading):
     @property
     def rows(self) -> dict[str, Any]:
         """The rows, the unit and the engine, as arguments of `nolook.read_table`."""
-        return super().rows | {"engine": _engine.session_of(self.engine, self.spark_master)}
+        session = None
+        if self.engine is not None:
+            check_choice("--engine", self.engine, ("spark",))
+            from nolook.spark.frames import start_session
+
+            session = start_session(self.spark_master)
+        elif self.spark_master is not None:
+            raise ParameterError("--spark-master is given without an engine (add --engine spark)")
+        return super().rows | {"engine": session}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
@@ -330,10 +326,7 @@ class Release(Reading):
             return
         from nolook.privacy.ledger import Ledger
 
-        with (
-            Ledger(self.ledger, output=self.output.name) as ledger,
-            self.outcome.charging(ledger),
-        ):
+        with Ledger(self.ledger, output=self.output.name) as ledger, self.outcome.charging(ledger):
             yield ledger
 
     def keep(self, found: Result) -> None:
@@ -350,50 +343,43 @@ class Release(Reading):
 def release_command(
     ending: str,
     what: str,
+    own: Mapping[str, str] = MappingProxyType({}),
     *,
     about: Sequence[str] = ("target",),
     missing: object | None = MissingOption,
-    more: Iterable[Parameter] = (),
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
-    options `about` name. `more` are options that the function takes by `**`; `names`
-    are those of :func:`reads_table`.
+    options `about` name. `own` and `names` are those of :func:`with_options`.
     """
     default = ".".join(filter(None, ("TABLE", "+".join(about).upper(), ending)))
-    output = output_option(f"{what}; by default {default} here.")
+    output = form_of("--output -o FILE", f"{what}; by default {default} here.")
     # Without a form for them, missing values are groups of their own.
     forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        options, arguments = options_of(command, forms, more)
+    def call(command: Callable[..., None], arguments: Arguments, given: dict[str, Any]) -> None:
+        if given.get("formula") is not None:
+            _read_formula(given)
+        if "target" in given:
+            given["target"] = target_of(given["target"], given["schema"], given.get("model"))
+        if given["output"] is None:
+            named = [name for option in about for name in _columns(option, given[option])]
+            place = place_of(given["table"], given["from_table"])
+            given["output"] = default_name(called(place), named, ending)
+        made = arguments(given)
+        release = made["release"]
+        outcome = release.outcome
+        dry = printed_dry_run(release.charging, quiet=release.quiet)
+        with (
+            explained(lambda: str(outcome)),
+            outcome.told(),
+            dry if release.dry_run else nullcontext(),
+        ):
+            command(**made)
 
-        def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
-            if given.get("formula") is not None:
-                _read_formula(given)
-            if "target" in given:
-                chosen = given["target"], given["schema"], given.get("model")
-                given["target"] = target_of(*chosen)
-            if given["output"] is None:
-                named = [name for option in about for name in _columns(option, given[option])]
-                place = place_of(given["table"], given["from_table"])
-                given["output"] = default_name(called(place), named, ending)
-            made = arguments(given)
-            release = made["release"]
-            outcome = release.outcome
-            dry = printed_dry_run(release.charging, quiet=release.quiet)
-            with (
-                explained(lambda: str(outcome)),
-                outcome.told(),
-                dry if release.dry_run else nullcontext(),
-            ):
-                command(**made)
-
-        return reads_table(names)(as_command(command, run, options))
-
-    return decorate
+    return with_options(own, forms, names, call)
 
 
 def _read_formula(given: dict[str, Any]) -> None:

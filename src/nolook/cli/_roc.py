@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from nolook.cli._options import (
-    GridOption,
-    MissingNumbersOption,
-    RelationOption,
-    ThresholdOption,
-    read_grid,
-)
+from nolook.cli._options import MissingNumbersOption, read_grid
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -20,6 +10,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "roc.json",
     "The curve's file",
+    {"--score NAME": "The column of scores; higher means positive."},
     about=("score", "target"),
     missing=MissingNumbersOption,
     names={"features": "--score", "columns": "--score and --target"},
@@ -28,12 +19,10 @@ def roc(
     release: Release,
     classes: Classes,
     *,
-    score: Annotated[
-        str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
-    ],
-    grid: GridOption = None,
-    relation: RelationOption = "add-remove",
-    threshold: ThresholdOption = None,
+    score: str,
+    grid: str | None = None,
+    relation: str = "add-remove",
+    threshold: list[float] | None = None,
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from nolook.cli._declared import SchemaOption
-from nolook.cli._options import (
-    ForceOption,
-    QuietOption,
-    output_option,
-)
+from nolook.cli._declared import SchemaOption, with_options
 from nolook.cli._places import (
     FromTableOption,
     TableArgument,
@@ -34,45 +27,33 @@ _HOW_TO_DECLARE = (
 )
 
 
+@with_options(
+    {
+        "--output -o FILE": "The TOML file to write; by default as the table's.",
+        "--levels": "Only show the values of columns that have few, in the terminal; writes no "
+        "file.",
+        "--target -t NAME": "The column to explain: columns that seem to follow from it are not "
+        "features.",
+        "--check": "Only show which columns lack values, how often, and in which first rows: exact "
+        "and not private, for the data owner only.",
+    }
+)
 def schema(
     table: TableArgument,
     *,
-    output: Annotated[
-        Path | None, output_option("The TOML file to write; by default as the table's.")
-    ] = None,
-    levels: Annotated[
-        bool,
-        typer.Option(
-            "--levels",
-            help="Only show the values of columns that have few, in the terminal; writes no file.",
-        ),
-    ] = False,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="NAME",
-            help="The column to explain: columns that seem to follow from it are not features.",
-        ),
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="Only show which columns lack values, how often, and in which first rows: exact "
-            "and not private, for the data owner only.",
-        ),
-    ] = False,
-    declared: SchemaOption = None,
+    output: Path | None = None,
+    levels: bool = False,
+    target: str | None = None,
+    check: bool = False,
+    schema: SchemaOption = None,
     from_table: FromTableOption = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    force: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Draft a schema from a sample of rows for the data owner to review. Not private."""
     source = place_of(table, from_table)
     if check:
-        _show_gaps(source, declared)
+        _show_gaps(source, schema)
         return
 
     place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
@@ -94,7 +75,7 @@ def schema(
         tell(
             f"{one_line(place)} is a draft, made by looking at rows of the table: it is not "
             "private and must stay with the data owner. Review every line, then delete the line "
-            "draft = true; until then every command refuses it. --levels shows the values found.",
+            "draft = true; until then every command refuses it. --levels shows the values found."
         )
 
 
@@ -111,5 +92,5 @@ def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
     if any(MALFORMED in each.causes for each in found):
         tell(
             "A malformed row has fewer or more values than the header. Are there line breaks in "
-            "quotes? Declare multiline = true.",
+            "quotes? Declare multiline = true."
         )

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from nolook._validation import check_choice, check_delta, count_or_auto
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
 
 
-@release_command("selection.json", "The selection file")
+@release_command(
+    "selection.json",
+    "The selection file",
+    {
+        "-k K|auto": "Number of columns to choose.",
+        f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments with a "
+        f"delta and at most {MOST_BY_MOMENTS} columns, otherwise kendall.",
+        "--delta": "Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
+        "and use one only for many columns.",
+    },
+)
 def select(
     release: Release,
     columns: Columns,
     *,
-    k: Annotated[str, typer.Option("-k", metavar="K|auto", help="Number of columns to choose.")],
-    selector: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(SELECTORS),
-            help="Method of the choice; by default moments with a delta and at most "
-            f"{MOST_BY_MOMENTS} columns, otherwise kendall.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
-            "and use one only for many columns."
-        ),
-    ] = None,
+    k: str,
+    selector: str | None = None,
+    delta: float | None = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
     if delta is not None:

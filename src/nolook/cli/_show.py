@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from nolook._validation import check_choice
+from nolook.cli._declared import with_options
 from nolook.cli._loaded import model_of
-from nolook.cli._options import PAGE, ForceOption, TitleOption
+from nolook.cli._options import PAGE, form_of
 from nolook.cli._plug_ins import plugged_in_words
 from nolook.cli._release import console
 from nolook.errors import ParameterError
@@ -26,20 +27,18 @@ def _model_argument(name: str) -> object:
     return typer.Argument(metavar=name, help="A model file made by fit.")
 
 
+@with_options({"--details": "Show the cost of each mechanism too."})
 def show(
     file: _FileArgument,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="|".join(FORMS),
-            help="Print the main table unrounded (csv), the report's tables (md, latex), all "
-            "numbers with their intervals (json), or a model as one SQL expression (sql).",
+        form_of(
+            f"--format {'|'.join(FORMS)}",
+            "Print the main table unrounded (csv), the report's tables (md, latex), all numbers "
+            "with their intervals (json), or a model as one SQL expression (sql).",
         ),
     ] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Show the cost of each mechanism too.")
-    ] = False,
+    details: bool = False,
 ) -> None:
     """Print any release again: a model, a selection, a distribution, a cross-validation.
 
@@ -64,18 +63,15 @@ def show(
     sys.stdout.write(sql_of(found) if form == "sql" else exported(found, form))
 
 
+@with_options(
+    PAGE | {"--registry FILE": "Write a draft record for the registry of deployments (YAML)."}
+)
 def report(
     file: _FileArgument,
-    output: Annotated[Path | None, PAGE] = None,
-    title: TitleOption = "",
-    registry: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a draft record for the registry of deployments (YAML).",
-        ),
-    ] = None,
-    force: ForceOption = False,
+    output: Path | None = None,
+    title: str = "",
+    registry: Path | None = None,
+    force: bool = False,
 ) -> None:
     """Write the report of a release again, as one HTML page, or its record for a registry."""
     if output is None and registry is None:

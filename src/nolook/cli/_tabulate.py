@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook.cli._options import (
-    CategoriesOption,
-    DeltaOption,
-    ExcludeOption,
-    FeaturesOption,
-    RelationOption,
-    column_names,
-    column_options,
-    levels_of,
-    shares,
-)
+from nolook.cli._options import column_names, column_options, levels_of, shares
 from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
-
-
-def _listed(words: str, name: str) -> Any:  # noqa: ANN401 -- Typer's own type
-    return typer.Option(f"--{name}", metavar="A,B,C", help=words)
 
 
 def release_by_groups(
@@ -68,44 +52,36 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
     return name in given or bool(declared and declared.levels)
 
 
-@release_command("tabulation.json", "The tabulation's file", about=("by",), missing=None)
+@release_command(
+    "tabulation.json",
+    "The tabulation's file",
+    {
+        "--by -b A,B": "The columns of the groups, at most three, with declared levels "
+        "(--categories or a schema). May be repeated: several tables of one release.",
+        "--mean A,B,C": "Columns whose means and sums are wanted.",
+        "--median A,B,C": "Columns whose medians are wanted.",
+        "--quantiles P,Q": "Further quantiles of the columns of --median.",
+        "--share A,B,C": "Booleans whose share of true is wanted, or NAME=VALUE.",
+        "--find-levels": "Find levels of columns of --by that have none declared, with half of "
+        "--delta.",
+        "--all-pairs A,B,C": "Instead: every table of two of these columns, with declared levels.",
+    },
+    about=("by",),
+    missing=None,
+)
 def tabulate(
     release: Release,
     *,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--by",
-            "-b",
-            metavar="A,B",
-            help="The columns of the groups, at most three, with declared levels (--categories or "
-            "a schema). May be repeated: several tables of one release.",
-        ),
-    ] = None,
-    mean: Annotated[str | None, _listed("Columns whose means and sums are wanted.", "mean")] = None,
-    median: Annotated[str | None, _listed("Columns whose medians are wanted.", "median")] = None,
-    quantiles: Annotated[
-        str | None,
-        typer.Option(metavar="P,Q", help="Further quantiles of the columns of --median."),
-    ] = None,
-    share: Annotated[
-        str | None,
-        _listed("Booleans whose share of true is wanted, or NAME=VALUE.", "share"),
-    ] = None,
-    categories: CategoriesOption = None,
-    find_levels: Annotated[
-        bool,
-        typer.Option(
-            "--find-levels",
-            help="Find levels of columns of --by that have none declared, with half of --delta.",
-        ),
-    ] = False,
-    all_pairs: Annotated[
-        str | None,
-        _listed("Instead: every table of two of these columns, with declared levels.", "all-pairs"),
-    ] = None,
-    delta: DeltaOption = DEFAULT_DELTA,
-    relation: RelationOption = "add-remove",
+    by: list[str] | None = None,
+    mean: str | None = None,
+    median: str | None = None,
+    quantiles: str | None = None,
+    share: str | None = None,
+    categories: list[str] | None = None,
+    find_levels: bool = False,
+    all_pairs: str | None = None,
+    delta: float = DEFAULT_DELTA,
+    relation: str = "add-remove",
 ) -> None:
     """Count the rows of groups; release means, shares and quantiles of each, with all margins."""
     tables = [column_names(text, "--by") for text in by or ()]
@@ -151,10 +127,10 @@ def tabulate(
 def describe(
     release: Release,
     *,
-    features: FeaturesOption = None,
-    categories: CategoriesOption = None,
-    exclude: ExcludeOption = None,
-    delta: DeltaOption = DEFAULT_DELTA,
+    features: str | None = None,
+    categories: list[str] | None = None,
+    exclude: str | None = None,
+    delta: float = DEFAULT_DELTA,
 ) -> None:
     """Describe every column: values, mean, quartiles of numbers; rows of each level."""
     from nolook.estimators.tabulation import describe as release_columns

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.cli._options import (
-    CategoriesOption,
-    EpsilonOption,
-    GridOption,
-    ValueOption,
-    levels_of,
-    output_option,
-    read_grid,
-)
+from nolook.cli._declared import with_options
+from nolook.cli._options import levels_of, read_grid
 from nolook.cli._plug_ins import help_without_command
 from nolook.errors import ParameterError
 from nolook.federated.commands._close import close
@@ -45,37 +38,36 @@ federated_app.command()(setup)
 
 
 @federated_app.command()
+@with_options(
+    {
+        "--name": "The batch's name: a to z, digits and hyphens.",
+        f"--kind {'|'.join(KINDS)}": "The kind of release.",
+        "--server0 FILE": "Server 0's public.json, from its setup.",
+        "--server1 FILE": "Server 1's.",
+        "--output -o FILE": "The batch's file.",
+        "--delta": "Above 0 for Gaussian noise; for an ecdf only.",
+        "--minimum N": "The fewest reports that are answered.",
+        "--column NAME": "The value's column in owners' tables.",
+        "--target NAME": "The column of classes, if there are any.",
+        "--unit NAME": "The column that names whom a report is of: one each, of a row drawn at "
+        "random.",
+    }
+)
 def batch(  # noqa: PLR0917 -- Typer gives every option by name
-    name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
-    kind: Annotated[str, typer.Option(metavar="|".join(KINDS), help="The kind of release.")],
-    epsilon: EpsilonOption,
-    server0: Annotated[
-        Path, typer.Option(metavar="FILE", help="Server 0's public.json, from its setup.")
-    ],
-    server1: Annotated[Path, typer.Option(metavar="FILE", help="Server 1's.")],
-    output: Annotated[Path, output_option("The batch's file.")],
-    delta: Annotated[
-        float, typer.Option(help="Above 0 for Gaussian noise; for an ecdf only.")
-    ] = 0.0,
-    grid: GridOption = None,
-    minimum: Annotated[
-        int, typer.Option(metavar="N", help="The fewest reports that are answered.")
-    ] = 100,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The value's column in owners' tables.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column of classes, if there are any.")
-    ] = None,
-    positive: ValueOption = None,
-    categories: CategoriesOption = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The column that names whom a report is of: one each, of a row drawn at random.",
-        ),
-    ] = None,
+    name: str,
+    kind: str,
+    epsilon: float,
+    server0: Path,
+    server1: Path,
+    output: Path,
+    delta: float = 0.0,
+    grid: str | None = None,
+    minimum: int = 100,
+    column: str | None = None,
+    target: str | None = None,
+    positive: str | None = None,
+    categories: list[str] | None = None,
+    unit: str | None = None,
 ) -> None:
     """Describe a batch: the public file that owners, both servers and the analyst share."""
     check_extra()
@@ -119,20 +111,20 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
 
 
 @federated_app.command()
+@with_options(
+    {
+        "--file FILE": "The server's tokens; its digest is added.",
+        "--count N": "Number of tokens, one a line.",
+        "--reports N": "The most reports that an owner's token sends to a batch.",
+        "--per-second N": "The most reports that an owner's token sends a second.",
+    }
+)
 def token(
     role: Annotated[str, typer.Argument(metavar="|".join(_ROLES), help="The party it is for.")],
-    file: Annotated[
-        Path, typer.Option(metavar="FILE", help="The server's tokens; its digest is added.")
-    ],
-    count: Annotated[int, typer.Option(metavar="N", help="Number of tokens, one a line.")] = 1,
-    reports: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The most reports that an owner's token sends to a batch."),
-    ] = None,
-    per_second: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The most reports that an owner's token sends a second."),
-    ] = None,
+    file: Path,
+    count: int = 1,
+    reports: int | None = None,
+    per_second: int | None = None,
 ) -> None:
     """Make a token for one server and print it; the server keeps only its digest."""
     from nolook.federated.tokens import make_tokens

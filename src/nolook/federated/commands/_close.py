@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from nolook.cli._options import QuietOption
-from nolook.federated.commands._options import Servers, calls_servers
+from nolook.cli._declared import with_options
+from nolook.federated.commands._options import Servers
 
 
-@calls_servers
-def close(
-    servers: Servers,
-    unanswered: Annotated[
-        bool,
-        typer.Option("--unanswered", help="End a batch without an answer; it will have none."),
-    ] = False,
-    quiet: QuietOption = False,
-) -> None:
+@with_options({"--unanswered": "End a batch without an answer; it will have none."})
+def close(servers: Servers, unanswered: bool = False, quiet: bool = False) -> None:
     """End a batch at both servers: reports, sums and secrets are erased, answers stay.
 
     The analyst's tokens are needed.

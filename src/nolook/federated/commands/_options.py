@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
 from attrs import frozen
 
-from nolook.cli._declared import as_command, options_of
+from nolook.cli._options import form_of
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,11 +26,14 @@ _PATIENCE = 300.0  # seconds for a server that is busy or away
 class Servers:
     """A batch, and how to reach both of its servers."""
 
-    batch: Annotated[Path, typer.Option(metavar="FILE", help="The batch, the same file for all.")]
+    batch: Annotated[Path, form_of("--batch FILE", "The batch, the same file for all.")]
     token_file: Annotated[
         list[Path],
-        typer.Option(metavar="FILE", help="Server 0's token; repeat the option for server 1's."),
+        form_of("--token-file FILE", "Server 0's token; repeat the option for server 1's."),
     ]
+
+    def __attrs_post_init__(self) -> None:
+        check_extra()
 
     @property
     def files(self) -> list[Path]:
@@ -65,17 +67,6 @@ class Servers:
 
 def _tell(message: str) -> None:
     sys.stderr.write(f"nolook: {message}\n")
-
-
-def calls_servers(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes `Servers` the options that these are made from."""
-    options, arguments = options_of(command)
-
-    def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
-        check_extra()
-        command(**arguments(given))
-
-    return as_command(command, run, options)
 
 
 def check_extra() -> None:

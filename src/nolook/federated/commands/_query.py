@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from nolook.cli._declared import with_options
 from nolook.cli._interruption import explained
-from nolook.cli._options import (
-    DryRunOption,
-    ForceOption,
-    QuietOption,
-    ReportOption,
-    output_option,
-)
 from nolook.cli._release import console, show
-from nolook.federated.commands._options import Servers, calls_servers
+from nolook.federated.commands._options import Servers
 from nolook.federated.kinds import KINDS
 from nolook.formats.files import check_outputs
 
@@ -37,22 +29,22 @@ _CHARGED = (
 )
 
 
-@calls_servers
+@with_options(
+    {
+        "--freeze": "Close the batch first: no more reports.",
+        "--groups N": "For a calibration: the number of groups.",
+        "--output -o FILE": "The file to write; by default BATCH.KIND.json here.",
+    }
+)
 def query(
     servers: Servers,
-    freeze: Annotated[
-        bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
-    ] = False,
-    groups: Annotated[
-        int, typer.Option(metavar="N", help="For a calibration: the number of groups.")
-    ] = 10,
-    output: Annotated[
-        Path | None, output_option("The file to write; by default BATCH.KIND.json here.")
-    ] = None,
-    report: ReportOption = None,
-    force: ForceOption = False,
-    dry_run: DryRunOption = False,
-    quiet: QuietOption = False,
+    freeze: bool = False,
+    groups: int = 10,
+    output: Path | None = None,
+    report: Path | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Ask both servers and write the distribution, ROC curve, calibration or counts."""
     from nolook.federated.analyst import agreement, ask, status

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from nolook.cli._declared import with_options
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import check_extra
 from nolook.federated.commands._setup import FolderArgument
@@ -15,24 +14,23 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
 
+@with_options(
+    {
+        "--batch FILE": "A batch; may be given several times.",
+        "--host": "The address to listen at.",
+        "--port": "0 for any that is free.",
+        "--connections-per-address": "Owners' connections from one network address.",
+        "--proxy ADDRESS": "A proxy that passes TLS on; its connections begin with the PROXY "
+        "protocol.",
+    }
+)
 def serve(
     folder: FolderArgument,
-    batch: Annotated[
-        list[Path],
-        typer.Option(metavar="FILE", help="A batch; may be given several times."),
-    ],
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
-    connections_per_address: Annotated[
-        int, typer.Option(help="Owners' connections from one network address.")
-    ] = 100,
-    proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A proxy that passes TLS on; its connections begin with the PROXY protocol.",
-        ),
-    ] = None,
+    batch: list[Path],
+    host: str = "127.0.0.1",
+    port: int = 0,
+    connections_per_address: int = 100,
+    proxy: str | None = None,
 ) -> None:
     """Take reports, and answer together with the other server. Neither sees a value."""
     check_extra()

@@ -8,22 +8,19 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import EpsilonOption
+from nolook.cli._declared import with_options
 from nolook.federated.commands._options import check_extra
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The server's folder.")]
 
 
-def setup(
-    folder: FolderArgument,
-    address: Annotated[
-        str, typer.Option(metavar="URL", help="Where others reach the server, with https://.")
-    ],
-    epsilon: EpsilonOption,
-    delta: Annotated[
-        float, typer.Option(help="The ledger's; above 0 for batches with a delta.")
-    ] = 0.0,
-) -> None:
+@with_options(
+    {
+        "--address URL": "Where others reach the server, with https://.",
+        "--delta": "The ledger's; above 0 for batches with a delta.",
+    }
+)
+def setup(folder: FolderArgument, address: str, epsilon: float, delta: float = 0.0) -> None:
     """Make a server's keys, certificate, tokens and ledger, for all of its batches together.
 
     Epsilon and delta are the ledger's: all answers of this server together stay within them.

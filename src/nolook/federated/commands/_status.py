@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from nolook.federated.commands._options import Servers, calls_servers
+from nolook.cli._declared import with_options
+from nolook.federated.commands._options import Servers
 
 
-@calls_servers
+@with_options()
 def status(servers: Servers) -> None:
     """Show the state and the number of reports of a batch at both servers.
 

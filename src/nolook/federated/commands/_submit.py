@@ -10,15 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from attrs import frozen
 
 from nolook._validation import check_epsilon
-from nolook.cli._declared import SchemaOption, reads_table
-from nolook.cli._options import NegativeOption, QuietOption, ValueOption
+from nolook.cli._declared import SchemaOption, with_options
+from nolook.cli._options import form_of
 from nolook.cli._places import files_of, place_of
 from nolook.errors import ParameterError
-from nolook.federated.commands._options import Servers, calls_servers
+from nolook.federated.commands._options import Servers
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
@@ -34,46 +33,34 @@ if TYPE_CHECKING:
 _MOST_ROWS = 10**6
 
 
-@calls_servers
-@reads_table({"features": "--column"})
+@with_options(
+    {
+        "--value": "The one number, or for counts the level, to report.",
+        "--table TABLE": "A small table, each row of which is a report: a file, a folder or "
+        "pattern of files, or a database, as for `nolook ecdf`.",
+        "--column NAME": "The table's column of numbers.",
+        "--target": "The value's class, or the table's column of classes.",
+        "--pending FILE": "Keeps reports until both servers have them; by default BATCH.pending "
+        "here.",
+        "--at-most-epsilon NUMBER": "Refuse a batch that promises only a larger epsilon.",
+    },
+    names={"features": "--column"},
+)
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     servers: Servers,
     schema: SchemaOption = None,
-    value: Annotated[
-        str | None, typer.Option(help="The one number, or for counts the level, to report.")
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TABLE",
-            help="A small table, each row of which is a report: a file, a folder or pattern of "
-            "files, or a database, as for `nolook ecdf`.",
-        ),
-    ] = None,
+    value: str | None = None,
+    table: str | None = None,
     from_table: Annotated[
-        str | None,
-        typer.Option("--from", metavar="NAME", help="For a database: the table or view."),
+        str | None, form_of("--from NAME", "For a database: the table or view.")
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="The value's class, or the table's column of classes.")
-    ] = None,
-    positive: ValueOption = None,
-    negative: NegativeOption = None,
-    pending: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keeps reports until both servers have them; by default BATCH.pending here.",
-        ),
-    ] = None,
-    at_most_epsilon: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Refuse a batch that promises only a larger epsilon."),
-    ] = 10.0,
-    quiet: QuietOption = False,
+    column: str | None = None,
+    target: str | None = None,
+    positive: str | None = None,
+    negative: str | None = None,
+    pending: Path | None = None,
+    at_most_epsilon: float = 10.0,
+    quiet: bool = False,
 ) -> None:
     """Split numbers in two and send each server one half. If interrupted, repeat the command.
 
