@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attrs import astuple
+
 from nolook.errors import LedgerError, TableError
 from nolook.formats.files import one_line
 
@@ -78,13 +80,12 @@ class Outcome:
 
 def _cost(entries: tuple[LedgerEntry, ...]) -> str:
     """Add up what was charged; rounded up."""
-    from nolook.privacy.ledger import amount_text
+    from nolook.privacy.ledger import Amount
+    from nolook.report.ledger_status import amounts
 
-    total = [
-        float(sum(Fraction(repr(getattr(entry.cost, name))) for entry in entries))
-        for name in ("epsilon", "delta")
-    ]
-    epsilon, delta = (amount_text(amount, up=True) for amount in total)
+    parts = zip(*(astuple(entry.cost) for entry in entries), strict=True)
+    total = Amount(*(float(sum(Fraction(repr(one)) for one in part)) for part in parts))
+    epsilon, delta = amounts(total, up=True)
     names = " and ".join(dict.fromkeys(entry.description for entry in entries))
     return f"epsilon {epsilon}, delta {delta} for {one_line(names)}"
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from nolook.algorithms.glm.inference import MOST_CLIPPED
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
 from nolook.report.findings import Figure, Section, Table, plain
-from nolook.report.model_words import words_of
+from nolook.report.model_words import at_most, words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
     from nolook.estimators.base import PrivateModel
     from nolook.estimators.result import Coefficient
 
-__all__ = [
-    "MOST_SHOWN",
-    "by_effect",
-    "coefficient_section",
-    "knows_intervals",
-]
+__all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 
 #: How many coefficients a picture shows, the largest effects first: half a sheet holds them.
 MOST_SHOWN = 20
@@ -141,35 +137,38 @@ def _notes(
     if not words.estimates_errors:
         about = () if known else (_about_intervals(model, found),)
         return about, about
-    chosen = words.chosen()
-    missing = any(one.ends is None for one in model.coefficients)
-    rest = (*((words.withheld(),) * (missing and not chosen)), *words.clipped(), *chosen)
-    in_short = (words.phrase("purpose_in_short"),) if known else ()
-    return (*(words.purpose() * known), *rest), (*in_short, *rest)
+    unit, chosen, rest = model.privacy.unit, model.chosen_, [*words.clipped()]
+    if chosen is not None:
+        number_of = {"chosen": len(chosen), "offered": len(model.coef_)}
+        rest.append(phrase("model.chosen_from_release", **number_of))
+    elif any(one.ends is None for one in model.coefficients):
+        several, most = unit.max_rows > 1, at_most(MOST_CLIPPED)
+        rest.insert(0, phrase("model.withheld", several=several, most_clipped=most))
+    if not known:
+        return tuple(rest), tuple(rest)
+    purpose = words.phrase("purpose", one=unit.protected, usual_effect=words.usual_effect)
+    return (purpose, phrase("model.shrunk"), *rest), (words.phrase("purpose_in_short"), *rest)
 
 
 def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     known, words = knows_intervals(model), words_of(model)
     starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
-    def cells(name: str, one: Coefficient) -> tuple[str, ...]:
+    *found, intercept = model.coefficients
+    some = any(one.ends for one in found)
+
+    def cells(one: Coefficient, name: str, last: str = "") -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
         shown = value if one.ends else NOT_KNOWN
-        return name, shown, *((between,) if known else ())
+        return name, shown, *((between,) * known), *((last,) * some)
 
-    heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
-    caption = words.phrase("coefficients_caption")
-    *found, last = model.coefficients
-    intercept = cells(last.name, last)
-    if not found:
-        return Table(caption, heads, (intercept,))
-    some = any(one.ends for one in found)
     rows = []
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
-        last_cell = words.last_cell(one) if one.ends else ""
-        rows.append(cells(name, one) + (last_cell,) * some)
-    return Table(caption, heads + (words.last_head,) * some, tuple(rows), intercept + ("",) * some)
+        rows.append(cells(one, name, words.last_cell(one) if one.ends else ""))
+    heads = ("Column", "Coefficient", *((_INTERVAL,) * known), *((words.last_head,) * some))
+    caption, last = words.phrase("coefficients_caption"), cells(intercept, intercept.name)
+    return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
 def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:

@@ -214,9 +214,9 @@ def comparison_lines(found: Comparison) -> tuple[Line, ...]:
         ),
     )
     alike = not np.isnan(found.difference[:, 0]).any()
-    parts: list[Text | Table] = [table, _WIDTHS, _LEANING, *(() if alike else (_OTHERS,))]
+    notes = _WIDTHS, _LEANING, *((_OTHERS,) * (not alike))
     title = ("Two models of ", words.target)
-    rest = (*parts, _both(found), _together(found))
+    rest: list[Text | Table] = [table, *notes, _both(found), _together(found)]
     return ((title, "bold"), *((part, "") for part in rest))
 
 

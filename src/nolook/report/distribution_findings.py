@@ -75,8 +75,7 @@ def what_was_found(
     heading: str = FOUND,
 ) -> Section:
     """Return the section with the numbers of a release and perhaps pictures of them."""
-    figures = tuple(Figure(one, f"{one.title}: {one.legend}.") for one in pictures)
-    return Section(name, heading, (), figures, (table,), notes, printed=(table, *notes))
+    return Section(name, heading, (), tuple(map(Figure, pictures)), (table,), notes)
 
 
 def ecdf_findings(ecdf: ECDF) -> Findings:
@@ -113,10 +112,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
             what_was_found(table, (_STEP, _FREE, noise_and_sampling(_ERRORS, unit)), picture),
         ),
         cautions=_coarse(read),
-        settings=(
-            ("Column", column),
-            ("Thresholds", grid_in_words(ecdf.grid, whole=whole)),
-        ),
+        settings=(("Column", column), ("Thresholds", grid_in_words(ecdf.grid, whole=whole))),
     )
 
 

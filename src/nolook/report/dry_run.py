@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import astuple, evolve
 
 from nolook.formats.files import one_line
 from nolook.planning.noise import group_noise
-from nolook.privacy.ledger import amount_text
+from nolook.privacy.ledger import Amount
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import say
 from nolook.report.findings import Section, columns_read, plain
+from nolook.report.ledger_status import amounts
 from nolook.report.sections import cost_table
 from nolook.report.terminal import print_table
 from nolook.report.wording import count, number
@@ -93,12 +94,10 @@ def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
     if ledger is None:
         return "No ledger is given: it would be charged to none (--ledger FILE)."
     cost = converted(guarantee.budget, guarantee.relation, ledger.relation, ledger.path)
-    left = ledger.remaining
-    pairs = ((left.epsilon, cost.epsilon), (left.delta, cost.delta))
+    pairs = zip(astuple(ledger.remaining), astuple(cost), strict=True)
     after = (max(0.0, float(Fraction(repr(has)) - Fraction(repr(takes)))) for has, takes in pairs)
-    charged = (amount_text(part, up=True) for part in (cost.epsilon, cost.delta))
+    (epsilon, delta), left = amounts(cost, up=True), amounts(Amount(*after), up=False)
     return (
-        f"The ledger {one_line(ledger.name)} would be charged epsilon {next(charged)}, delta "
-        f"{next(charged)}; epsilon {amount_text(next(after), up=False)}, delta "
-        f"{amount_text(next(after), up=False)} would be left."
+        f"The ledger {one_line(ledger.name)} would be charged epsilon {epsilon}, delta {delta}; "
+        f"epsilon {left[0]}, delta {left[1]} would be left."
     )

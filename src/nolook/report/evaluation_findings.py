@@ -31,11 +31,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
     judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]
     named, silent = ("calibration", "Whether the probabilities are right"), (_NO_PROBABILITIES,)
-    calibration = (
-        Section(*named, silent, printed=silent)
-        if test is None
-        else calibration_section(test, *named)
-    )
+    calibration = Section(*named, silent) if test is None else calibration_section(test, *named)
     return findings_of(
         found,
         scored.target,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from nolook.formats.files import one_line
 
@@ -151,7 +151,11 @@ class Figure:
     """A picture and what it shows."""
 
     picture: Picture
-    caption: Text
+    caption: Text = field()
+
+    @caption.default
+    def _title_and_legend(self) -> str:
+        return f"{self.picture.title}: {self.picture.legend}."
 
 
 @frozen
@@ -159,6 +163,7 @@ class Section:
     """A part of a report: a page shows all but `printed`, in this order; a terminal only that.
 
     `answers` are questions, each with sentences that answer it, `points` a list of short texts.
+    Unless it says otherwise, its sentences, tables and notes are printed.
     """
 
     name: str
@@ -168,9 +173,13 @@ class Section:
     tables: tuple[Table, ...] = ()
     notes: tuple[Text, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    printed: tuple[str | Table, ...] = ()
+    printed: tuple[Text | Table, ...] = field()
     answers: tuple[tuple[str, tuple[Text, ...]], ...] = ()
     points: tuple[Text, ...] = ()
+
+    @printed.default
+    def _all(self) -> tuple[Text | Table, ...]:
+        return *self.sentences, *self.tables, *self.notes
 
 
 @frozen

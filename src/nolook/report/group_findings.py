@@ -11,8 +11,17 @@ import numpy as np
 from attrs import evolve
 
 from nolook.algorithms.scaling import NoisyCount
-from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Table, Text, findings_of, unseen_levels
+from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
+from nolook.report.findings import (
+    Figure,
+    Findings,
+    Name,
+    Section,
+    Table,
+    Text,
+    findings_of,
+    unseen_levels,
+)
 from nolook.report.picture import DASHES, Axis, Picture, around, axis, groups_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
@@ -48,7 +57,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
     captions = "Groups", "Differences and probabilities of a higher value"
     means, differences = (f"{caption}, with {_interval(unit, 's')}" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
-    section = what_was_found(tables[1], notes, _picture(found))
+    section = Section("found", FOUND, (), (Figure(_picture(found)),), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
     return findings_of(
         found,
@@ -61,7 +70,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
             ("Difference", pairs[0][1], f"{found.groups[1]} less {first}"),
             ("p-value", pairs[0][3], "rank test, small if groups differ"),
         ),
-        sections=(evolve(section, tables=tables, printed=(*tables, *notes)),),
+        sections=(section,),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
@@ -209,11 +218,8 @@ def _picture(found: GroupComparison) -> Picture:
         across = each.points[(each.points >= low) & (each.points <= high)]
         up, error = each.cdf(across), each.cdf_error(across)
         curves.append((group, (across, up), (across, up - 2 * error, up + 2 * error)))
-    title, about = (
-        f"The share of each group up to each value of {found.value}",
-        "share of the group",
-    )
-    errors = "two standard errors on either side"
+    title = f"The share of each group up to each value of {found.value}"
+    about, errors = "share of the group", "two standard errors on either side"
     return groups_picture(title, axis(found.value, low, high), about, curves, errors)
 
 

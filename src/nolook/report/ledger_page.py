@@ -8,8 +8,9 @@ from __future__ import annotations
 from nolook._strength import attack_in_words, strength
 from nolook._version import __version__
 from nolook.formats.files import one_line
-from nolook.privacy.ledger import Ledger, LedgerEntry, amount_text
+from nolook.privacy.ledger import Ledger, LedgerEntry
 from nolook.report._templates import template
+from nolook.report.ledger_status import amounts
 
 __all__ = ["in_words", "render_ledger_page"]
 
@@ -28,10 +29,10 @@ def render_ledger_page(ledger: Ledger) -> str:
     entries = ledger.history()
     unit = ledger.unit
     one = _ROW if unit is None else unit.split(" named by ")[0]
-    amounts = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
+    sums = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = []
-    for head, amount in amounts:
-        epsilon, delta = (amount_text(x, up=head != "Left") for x in (amount.epsilon, amount.delta))
+    for head, amount in sums:
+        epsilon, delta = amounts(amount, up=head != "Left")
         cards.append((head, f"epsilon {epsilon}", f"delta {delta}"))
     return template("ledger.html").render(
         name=ledger.name,
@@ -76,6 +77,5 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
 
 
 def _release(entry: LedgerEntry) -> tuple[object, ...]:
-    epsilon, delta = (amount_text(part, up=True) for part in (entry.cost.epsilon, entry.cost.delta))
     lines = (*in_words(entry), _STATES[entry.state])
-    return entry.id, entry.description, lines, epsilon, delta
+    return entry.id, entry.description, lines, *amounts(entry.cost, up=True)

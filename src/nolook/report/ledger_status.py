@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Self
 from attrs import evolve, frozen
 
 from nolook.errors import LedgerError
-from nolook.privacy.ledger import Ledger, amount_text
+from nolook.privacy.ledger import Amount, Ledger, amount_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nolook.privacy.guarantee import Budget
     from nolook.report.findings import Text
 
-__all__ = ["UNKNOWN", "LedgerStatus"]
+__all__ = ["UNKNOWN", "LedgerStatus", "amounts"]
+
+
+def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
+    """Return epsilon and delta with six digits, rounded up (spent) or down (left)."""
+    return amount_text(cost.epsilon, up=up), amount_text(cost.delta, up=up)
 
 
 @frozen
@@ -47,10 +53,8 @@ class LedgerStatus:
     @classmethod
     def of(cls, ledger: Ledger) -> Self:
         """Return the status of a ledger, no matter when a release was made."""
-        left, budget = ledger.remaining, ledger.budget
-        pairs = ((left.epsilon, budget.epsilon), (left.delta, budget.delta))
-        texts = tuple((amount_text(a, up=False), amount_text(b, up=False)) for a, b in pairs)
-        return cls(None, ledger.name, texts)
+        left, budget = (amounts(each, up=False) for each in (ledger.remaining, ledger.budget))
+        return cls(None, ledger.name, tuple(zip(left, budget, strict=True)))
 
     def in_words(self) -> tuple[Text, ...]:
         """Say when it was, and what is left."""

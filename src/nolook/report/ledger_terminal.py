@@ -6,20 +6,20 @@ from rich.console import Console
 from rich.text import Text
 
 from nolook.formats.files import one_line
-from nolook.privacy.ledger import Ledger, amount_text
+from nolook.privacy.ledger import Ledger
 from nolook.report._console import empty_table, say
 from nolook.report.ledger_page import in_words
+from nolook.report.ledger_status import amounts
 
 __all__ = ["print_history", "print_ledger"]
 
 
 def print_ledger(console: Console, ledger: Ledger) -> None:
     """Print what a ledger allows and what is left of it."""
-    spent, left = ledger.spent, ledger.remaining
     table = empty_table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
-    for name, amount in (("budget", ledger.budget), ("spent", spent), ("left", left)):
-        up = name == "spent"
-        table.add_row(name, amount_text(amount.epsilon, up=up), amount_text(amount.delta, up=up))
+    table.add_row("budget", *amounts(ledger.budget, up=False))
+    table.add_row("spent", *amounts(ledger.spent, up=True))
+    table.add_row("left", *amounts(ledger.remaining, up=False))
     console.print(table)
     if ledger.unit is not None:
         say(console, f"Each release protects a {ledger.unit}; others are refused.")
@@ -30,8 +30,7 @@ def print_history(console: Console, ledger: Ledger) -> None:
     heads = ("release", "state", "epsilon", "delta")
     table = empty_table(f"{one_line(ledger.name)}: releases", heads)
     for entry in ledger.history():
-        cost = [amount_text(cost, up=True) for cost in (entry.cost.epsilon, entry.cost.delta)]
         lines = (f"{entry.id} {entry.description}", *in_words(entry))
         words = Text("\n").join(Text(one_line(line)) for line in lines)
-        table.add_row(words, entry.state, *cost)
+        table.add_row(words, entry.state, *amounts(entry.cost, up=True))
     console.print(table)

@@ -12,16 +12,9 @@ from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section, knows_intervals
 from nolook.report.curve_findings import curve_sections
-from nolook.report.findings import (
-    Findings,
-    Section,
-    Table,
-    columns_read,
-    findings_of,
-    unseen_words,
-)
+from nolook.report.findings import Findings, Section, Table, columns_read, findings_of, unseen_words
 from nolook.report.model_conclusion import model_certainty, model_conclusion
-from nolook.report.model_words import words_of
+from nolook.report.model_words import at_most, words_of
 from nolook.report.scale_findings import SCALE_HEADS, scale_rows
 from nolook.report.selection_findings import (
     explanation_of,
@@ -40,11 +33,6 @@ _SURELY = 3.0  # ... as may be a number that so many of its standard errors reac
 _STILL_FEW = 200  # rows that may be there even so
 
 
-def _target(name: str, positive: object) -> tuple[tuple[str, str], ...]:
-    """Return the target and the value that counts as 1, if one was declared."""
-    return ("Target", name), *([("Positive class", str(positive))] * (positive is not None))
-
-
 def model_findings(model: PrivateModel) -> Findings:
     """Return the findings of a fitted model."""
     selector, part = model.selection, model.regression
@@ -58,12 +46,11 @@ def model_findings(model: PrivateModel) -> Findings:
         settings = selection_settings(selector)
         by, offered = "selector", selector.n_features_in_
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
-    words = explanation_of(part)
-    formula = formula_of(target, model.read_options)
+    words, positive = explanation_of(part), model.read_options.get("positive")
     regression: tuple[Section, ...] = ()
     if part.detected_:
         regression = *curve_sections(part), coefficient_section(part), words_of(part).fit()
-    after = (Section("method", "The method", words),) if words else ()
+    after = (Section("method", "The method", words, printed=()),) if words else ()
     return findings_of(
         part,
         target,
@@ -76,8 +63,9 @@ def model_findings(model: PrivateModel) -> Findings:
         cards=words_of(part).cards() if part.detected_ else (),
         sections=(*before, *regression, *_scales(part), *after),
         settings=(
-            *([("Model", formula)] if formula else []),
-            *_target(target, model.read_options.get("positive")),
+            *([("Model", made)] if (made := formula_of(target, model.read_options)) else []),
+            ("Target", target),
+            *([] if positive is None else [("Positive class", str(positive))]),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),
             *parameters_of(part, "Parameters of the method"),
@@ -138,7 +126,12 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     used = [*(model.considered & ~model.dropped).tolist(), words.scales_target]
     if not any(used):
         return ()
-    notes, hidden = [*words.long_rows()], []
+    notes, hidden, norm = [], [], model.weight_norm_
+    if math.isfinite(norm):
+        distance = math.sqrt(max(norm**2 - 1.0, 0.0))
+        notes.append(phrase("model.less_weight", distance=distance, numerator=norm**2))
+    if math.isfinite(model.row_norm_):
+        notes.append(phrase("model.shrunk_rows", norm=model.row_norm_))
     if words.estimates_errors:
         notes.append(phrase("model.clipped_shares"))
     if guesses := int(sum(compress(~scaling.detected, used))):
@@ -157,15 +150,15 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
 
 
 def _scale_table(model: PrivateModel, used: list[bool]) -> Table:
-    scaling, shares = model.scaling_, words_of(model).clipped_shares()
+    scaling, shares = model.scaling_, model.clipped_share_
     low, high = scaling.low, scaling.high
-    if shares:
+    if shares is not None:
         room = TARGET_LIMIT * scaling.scale[-1]
         low[-1], high[-1] = scaling.center[-1] - room, scaling.center[-1] + room
     numbers = scaling.center, scaling.scale, low, high
     rows, heads = [*scale_rows(scaling.names, scaling.detected, *numbers)], SCALE_HEADS
-    if shares:
-        rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+    if shares is not None:
+        rows = [(*row, at_most(share)) for row, share in zip(rows, shares.tolist(), strict=True)]
         heads = (*heads, "Clipped, at most")
     caption = phrase("model.scales_caption", target_last=used[-1])
     return Table(caption, heads, tuple(compress(rows, used)))

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Flags
-from nolook.algorithms.glm.inference import HIDDEN_EFFECT, MOST_CLIPPED
+from nolook.algorithms.glm.inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
 from nolook.report.findings import Name, Section, Table
 from nolook.report.sentences import phrase, sentence
@@ -25,11 +25,13 @@ from nolook.report.wording import (
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nolook.estimators.base import PrivateModel
     from nolook.estimators.result import Coefficient, Measure
     from nolook.report.findings import Text
 
-__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "words_of"]
+__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "words_of"]
 
 #: Stands where a number would that noise hides.
 HIDDEN = "not distinguishable from noise"
@@ -121,24 +123,6 @@ class LinearWords:
             ),
         )  # fmt: skip
 
-    def chosen(self) -> tuple[str, ...]:
-        """Say that columns were chosen from the release itself, if so, and what that costs."""
-        chosen, offered = self.model.chosen_, len(self.model.coef_)
-        if chosen is None:
-            return ()
-        return (phrase("model.chosen_from_release", chosen=len(chosen), offered=offered),)
-
-    def purpose(self) -> tuple[str, ...]:
-        """Explain the intervals, and the direction in which the coefficients are biased."""
-        one = self.model.privacy.unit.protected
-        meaning = self.phrase("purpose", one=one, usual_effect=self.usual_effect)
-        return meaning, phrase("model.shrunk")
-
-    def withheld(self) -> str:
-        """Say why intervals are withheld."""
-        several = self.model.privacy.unit.max_rows > 1
-        return phrase("model.withheld", several=several, most_clipped=_percent(MOST_CLIPPED))
-
     def marked(self) -> Flags:
         """Return a mask of the columns, target last, that were clipped in more than a few rows."""
         shares = self.model.clipped_share_
@@ -153,22 +137,7 @@ class LinearWords:
         found = shares[:-1][starred[:-1] & used]
         most = [("column" if found.size == 1 else "columns", found.max())] if found.size else []
         most += [("target", shares[-1])] if starred[-1] else []
-        return tuple(phrase("model.clipped", what=w, share=_percent(share)) for w, share in most)
-
-    def clipped_shares(self) -> tuple[str, ...]:
-        """Return for each column, the target last, at most which share of its rows was clipped."""
-        shares = self.model.clipped_share_
-        return () if shares is None else tuple(map(_percent, shares.tolist()))
-
-    def long_rows(self) -> tuple[str, ...]:
-        """Describe the rows with less weight, or shrunk, if any can be."""
-        words, norm = [], self.model.weight_norm_
-        if math.isfinite(norm):
-            distance = math.sqrt(max(norm**2 - 1.0, 0.0))
-            words.append(phrase("model.less_weight", distance=distance, numerator=norm**2))
-        if math.isfinite(self.model.row_norm_):
-            words.append(phrase("model.shrunk_rows", norm=self.model.row_norm_))
-        return tuple(words)
+        return tuple(phrase("model.clipped", what=w, share=at_most(share)) for w, share in most)
 
     def last_cell(self, one: Coefficient) -> str:
         """Return the number shown next to a coefficient."""
@@ -226,7 +195,7 @@ class LinearWords:
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return the difference of the target for a step of a column."""
-        return _steps(value, ends)
+        return _steps(value, ends, float)
 
     def how_good(self) -> Text:
         """Describe the accuracy of predictions, if it is known."""
@@ -272,9 +241,9 @@ class LogisticWords(RatioWords):
         """Return by how much the average chance of the positive class is higher or lower."""
         rate, *_ = self.model.measures
         base = rate.value or 0.0
-        low, middle, high = (100.0 * _change(base, one) for one in (ends[0], value, ends[1]))
         average, positive = percent(base, rate.ends)[0], self.model.read_options_.get("positive")
-        return _steps(middle, (low, high)) | {"average": average, "positive": positive}
+        found = _steps(value, ends, lambda one: 100.0 * _change(base, one))
+        return found | {"average": average, "positive": positive}
 
 
 @frozen
@@ -299,10 +268,7 @@ class CountWords(RatioWords):
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return by how many per cent the mean is higher or lower."""
-        low, middle, high = (
-            100.0 * math.expm1(min(one, _LARGEST)) for one in (ends[0], value, ends[1])
-        )
-        return _steps(middle, (low, high))
+        return _steps(value, ends, lambda one: 100.0 * math.expm1(min(one, _LARGEST)))
 
 
 #: What is said of each kind of model.
@@ -321,16 +287,17 @@ def words_of(model: PrivateModel) -> LinearWords:
     return WORDS[model.regression.kind](model.regression)
 
 
-def _percent(share: float) -> str:
+def at_most(share: float) -> str:
     """Return a share rounded up, as it stands for "at most"."""
     return f"{math.ceil(100.0 * share - 1e-9)} %"
 
 
-def _steps(value: float, ends: Ends) -> dict[str, object]:
-    """Return a change, without its sign, as sentences take it."""
-    low, high = sorted(map(abs, ends))
-    shown, between = estimated(abs(value), (low, high))
-    return {"up": value >= 0.0, "shown": shown, "between": between, "average": None}
+def _steps(value: float, ends: Ends, scaled: Callable[[float], float]) -> dict[str, object]:
+    """Return a change on another scale, without its sign, as sentences take it."""
+    change = scaled(value)
+    low, high = sorted(abs(scaled(end)) for end in ends)
+    shown, between = estimated(abs(change), (low, high))
+    return {"up": change >= 0.0, "shown": shown, "between": between, "average": None}
 
 
 def _exponential(log_odds: float) -> float:

@@ -90,15 +90,7 @@ def plan_section(found: Forecast) -> Section:
     )
     notes = (*meaning, _RANGE) if shown else (unknown,)
     figures = (_figure(found, shown[0]),) if shown else ()
-    return Section(
-        "plan",
-        "What can be expected",
-        words,
-        figures,
-        (table,),
-        notes,
-        printed=(*words, table, *notes),
-    )
+    return Section("plan", "What can be expected", words, figures, (table,), notes)
 
 
 def _shown(found: Forecast) -> tuple[str, ...]:
@@ -165,9 +157,7 @@ def _figure(found: Forecast, name: str) -> Figure:
     ).lines
     known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]
     places = np.log10([epsilon for epsilon, _ in known])
-    low, middle, high = (
-        np.array([getattr(each, end) for _, each in known]) for end in ("low", "expected", "high")
-    )
+    low, middle, high = np.array([(one.low, one.expected, one.high) for _, one in known]).T
     picture = Picture(
         _head(found, name),
         "The line is an ordinary table, the band from the easiest to the hardest.",

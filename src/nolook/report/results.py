@@ -69,10 +69,7 @@ def plot(release: Result, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib'
 
 
 def report(
-    release: Result,
-    path: str | os.PathLike[str],
-    ledger: Ledger | None = None,
-    title: str = "",
+    release: Result, path: str | os.PathLike[str], ledger: Ledger | None = None, title: str = ""
 ) -> None:
     """Write the page of a release."""
     status = UNKNOWN if ledger is None else LedgerStatus.of(ledger)

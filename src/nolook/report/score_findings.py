@@ -63,6 +63,7 @@ _ABOUT_TESTS = (
 _TOGETHER = "95 %, all groups together"
 _HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
+    "auc": "Area under the curve (AUC)",
     "sensitivity": "Sensitivity (recall)",
     "positive_predictive_value": "Positive predictive value (precision)",
     "f1": "F1",
@@ -86,14 +87,8 @@ def roc_findings(curve: ROCCurve) -> Findings:
         of=scored.score,
         cards=curve_cards(curve),
         sections=curve_sections(curve),
-        settings=(
-            *_settings(scored, "Score"),
-            ("Thresholds", curve_grid(curve)),
-        ),
-        cautions=(
-            *unseen_words(curve, scored.target, curve.base_rate_interval_),
-            curve.caution,
-        ),
+        settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
+        cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
         question=(
             ": how well ",
             Name(scored.score),
@@ -203,37 +198,31 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
-    figures = ((*figure, "") for figure in _figures(curve))
-    noise = (
-        "AUC (interval of the noise only)",
-        *estimated(curve.auc_, curve.auc_noise_interval_),
-        "",
+    noise = estimated(curve.auc_, curve.auc_noise_interval_)
+    rows = (
+        *((*figure, "") for figure in _figures(curve)),
+        ("AUC (interval of the noise only)", *noise, ""),
+        ("Pairs in one cell (count half)", _tied(curve), "", ""),
+        *(_at(curve, rate) for rate in _RATES),
     )
-    tied = ("Pairs in one cell (count half)", _tied(curve), "", "")
-    rows = (*figures, noise, tied, *(_at(curve, rate) for rate in _RATES))
-    table = Table(
-        "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
-    )
-    pictures = _roc_picture(curve), _precision_picture(curve)
+    heads = "Measure", "Value", _INTERVAL, "Score above"
+    table = Table("The curve in a few numbers", heads, rows)
     notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
-    return (
-        what_was_found(table, notes, *pictures),
-        *_classifications(curve),
-    )
+    pictures = _roc_picture(curve), _precision_picture(curve)
+    return what_was_found(table, notes, *pictures), *_classifications(curve)
 
 
 def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     counted = f"{curve.privacy_.unit.counted}s"
     return (
-        ("Area under the curve (AUC)", *estimated(curve.auc_, curve.auc_interval_)),
-        (
-            "Average precision",
-            *estimated(curve.average_precision_, curve.average_precision_interval_),
-        ),
-        ("Base rate", *estimated(curve.base_rate_, curve.base_rate_interval_)),
+        *((_called(one.name), *estimated(one.value, one.ends)) for one in curve.measures),
         (f"Positive {counted}", *_rows_in_words(curve.positive_)),
         (f"Negative {counted}", *_rows_in_words(curve.negative_)),
     )
+
+
+def _called(measure: str) -> str:
+    return _NAMES.get(measure, measure.replace("_", " ").capitalize())
 
 
 def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
@@ -241,11 +230,8 @@ def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     tables = tuple(_classification(curve.at(each), each, counted) for each in curve.asked_)
     if not tables:
         return ()
-    words = f"{_CELL} {_HIDDEN}"
-    heading = f"How {counted} are classified"
-    return (
-        Section("classified", heading, tables=tables, notes=(words,), printed=(*tables, words)),
-    )
+    heading, words = f"How {counted} are classified", f"{_CELL} {_HIDDEN}"
+    return (Section("classified", heading, tables=tables, notes=(words,)),)
 
 
 def _classification(found: Classified, asked: float, counted: str) -> Table:
@@ -253,18 +239,16 @@ def _classification(found: Classified, asked: float, counted: str) -> Table:
     counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     rows = []
     for each in fields(Classified)[1:]:
-        name = _NAMES.get(each.name, each.name.replace("_", " ").capitalize())
         measure: Measure | None = getattr(found, each.name)
         if measure is None:
-            rows.append((name, NOT_KNOWN, NOT_KNOWN))
+            cells = NOT_KNOWN, NOT_KNOWN
         elif each.name in counts:
-            ends = f"{measure.low:,.0f} to {measure.high:,.0f}"
-            rows.append((name, f"{measure.value:,.0f}", ends))
+            cells = f"{measure.value:,.0f}", f"{measure.low:,.0f} to {measure.high:,.0f}"
         else:
-            rows.append((name, *estimated(measure.value, (measure.low, measure.high))))
-    caption = (
-        f"{counted.capitalize()} with a score above {_threshold(asked)}{used} are called positive"
-    )
+            cells = estimated(measure.value, (measure.low, measure.high))
+        rows.append((_called(each.name), *cells))
+    above = f"with a score above {_threshold(asked)}{used}"
+    caption = f"{counted.capitalize()} {above} are called positive"
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
 
 
@@ -380,14 +364,10 @@ def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
 
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
-    value = float(curve.rate_at(rate))
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
-    threshold = curve.threshold_at(fpr=rate)
-    return (
-        f"True positive rate at {100 * rate:g} % false",
-        *estimated(value, (low, high)),
-        _threshold(threshold),
-    )
+    known = estimated(float(curve.rate_at(rate)), (low, high))
+    above = _threshold(curve.threshold_at(fpr=rate))
+    return f"True positive rate at {100 * rate:g} % false", *known, above
 
 
 def curve_grid(curve: ROCCurve) -> str:
@@ -395,40 +375,41 @@ def curve_grid(curve: ROCCurve) -> str:
     return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
 
 
+def _square(
+    name: str,
+    legend: str,
+    labels: tuple[str, str],
+    band: Vector,
+    *lines: Line,
+    key: str = "picture",
+) -> Picture:
+    """Draw lines and a band on two axes from 0 to 1."""
+    across, up = (axis(label, 0.0, 1.0) for label in labels)
+    places, low, high = band
+    area = Band(places, low, high, _INTERVAL)
+    return Picture(f"The {name}", legend, across, up, (area, *lines), square=True, key=key)
+
+
 def _roc_picture(curve: ROCCurve) -> Picture:
-    places, low, high = curve.band_
-    return Picture(
-        f"The ROC curve of {curve.scored_.score}",
-        _CURVE,
-        axis("false positive rate", 0.0, 1.0),
-        axis("true positive rate", 0.0, 1.0),
-        (
-            Band(places, low, high, _INTERVAL),
-            Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True),
-            Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})"),
-        ),
-        square=True,
-    )
+    labels = "false positive rate", "true positive rate"
+    guessing = Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True)
+    line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})")
+    name = f"ROC curve of {curve.scored_.score}"
+    return _square(name, _CURVE, labels, curve.band_, guessing, line)
 
 
 def _precision_picture(curve: ROCCurve) -> Picture:
     precision, recall, _ = curve.precision_recall()
-    places, low, high = curve.precision_band_
-    share = np.full(2, curve.base_rate_)  # guessing has the same precision everywhere
-    return Picture(
-        f"The precision-recall curve of {curve.scored_.score}",
+    # Guessing has the same precision everywhere.
+    guessing = Line(_DIAGONAL, np.full(2, curve.base_rate_), "guessing", guide=True)
+    line = Line(*_thinned(recall, precision), "private")
+    labels = "recall (true positive rate)", "precision"
+    legend = (
         f"{_CURVE}; the further left, the fewer {curve.privacy_.unit.counted}s it rests on and the "
-        "more the noise moves it",
-        axis("recall (true positive rate)", 0.0, 1.0),
-        axis("precision", 0.0, 1.0),
-        (
-            Band(places, low, high, _INTERVAL),
-            Line(_DIAGONAL, share, "guessing", guide=True),
-            Line(*_thinned(recall, precision), "private"),
-        ),
-        square=True,
-        key="precision",
+        "more the noise moves it"
     )
+    name, band = f"precision-recall curve of {curve.scored_.score}", curve.precision_band_
+    return _square(name, legend, labels, band, guessing, line, key="precision")
 
 
 def _thinned(across: Vector, up: Vector) -> tuple[Vector, Vector]:

@@ -55,10 +55,7 @@ _MECHANISMS: dict[type[Event], str] = {
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
 _COUNT = "number of rows"  # as events call it
-_MISSING = {
-    "drop-row": "drop-row (rows with any are left out)",
-    "zero": "zero (they count as 0)",
-}
+_MISSING = {"drop-row": "drop-row (rows with any are left out)", "zero": "zero (they count as 0)"}
 
 
 def sections(found: Findings) -> tuple[Section, ...]:
@@ -205,7 +202,7 @@ def _guarantee(guarantee: PrivacyGuarantee) -> Section:
             f" The number of {one}s is protected too: if this page gives one, it is a noisy one."
         )
     notes = (*units_in_words(guarantee.unit), meaning)
-    return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes)
+    return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes, printed=())
 
 
 def _limits(guarantee: PrivacyGuarantee) -> Section:

@@ -83,24 +83,22 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
 
 def how_strong(selector: PrivateSelector) -> str:
     """Explain the strength of the choices, from released and public numbers."""
-    lead = _lead(selector)
     if selector.strengths_ is not None:
         left = selector.n_features_in_ - selector.k_ + 1
-        said = (
+        return (
             "A column stands out by what it adds to those above it, in standard deviations of "
             f"noise and sampling; of {left} columns that add nothing, the largest typically "
             f"reaches {number(largest_of(left), 2)}."
         )
-    elif lead is None:
-        said = "The chance that another draw of the noise would choose the same is not known."
-    elif lead >= 1.0:
-        said = "The noise outweighs any difference between columns: the choice is close to chance."
-    else:
-        said = (
-            "The higher of two scores (rank correlations) is preferred with a probability of at "
-            f"least 95 % where they are {number(lead, 2)} apart or more."
-        )
-    return said
+    lead = _lead(selector)
+    if lead is None:
+        return "The chance that another draw of the noise would choose the same is not known."
+    if lead >= 1.0:
+        return "The noise outweighs any difference between columns: the choice is close to chance."
+    return (
+        "The higher of two scores (rank correlations) is preferred with a probability of at least "
+        f"95 % where they are {number(lead, 2)} apart or more."
+    )
 
 
 def _lead(selector: PrivateSelector) -> float | None:

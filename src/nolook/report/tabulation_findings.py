@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import combinations
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
-from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import (
+    Figure,
     Findings,
     Name,
     Section,
@@ -35,13 +37,14 @@ from nolook.report.wording import CONFIDENCE, count, day, estimated, number
 from nolook.tables.words import OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
-    from nolook._arrays import Flags, Places
+    from nolook._arrays import Flags, Places, Vector
     from nolook.estimators.tabulation import Description, Measured, Tabulation
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
+_NO_DATES: Mapping[str, str] = MappingProxyType({})
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
 _MOST_QUANTILES = 9  # in a table; of more it has the quartiles, and a picture the rest
@@ -100,17 +103,22 @@ def _head(each: Measured, counted: str) -> str:
     return name.format(counted.capitalize() if each.column is None else each.column)
 
 
-def _cell(
-    each: Measured, place: int, *, noise: bool = False, dates: Mapping[str, str] | None = None
-) -> str:
-    """Return one number and its interval: the total one, or where there is none of the noise."""
-    value, *ends = (float(numbers[place]) for numbers in each.shown)
+def _with_ends(each: Measured) -> Iterator[Vector]:
+    """Yield numbers and the ends of their intervals: total ones, or else those of the noise."""
+    value, low, high, *noise = each.shown
+    yield value
+    for end, of_noise in zip((low, high), noise, strict=True):
+        yield np.where(np.isnan(low), of_noise, end)
+
+
+def _cell(each: Measured, place: int, dates: Mapping[str, str] = _NO_DATES) -> str:
+    """Return one number and its interval."""
+    value, low, high = (float(numbers[place]) for numbers in _with_ends(each))
     if math.isnan(value):
         return _HIDDEN
-    low, high = ends[2:] if noise or math.isnan(ends[0]) else ends[:2]
     if each.name == "estimate":
         return f"{value:,.0f}"
-    origin = (dates or {}).get(str(each.column))
+    origin = dates.get(str(each.column))
     if origin is not None and each.name in {"mean", "quantile"}:
         shown, first, last = (day(one, origin) for one in (value, low, high))
         return f"{shown} ({first} to {last})"
@@ -158,22 +166,18 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
         and not (noise and np.isnan(each.estimates.low).all())
         and (each.name != "quantile" or each.at in shown)
     ]
-    margins = [own for size in range(len(by), 0, -1) for own in combinations(by, size)]
-    places = [place for own in margins for place in _shown(found, found.groups_of(own))]
-    (total,) = found.groups_of(())
-    rows = [
-        (_label(found, place, by), *(_cell(each, place, noise=noise, dates=dates) for each in kept))
-        for place in places
-    ]
-    last = ("all", *(_cell(each, int(total), noise=noise, dates=dates) for each in kept))
-    what = "of noise and sampling" if _sampled(found) and not noise else "of the noise only"
-    heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
-    return Table(
-        f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}",
-        heads,
-        tuple(rows) if rows else (last,),
-        last if rows else (),
+    if noise:
+        kept = [evolve(each, estimates=each.estimates.of_noise()) for each in kept]
+    *rows, last = (
+        (_label(found, place, by) if own else "all", *(_cell(each, place, dates) for each in kept))
+        for size in range(len(by), -1, -1)
+        for own in combinations(by, size)
+        for place in _shown(found, found.groups_of(own))
     )
+    what = "of noise and sampling" if _sampled(found) and not noise else "of the noise only"
+    caption = f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}"
+    heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
+    return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
 def _sampled(found: Tabulation | Description) -> bool:
@@ -193,10 +197,8 @@ def _curves(
     shares = np.array([each.at for each in quantiles], dtype=np.float64)
     curves: list[Curve] = []
     for place in _shown(found, found.groups_of(by)):
-        values, low, high, *noise = np.array(
-            [[each[place] for each in measured.estimates] for measured in quantiles]
-        ).T
-        low, high = noise if np.isnan(low).all() else (low, high)
+        cells = [[numbers[place] for numbers in _with_ends(each)] for each in quantiles]
+        values, low, high = np.array(cells).T
         known = ~np.isnan(values)
         if known.any() and len(curves) < len(DASHES):
             across = np.union1d(low[known], high[known])
@@ -220,9 +222,7 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
     if len(quantiles) > _MOST_QUANTILES:
         return _curves(found, by, quantiles)
     each = others[0] if others and others[0].name != "estimate" else counts
-    value, low, high, noise_low, noise_high = each.shown
-    if np.isnan(low).all():
-        low, high = noise_low, noise_high
+    value, low, high = _with_ends(each)
     places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])]
     places = places[:_MOST_DRAWN]
     if not by or not places:
@@ -243,25 +243,21 @@ def _sections(
     notes: tuple[str, ...],
     pairs: Mapping[tuple[str, ...], float],
 ) -> tuple[Section, ...]:
-    """Return a section for each table; the associations of all pairs first, if there are any."""
-    sections = tuple(
-        what_was_found(
-            table,
-            notes if place == 0 else (),
-            *(_pictures(found, by) if place == 0 else ()),
-            name=f"found{place or ''}",
-            heading="Results" if place == 0 else f"By {', '.join(by)}",
-        )
-        for place, (by, table) in enumerate(zip(tables, shown, strict=True))
+    """Return a section for each table; of all pairs, the associations first and alone printed."""
+    figures, first = tuple(map(Figure, _pictures(found, tables[0]))), (shown[0],)
+    others = [
+        Section(f"found{place}", f"By {', '.join(by)}", tables=(table,))
+        for place, (by, table) in enumerate(zip(tables[1:], shown[1:], strict=True), 1)
+    ]
+    if not pairs:
+        return Section("found", "Results", (), figures, first, notes), *others
+    rows = tuple((", ".join(by), f"{v:.3f}") for by, v in pairs.items())[:_MOST_PAIRS]
+    strongest = Table("The strongest associations", ("Columns", "Cramér's V"), rows)
+    section = Section("found", "Results", (), figures, (strongest, *first), notes)
+    return (
+        evolve(section, printed=(strongest, *notes)),
+        *(evolve(each, printed=()) for each in others),
     )
-    if pairs:
-        heads = ("Columns", "Cramér's V")
-        rows = [(", ".join(by), f"{v:.3f}") for by, v in pairs.items()][:_MOST_PAIRS]
-        strengths = Table("The strongest associations", heads, tuple(rows))
-        first, *others = (evolve(each, printed=each.printed[1:]) for each in sections)
-        printed: tuple[str | Table, ...] = (strengths, *first.printed)
-        sections = (evolve(first, tables=(strengths, *first.tables), printed=printed), *others)
-    return sections
 
 
 def tabulation_findings(found: Tabulation) -> Findings:
@@ -279,25 +275,22 @@ def tabulation_findings(found: Tabulation) -> Findings:
         "All margins of this release agree before rounding. They include groups left out above.",
     )
     sections = _sections(found, tables, shown, notes, pairs)
-    apart = tuple(_table(found, by, noise=True) for by in tables) if _sampled(found) else ()
-    alone = (Section("noise", "The noise only", tables=apart),) if apart else ()
+    if _sampled(found):
+        apart = tuple(_table(found, by, noise=True) for by in tables)
+        sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
     names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     of = ", ".join(names) or "all rows"
+    split = "; ".join(", ".join(by) for by in tables) or "all rows"
     return findings_of(
         found,
         what="table by" if names else "table of",
         of=of,
         missing=MISSING,
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
-        sections=(*sections, *alone),
+        sections=sections,
         settings=(
-            (
-                "Tables",
-                f"all {len(pairs)} pairs of {', '.join(found.names)}"
-                if pairs
-                else "; ".join(", ".join(by) for by in tables) or "all rows",
-            ),
+            ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
             ("Measured", ", ".join(asked) or "counts only"),
         ),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
@@ -338,45 +331,37 @@ def _in_percent(chance: float) -> str:
 
 def _largest(found: Tabulation) -> tuple[Text, ...]:
     """Name the largest group of declared levels of the first table."""
-    by, declared = found.by[0] if found.by else (), _declared(found)
-    places = [int(place) for place in found.groups_of(by) if declared[place]]
+    by, rows = found.by[0] if found.by else (), found.measured[0]
+    places = [int(place) for place in found.groups_of(by) if _declared(found)[place]]
     if not by or not places:
         return ()
-    counts = found.measured[0].estimates.value
-    first = max(places, key=lambda place: float(counts[place]))
-    counted = f"{found.privacy.unit.counted}s"
-    named = (Name(_label(found, first, by)),)
-    return (
-        ("The largest group is ", *named, f" with {_cell(found.measured[0], first)} {counted}."),
-    )
+    first = max(places, key=lambda place: float(rows.estimates.value[place]))
+    words = f" with {_cell(rows, first)} {found.privacy.unit.counted}s."
+    return (("The largest group is ", Name(_label(found, first, by)), words),)
 
 
 def description_findings(found: Description) -> Findings:
     """Report the contents of columns."""
-    counted = found.privacy.unit.counted
-    rows = found.measured[0]
-    (whole,) = (int(place) for place in found.groups_of(()))
+    rows, (whole,) = found.measured[0], map(int, found.groups_of(()))
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
-    tables = [*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found)]
+    tables = (*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found))
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
     numeric = count(len(numbers), "numeric column")
     others = count(len(found.by), "categorical column")
     columns = [*numbers, *found.names]
-    section = Section(
-        "found", "Results", tables=tuple(tables), printed=tuple(tables),
-        notes=(_UNSEEN, *((_SHAPE,) * bool(numbers)), *((_WHY_HIDDEN,) * hidden)),
-    )  # fmt: skip
+    notes = (_UNSEEN, *((_SHAPE,) * bool(numbers)), *((_WHY_HIDDEN,) * hidden))
+    based = f"Based on about {_cell(rows, whole)} {found.privacy.unit.counted}s"
     return findings_of(
         found,
         what="description of",
         of=count(len(columns), "column"),
         missing=MISSING,
         cards=(("Columns", str(len(columns)), "share the budget"),),
-        sections=(section,),
+        sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(f"Based on about {_cell(rows, whole)} {counted}s: {numeric} and {others}.",),
+        conclusion=(f"{based}: {numeric} and {others}.",),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=_sure(found),
     )
@@ -388,9 +373,7 @@ def _of_numbers(
     """Yield the tables of the measures of all rows, by column."""
 
     def row(own: Sequence[Measured], kept: Container[object]) -> list[str]:
-        return [
-            _cell(each, place, dates=dates) for each in own if each.name in kept or each.at in kept
-        ]
+        return [_cell(each, place, dates) for each in own if each.name in kept or each.at in kept]
 
     if numbers:
         heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")

@@ -145,18 +145,11 @@ def estimated(
     if decimals is None:
         return number(value), span((low, high))
     for _ in range(_MORE):
-        if 0.0 not in (
-            _rounded(low, decimals, ROUND_FLOOR),
-            _rounded(high, decimals, ROUND_CEILING),
-        ):
-            break
-        decimals += low > 0.0 or high < 0.0
+        found = _rounded(low, decimals, ROUND_FLOOR), _rounded(high, decimals, ROUND_CEILING)
+        decimals += 0.0 in found and (low > 0.0 or high < 0.0)
     shown = NOT_ESTIMATED if value is None else _written(value, decimals, ROUND_HALF_EVEN)
-    low_end, high_end = (
-        _written(low, decimals, ROUND_FLOOR),
-        _written(high, decimals, ROUND_CEILING),
-    )
-    return shown, f"{low_end} to {high_end}"
+    least, most = _written(low, decimals, ROUND_FLOOR), _written(high, decimals, ROUND_CEILING)
+    return shown, f"{least} to {most}"
 
 
 def interval(ends: Ends | Vector | None, missing: str = NOT_ESTIMATED) -> str:
