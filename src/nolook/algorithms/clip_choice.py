@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nolook._arrays import Vector
+from nolook._arrays import Matrix, Vector
+from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.histogram_noise import BinNoise
 
 __all__ = ["HALVES", "LARGEST", "Clip", "chosen_clip"]
@@ -22,10 +23,12 @@ LARGEST = 2.0**1000
 _USUAL, _LEAST = 24, 22
 _NORMAL_KURTOSIS = 3.0
 _LONGEST = 6  # bins that are looked at together: three octaves
-# Of two neighbouring bins that noise hides; bins after the last one shown, two octaves.
-_HIDDEN_RATIO, _NEAR = 0.42, 3
-# By which the largest plausible excess is divided where it is weighed against noise.
-_CAUTION = 3.0
+# Paths that counts may follow beyond the last bin shown, and bins of each. From bin to bin counts
+# fall to a share: in half of the paths any share up to the most; in the others a first share, which
+# falls steadily by a factor of at least this, times chance (a logarithm up to this).
+_PATHS, _HIDDEN, _MOST, _STEADY, _CHANCE = 2048, 20, 0.7, 0.6, 0.5
+# Of what clipping may move, weighed against the noise of all rows: that of groups is larger.
+_WEIGHT = 0.6
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 #: As of :func:`chosen_clip`.
@@ -47,7 +50,7 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     Returns
     -------
     clip, clipped, kurtosis : float
-        `clipped` is how far clipping moves the mean of all rows, as far as the counts tell;
+        `clipped` is how far clipping may move the mean of all rows, as a root mean square;
         infinite if values stand out beyond the last edge. The kurtosis is that of clipped values,
         3 (as of normal ones) where the counts tell nothing.
     """
@@ -63,32 +66,42 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     last = int(end[shown & (first == farthest)].min())
     if last == edges.size:
         return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
-    held = counts[:-1].clip(0.0)
-    held[last + 1 :] = _hidden(held[: last + 1], counts[last + 1 : -1], noise.deviation)
+    held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))
+    held[:, last + 1 :] = 0.0
+    paths, chances = _hidden(float(held[0, last]), counts[last + 1 : -1][:_HIDDEN], noise)
+    held[:, last + 1 : last + 1 + paths.shape[1]] = paths
     # A clip may be in the middle of a bin, each half of which then holds as much.
-    held = np.repeat(held / 2.0, 2)
-    inner = np.sqrt(np.append(edges[0] / 2.0, edges[:-1])) * np.sqrt(edges)
-    edges = np.column_stack([inner, edges]).ravel()
-    # Of what lies in the bins beyond each edge: how much, and how far beyond it.
-    middles = (edges + np.append(0.0, edges[:-1])) / 2.0
-    mass = np.append(np.cumsum(held[:0:-1])[::-1], 0.0)
-    excess = np.append(np.cumsum((held * middles)[:0:-1])[::-1], 0.0) - mass * edges
+    held = np.repeat(held / 2.0, 2, axis=1)
+    ends = np.exp2(np.arange(1.0, 2 * HALVES.size + 1.0) / 4.0 + HALVES[0] - 0.5)
+    middles = (ends + np.append(0.0, ends[:-1])) / 2.0
+    # By how much all values beyond each end exceed it.
+    excess = _beyond(held * middles) - _beyond(held) * ends
+    size = np.sqrt(chances @ excess**2)
     least = 2 * _LEAST + 1
-    best = least + int(np.argmin(np.hypot(error * edges, excess / _CAUTION)[least:]))
-    far = np.minimum(middles / edges[best], 1.0)
-    squares, fourths = (float(held @ far**power) / held.sum() for power in (2, 4))
-    return float(edges[best]), float(excess[best] / held.sum()), fourths / squares**2
+    best = least + int(np.argmin(np.hypot(error * ends, _WEIGHT * size)[least:]))
+    clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
+    likely, far = chances @ held, np.minimum(middles / ends[best], 1.0)
+    rows = float(likely.sum())
+    squares, fourths = (float(likely @ far**power) / rows for power in (2, 4))
+    return clip, float(size[best]) * (clip / float(ends[best])) / rows, fourths / squares**2
 
 
-def _hidden(shown: Vector, counts: Vector, deviation: float) -> Vector:
-    """Return the largest plausible counts of the bins beyond the last one shown.
+def _beyond(parts: Matrix) -> Matrix:
+    """Return the sums of what is after each place."""
+    return np.asarray(np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts)
 
-    Each a share of the one before or, near the last one shown, its noisy count, and no more than a
-    deviation above that.
-    """
-    found, held = [], max(float(shown[-1]), deviation)
-    for place, count in enumerate(counts.clip(0.0).tolist()):
-        likely = max(_HIDDEN_RATIO * held, count if place < _NEAR else 0.0)
-        held = min(likely, count + deviation)
-        found.append(held)
-    return np.array(found)
+
+def _hidden(shown: float, counts: Vector, noise: BinNoise) -> tuple[Matrix, Vector]:
+    """Return paths of the counts beyond the last bin shown, and how likely each is."""
+    draws = simulation_generator().random((_PATHS, 2 + counts.size))
+    first, steady = _MOST * draws[:, :1], 1.0 - (1.0 - _STEADY) * draws[:, 1:2]
+    shares = first * steady ** np.arange(counts.size) * np.exp(_CHANCE * (2.0 * draws[:, 2:] - 1.0))
+    shares[::2] = _MOST * draws[::2, 2:]
+    paths = np.asarray(max(shown, noise.deviation) * np.cumprod(shares, axis=1))
+    variances = noise.deviation**2 + paths
+    squares = (counts - paths) ** 2 / variances
+    fits = -np.sqrt(2.0 * squares) if noise.laplace else -0.5 * squares
+    found = (fits - 0.5 * np.log(variances)).sum(axis=1)
+    chances: Vector = np.exp(found - found.max())
+    chances /= chances.sum()
+    return paths, chances
