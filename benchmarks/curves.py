@@ -21,10 +21,11 @@ from benchmarks.harness import in_parallel, main
 from benchmarks.intervals import mean_of_given, percent
 from benchmarks.logistic_coverage import likeliest
 from benchmarks.populations import REAL, TARGET_SCALES, bounded_influence, population
-from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
 from nolook.algorithms.glm.additive_inference import additive_curves, feature_entries
-from nolook.algorithms.glm.counts import NoisyCounts
+from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
+from nolook.algorithms.glm.linear import LinearRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.estimators.base import whole_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
@@ -105,16 +106,16 @@ def on_population(name, rows, epsilon, runs):
     """
     name, _, other = name.partition(" as ")
     X, y = population(name)
-    kind, unit = AdditiveRelease, y.std()
+    kind, unit = LinearRelease, y.std()
     if other:
-        kind, unit = {"halves": AdditiveLogistic, "counts": AdditiveCounts}[other], 1.0
+        kind, unit = {"halves": LogisticRelease, "counts": CountRelease}[other], 1.0
         bent = np.exp(((y - y.mean()) / y.std()).clip(-3.0, 3.0) / 2.0)
         y = y > np.median(y) if other == "halves" else np.floor(3.0 * bent)
     mu, found = whole_mu(Budget(epsilon, DELTA)), []
     for run in range(runs):
         chosen = np.random.default_rng(run).integers(len(y), size=rows)
         table = table_from_arrays(X[chosen], y[chosen])
-        release = kind(mu).run(table, SeededSource(run), lambda _: None)
+        release = kind(mu, straight=()).run(table, SeededSource(run), lambda _: None)
         found.append(bands(release, X, y, (0.0, 1.0) if other else None, unit).tolist())
     return found
 

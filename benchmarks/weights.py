@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 import nolook
 from benchmarks.curves import bands
 from benchmarks.harness import in_own_process, interpreter_with, main
-from nolook.algorithms.glm.additive import AdditiveRelease
+from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.weights import weighted
 from nolook.estimators.base import whole_mu
 from nolook.privacy.noise import SeededSource
@@ -206,7 +206,8 @@ def additive_bands(found, run, rows, X, y):
     data = survey(rows, run)
     data["y"] = data["y"] + BEND * data["x1"] ** 2
     of = nolook.read_table(pa.table(data), "y", features=["x1", "x2"], weights="w")
-    release = weighted(AdditiveRelease(whole_mu(nolook.Budget(1.0, 1e-6))), of.unit.weighting)
+    release = LinearRelease(whole_mu(nolook.Budget(1.0, 1e-6)), straight=())
+    release = weighted(release, of.unit.weighting)
     _, released = release.run(of, SeededSource(run), lambda _: None)
     found.held["point of a band, additive"].extend(bands(released, X, y)[:, 0].tolist())
 

@@ -10,10 +10,11 @@ import numpy as np
 from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice
-from nolook.algorithms.glm.additive import AdditiveCounts, AdditiveLogistic, AdditiveRelease
 from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
-from nolook.algorithms.glm.counts import NoisyCounts
+from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.inference import Coefficients
+from nolook.algorithms.glm.linear import LinearRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import fitted
@@ -142,8 +143,8 @@ class AdditiveRegression(_Curved, LeastSquares):
 
     _ledger_label = "additive regression"
 
-    def _release(self, mu: float) -> AdditiveRelease:
-        return AdditiveRelease(mu, straight=self._straight())
+    def _release(self, mu: float) -> LinearRelease:
+        return LinearRelease(mu, straight=self._straight())
 
     def _hide(self) -> None:
         super()._hide()
@@ -201,8 +202,8 @@ class AdditiveClassifier(_Curved, LogisticRegression):
 
     _ledger_label = "additive logistic regression"
 
-    def _release(self, mu: float) -> AdditiveLogistic:
-        return AdditiveLogistic(mu, straight=self._straight())
+    def _release(self, mu: float) -> LogisticRelease:
+        return LogisticRelease(mu, straight=self._straight())
 
 
 class AdditivePoissonRegression(_Curved, PoissonRegression):
@@ -254,8 +255,8 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
 
     _ledger_label = "additive regression of counts"
 
-    def _release(self, mu: float) -> AdditiveCounts:
-        return AdditiveCounts(mu, exposure=self.exposure, straight=self._straight())
+    def _release(self, mu: float) -> CountRelease:
+        return CountRelease(mu, exposure=self.exposure, straight=self._straight())
 
     def _units(self, frame: NoisyCounts) -> tuple[float, float]:
         return math.log(float(frame.scaling.scale[-1]) / frame.exposures[0]), 1.0

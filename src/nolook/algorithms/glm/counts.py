@@ -17,6 +17,7 @@ import numpy as np
 from attrs import asdict, define, evolve, frozen
 
 from nolook._arrays import Flags, Matrix, Vector
+from nolook.algorithms.glm.additive import LEAST_MEAN, Outcome
 from nolook.algorithms.glm.clips import (
     products_sigma,
     release_clip,
@@ -44,7 +45,7 @@ from nolook.statistics.weighted_rows import (
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["LOG", "CountRelease", "ExposedDesign", "NoisyCounts", "dispersion", "exposure_range"]
+__all__ = ["LOG", "CountRelease", "ExposedDesign", "NoisyCounts", "exposure_range"]
 
 # Means of targets are at most so many scales, and those without features at least a small one.
 _MOST_CENTER, _LEAST_MEAN = 8.0, 1.0 / 64.0
@@ -189,6 +190,15 @@ class CountRelease(Frame):
         "fit": "deviances",
         "scores": "second moments of the rows' gradients",
     }
+    OUTCOME: ClassVar = Outcome(
+        CountModel,
+        (LEAST_MEAN, LARGEST_MEAN),
+        first=lambda found: 1.0 if found.median is None else found.median[-1] / found.scale[-1],
+        mean=math.exp,
+        score=math.log,
+        slope=float,
+        variance=lambda mean: mean * dispersion(mean),
+    )
     RARE_TARGET: ClassVar = True
     STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 2 + Descent.MOST_STAGES + 2

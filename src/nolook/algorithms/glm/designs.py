@@ -98,7 +98,7 @@ class WeightedDesign:
     unit: int  # grid units in a scale, a power of two
     spread: Spread  # what rows are whitened by
     #: First entries of the model at which gradients begin; the others are 0.
-    start: Vector | None = field(default=None, kw_only=True)
+    start: Vector = field(factory=lambda: np.zeros(0), kw_only=True)
 
     @property
     def size(self) -> int:

@@ -20,15 +20,15 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from nolook._arrays import Flags, Matrix, Vector
+from nolook._arrays import Flags, Matrix
 from nolook.algorithms.curves import Curve
+from nolook.algorithms.glm.additive import AFTER_CURVES, LEAST_WHOLE, Beginning, Outcome
 from nolook.algorithms.glm.designs import (
     Blocks,
     WeightedDesign,
@@ -48,13 +48,10 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.tables import Table
 
-__all__ = ["Blocked", "Frame", "NoisyFrame"]
+__all__ = ["Frame", "NoisyFrame"]
 
 # Share of the rows that may be longer than B.
 _MOST_SHORTENED = 0.75
-
-#: Gives the table, and the design, that blocks of a design's rows come from.
-Blocked: TypeAlias = Callable[[WeightedDesign], tuple[Table, WeightedDesign]]
 
 
 @frozen(eq=False, kw_only=True)
@@ -82,12 +79,18 @@ class Frame(GaussianRelease):
     ----------
     mu : float
         GDP parameter of the whole.
+    straight : tuple of str or None
+        Features that have lines only, where others may have curves; None if all have lines.
     """
+
+    straight: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     #: Shares of mu^2. The scales' part counts the rows, too.
     SHARES: ClassVar[dict[str, float]]
     #: What a family's own parts are called.
     CALLED: ClassVar[dict[str, str]]
+    #: How the first gradients follow the family where features may have curves.
+    OUTCOME: ClassVar[Outcome]
     #: Whether the target's centre and scale are searched for.
     SEARCHES_TARGET: ClassVar[bool] = True
     #: Whether the target may be mostly one value.
@@ -102,7 +105,7 @@ class Frame(GaussianRelease):
     @property
     def progress_steps(self) -> int:
         """Largest number of progress steps of `run`."""
-        return self._scales().progress_steps + 3 + self.OWN_STEPS
+        return self._scales().progress_steps + (3 if self.straight is None else 6) + self.OWN_STEPS
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
@@ -112,6 +115,8 @@ class Frame(GaussianRelease):
             "gram": "second moments of the whitened features",
             **self.CALLED,
         }
+        if self.straight is not None:
+            names[self.STEPS] = f"histograms for curves, their choice, {names[self.STEPS]}"
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
         return (*self._scales().events(), *own)
 
@@ -138,7 +143,11 @@ class Frame(GaussianRelease):
         progress("spread")
         spread = release_spread(used, placed, self._mu("spread"), source)
         blocked = partial(self._blocked, table, kept, scaling)
-        placed, start = self._shaped(placed, used, blocked, spread, source, progress)
+        begin = Beginning(self.OUTCOME, blocked, spread, self._mu(self.STEPS), source)
+        if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
+            searched = ~np.isin(used.feature_names, self.straight)
+            room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)
+            placed = begin.curved(placed, used, searched, room, progress)
         progress("norms")
         spread = spread.widened(placed.features.size)  # deviations from lines are not whitened
         # The noise grows with the square of B.
@@ -148,7 +157,7 @@ class Frame(GaussianRelease):
         bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
         unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
         squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
-        design = WeightedDesign(placed, squared, unit, spread, start=start)
+        design = WeightedDesign(placed, squared, unit, spread, start=begin.theta)
         progress("moments")
         blocks = Blocks(*blocked(design), copy_room(scaling, design.size, table.unit))
         gram, sigma = release_gram(blocks, self._mu("gram"), source)
@@ -165,15 +174,9 @@ class Frame(GaussianRelease):
         return found, blocks
 
     def _steps_mu(self, design: WeightedDesign) -> float:
-        """Return the mu of all gradients together."""
-        del design
-        return self._mu(self.STEPS)
-
-    def _shaped(  # the rest is for curves
-        self, scaling: Scaling, *_: Any, **__: Any,  # noqa: ANN401
-    ) -> tuple[Scaling, Vector | None]:  # fmt: skip
-        """Return the scaling with curves of the columns, and where gradients begin, if any."""
-        return scaling, None
+        """Return the mu of all gradients together, but those that curves were chosen by."""
+        left = AFTER_CURVES if design.scaling.curves else 1.0
+        return math.sqrt(left) * self._mu(self.STEPS)
 
     def _apart(self, table: Table) -> Flags:
         """Return a mask of the features that have no slope of their own."""

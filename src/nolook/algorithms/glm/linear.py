@@ -16,6 +16,7 @@ import numpy as np
 from attrs import asdict, frozen
 
 from nolook._arrays import Matrix, Vector
+from nolook.algorithms.glm.additive import Outcome
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
     CLIPS,
@@ -144,6 +145,9 @@ class LinearRelease(Frame):
         "sides": "counts of large errors on either side",
         "scores": "second moments of the rows' gradients",
     }
+    OUTCOME: ClassVar = Outcome(
+        GridModel, (-math.inf, math.inf), lambda _: 0.0, float, float, lambda _: 1.0, None
+    )
     OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:
@@ -195,8 +199,7 @@ class LinearRelease(Frame):
         whole = self._steps_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
         theta, most = np.zeros(size), 0
-        if design.start is not None:
-            theta[: design.start.size] = design.start
+        theta[: design.start.size] = design.start
         counts: list[Vector] = []
         seen, bounds = Gradients.none(size), []
         for number in range(GRADIENTS):

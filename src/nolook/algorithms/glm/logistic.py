@@ -15,9 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
-from scipy.special import expit, ndtri
+from scipy.special import expit, logit, ndtri
 
 from nolook._arrays import Matrix, Vector
+from nolook.algorithms.glm.additive import LEAST_MEAN, Outcome
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Gradients
@@ -128,6 +129,16 @@ class LogisticRelease(Frame):
         "fit": "histogram of the scores by class",
         "scores": "second moments of the rows' gradients",
     }
+    OUTCOME: ClassVar = Outcome(
+        ClassModel,
+        (LEAST_MEAN, 1.0 - LEAST_MEAN),
+        first=lambda _: 0.5,
+        mean=expit,
+        score=logit,
+        slope=lambda mean: mean * (1.0 - mean),
+        variance=lambda mean: mean * (1.0 - mean),
+        reach=lambda _: 1.0,  # residuals are no larger
+    )
     SEARCHES_TARGET: ClassVar = False
     BEYOND: ClassVar = 2.0
     STEPS: ClassVar = "descent"
