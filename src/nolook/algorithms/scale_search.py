@@ -7,15 +7,17 @@ The proof is ``scaling.md``.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from attrs import frozen
 
-from nolook._arrays import Array, Flags, Integers, Places, Vector
+from nolook._arrays import Array, Flags, Places, Vector
 from nolook.algorithms.histogram_location import read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
-from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.histograms import Histograms, histograms_sensitivity
 
 __all__ = ["MOSTLY", "ColumnGroup", "ColumnHistogram"]
 
@@ -79,19 +81,10 @@ class ColumnGroup:
         self._rare = np.zeros(size, dtype=np.bool_)  # nearly all zeros
         self._evidence = np.zeros(size)  # of the first look
 
-    def count(self, batch: Vector, weights: Integers | None = None) -> Integers:
-        """Count a batch of the table as the next round does, shape (columns, bins)."""
-        chosen = batch[self.columns[self._next]]
-        if not self._bins:
-            counts, place = magnitude_counts(chosen, weights), -1  # where NaN is counted
-        else:
-            low, width = self._low, self._width
-            counts = linear_counts(chosen, weights, low=low, width=width, bins=self._bins)
-            place = 0
-        if self._gaps:
-            absent = np.isnan(chosen)
-            counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights
-        return counts
+    def counting(self) -> Histograms:
+        """Return what the next round is to count, of no rows yet."""
+        linear = partial(linear_counts, low=self._low, width=self._width, bins=self._bins)
+        return Histograms(linear if self._bins else magnitude_counts, self.columns[self._next])
 
     def read(self, counts: Array, mu: float, rows: float, next_mu: float | None) -> None:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""

@@ -256,9 +256,8 @@ class ScaleSearch(GaussianRelease):
         rows = NoisyCount(1.0, math.inf)
         for number, stage in enumerate(_STAGES):
             progress(stage)
-            counters: list[Count] = [partial(row_parts, others=table.others)]
-            counters += [groups[name].count for name in rounds]
-            histograms = [Histograms(count) for count in counters]
+            used = Histograms(partial(row_parts, others=table.others))
+            histograms = [used, *(groups[name].counting() for name in rounds)]
             table.fold(Together(*histograms))
             exact = [each.value(table.n_columns) for each in histograms]
             if number == 0:

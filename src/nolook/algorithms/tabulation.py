@@ -104,8 +104,6 @@ _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
 _DIGITS = 17
 
-Weights = Integers | None
-
 
 @frozen(eq=False)
 class ColumnSums:
@@ -313,7 +311,7 @@ class _Run:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""
         release, groupings = self._release, self._groupings(self._release.counted)
         exact = GroupCounts(groupings)
-        looks = Histograms(partial(_by_magnitude, release.numbers))
+        looks = Histograms(magnitude_counts, release.numbers)
         self._table.fold(Together(exact, *((looks,) * bool(release.numbers))))
         # On a fine grid, so that noise does not come in whole rows.
         fine = exact.value * (MOMENT_UNIT // self._whole)
@@ -337,7 +335,8 @@ class _Run:
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
         firsts = [first_look(noisy[place : place + 1], noise) for place in range(len(numbers))]
-        found = Histograms(partial(_over_range, numbers, firsts))
+        low, width = np.array([[each.low for each in firsts], [each.width for each in firsts]])
+        found = Histograms(partial(linear_counts, low=low, width=width, bins=BINS), numbers)
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
         looks = zip(np.split(noisy, len(numbers)), firsts, strict=True)
@@ -387,7 +386,7 @@ class _Run:
             for column in release.summed
         ]
         around = [ranges[column].center for column in release.summed]
-        far = Histograms(partial(_by_distance, release.summed, around, edges))
+        far = Histograms(partial(_by_distance, around, edges), release.summed)
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
@@ -467,41 +466,15 @@ def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
     )
 
 
-def _by_magnitude(numbers: Sequence[int], batch: Vector, weights: Weights) -> Integers:
-    chosen = batch[list(numbers)]
-    return _present(magnitude_counts(chosen, weights), -1, chosen, weights)
-
-
-def _over_range(
-    numbers: Sequence[int], looks: Sequence[FirstLook], batch: Vector, weights: Weights
-) -> Integers:
-    chosen = batch[list(numbers)]
-    low, width = np.array([[look.low, look.width] for look in looks]).T
-    counts = linear_counts(chosen, weights, low=low.copy(), width=width.copy(), bins=BINS)
-    return _present(counts, 0, chosen, weights)
-
-
-def _present(counts: Integers, place: int, chosen: Vector, weights: Weights) -> Integers:
-    """Take missing values out of the bin in which they were counted."""
-    absent = np.isnan(chosen)
-    counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights
-    return counts
-
-
 def _by_distance(
-    numbers: Sequence[int],
-    centers: Sequence[float],
-    edges: Sequence[Vector],
-    batch: Vector,
-    weights: Weights,
+    centers: Sequence[float], edges: Sequence[Vector], batch: Vector, weights: Integers | None
 ) -> Integers:
-    chosen = batch[list(numbers)]
+    """Count the distances of columns from their centres, between edges of each."""
     with np.errstate(over="ignore"):
-        found = [
-            threshold_counts(np.abs(own - center), ends, weights)
-            for own, center, ends in zip(chosen, centers, edges, strict=True)
-        ]
-    return _present(np.array(found), -1, chosen, weights)
+        far = [np.abs(own - center) for own, center in zip(batch, centers, strict=True)]
+    return np.array(
+        [threshold_counts(own, ends, weights) for own, ends in zip(far, edges, strict=True)]
+    )
 
 
 def _roundest(low: Vector, usual: Vector, high: Vector) -> Vector:

@@ -1,7 +1,8 @@
 """Histograms of columns of unknown range.
 
 Columns have shape ``(columns, rows)``, and each row is counted into exactly one bin of each column,
-whatever its value. The bin of a value depends on that value alone. A row counts as often as its
+whatever its value, or into none if that is missing (NaN). The bin of a value depends on that value
+alone. A row counts as often as its
 weight says, once without weights: whole numbers, shape (rows,), that add up to 2^53 at most.
 """
 
@@ -40,26 +41,29 @@ _FACTORS = 6  # whose product neither overflows nor underflows
 
 
 @compiled
-def _count_magnitudes(bits, weights, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _count_magnitudes(columns, weights, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    bits = columns.view(np.int64)
     for j in range(bits.shape[0]):
         own = counts[j]
         for i in range(bits.shape[1]):
+            if np.isnan(columns[j, i]):
+                continue
             pattern = bits[j, i]
-            exponent = (pattern >> 52) & 0x7FF
-            size = min(max(exponent, _BIASED_ZERO), _BIASED_OUT) - _BIASED_ZERO
+            size = min(max((pattern >> 52) & 0x7FF, _BIASED_ZERO), _BIASED_OUT) - _BIASED_ZERO
             place = _HALF - size if pattern < 0 else _HALF + size
             own[place] += 1 if weights is None else weights[i]
 
 
 @partial(compiled, error_model="numpy")
 def _count_linear(columns, weights, low, width, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    last = counts.shape[1] - 1
+    last = counts.shape[1] - 1.0
     for j in range(columns.shape[0]):
         own, start, step = counts[j], low[j], width[j]
         for i in range(columns.shape[1]):
-            place = (columns[j, i] - start) / step + 1.0
-            # No comparison holds of NaN. The cast truncates, which floors: nothing is below zero.
-            place = min(place, float(last)) if place > 0.0 else 0.0
+            if np.isnan(columns[j, i]):
+                continue
+            # The cast truncates, which floors: nothing is below zero.
+            place = min(max((columns[j, i] - start) / step + 1.0, 0.0), last)
             own[int(place)] += 1 if weights is None else weights[i]
 
 
@@ -67,11 +71,10 @@ def magnitude_counts(columns: Array, weights: Weights = None) -> Integers:
     """Count every value by its sign and binary exponent, in the order of the real line.
 
     Any doubles: zeros of both signs and values below ``2**-1000`` in size share the middle bin;
-    infinities, NaN and values of ``2**1000`` and more share the first and last bin.
+    infinities and values of ``2**1000`` and more share the first and last bin.
     """
-    counts = np.zeros((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
-    bits = np.ascontiguousarray(columns).view(np.int64)
-    _count_magnitudes(bits, weights, counts)
+    counts = np.zeros((columns.shape[0], MAGNITUDE_BINS), np.int64)
+    _count_magnitudes(np.ascontiguousarray(columns), weights, counts)
     return counts
 
 
@@ -80,14 +83,10 @@ def magnitude_edges() -> tuple[Array, Array]:
 
     The zero bin is [0, 0]; the first and last bin have their finite edge as both edges.
     """
-    powers = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
-    inner = np.minimum(np.arange(_HALF + 1), _HALF)
-    near = powers[inner]
-    far = powers[np.minimum(inner + 1, _HALF)]
+    near = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
+    far = np.append(near[1:], near[-1])
     far[0] = 0.0
-    low = np.concatenate([-far[:0:-1], near])
-    high = np.concatenate([-near[:0:-1], far])
-    return low, high
+    return np.concatenate([-far[:0:-1], near]), np.concatenate([-near[:0:-1], far])
 
 
 def linear_counts(
@@ -95,7 +94,7 @@ def linear_counts(
 ) -> Integers:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 
-    The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
+    The first inner bin begins at `low`, and a `width` is above 0.
     """
     counts = np.zeros((columns.shape[0], bins + 2), dtype=np.int64)
     _count_linear(np.ascontiguousarray(columns), weights, low, width, counts)
@@ -104,8 +103,9 @@ def linear_counts(
 
 def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) -> Integers:
     """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``."""
-    places = np.searchsorted(thresholds, values, side="left")
-    return np.bincount(places, weights, thresholds.size + 1).astype(np.int64)
+    # NaN is sorted behind infinity.
+    places = np.searchsorted(np.append(thresholds, np.inf), values)
+    return np.bincount(places, weights, thresholds.size + 2)[:-1].astype(np.int64)
 
 
 def row_counts(columns: Array, weights: Weights = None) -> Integers:

@@ -18,7 +18,7 @@ __all__ = ["Count", "Histograms", "histograms_sensitivity", "row_parts"]
 def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
     """L2 sensitivity of one histogram a column, taken together as one vector of counts; rounded up.
 
-    A row is in exactly one bin of each column, so adding or removing it changes ``columns`` counts
+    A row is in one bin of each column at most, so adding or removing it changes ``columns`` counts
     by one. Replacing it takes one from a bin and adds one to another, in each column. The rows of a
     unit with weights count as one row at most.
     """
@@ -28,7 +28,7 @@ def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replac
 
 
 #: Maps a batch of shape (columns, rows), and what each row weighs, to int64 counts of shape
-#: (columns, bins), each row in exactly one bin of each column.
+#: (columns, bins), each row in one bin of each column at most.
 Count: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64] | None], NDArray[np.int64]]
 
 
@@ -44,15 +44,19 @@ def row_parts(
 
 
 class Histograms(Statistic):
-    """Counts of a table's rows in fixed bins, one histogram a column, or sums of their weights."""
+    """Counts of a table's rows in fixed bins, one histogram a column, or sums of their weights.
 
-    def __init__(self, count: Count) -> None:
+    Without `columns`, of all columns.
+    """
+
+    def __init__(self, count: Count, columns: Sequence[int] | None = None) -> None:
         self._count = count
+        self._columns = slice(None) if columns is None else list(columns)
         self._value: NDArray[np.int64] | None = None
 
     def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
         """Add the rows of a batch of shape (columns, rows), each as often as its weight says."""
-        return self._add(self._count(batch, weights))
+        return self._add(self._count(batch[self._columns], weights))
 
     def merge(self, other: Self) -> Self:
         """Add the rows another histogram of the same bins has seen."""
@@ -68,5 +72,5 @@ class Histograms(Statistic):
     def value(self, columns: int) -> NDArray[np.int64]:
         """Return the counts, of shape (columns, bins); all zero before any batch."""
         if self._value is None:
-            return self._count(np.empty((columns, 0)), None)
+            return self._count(np.empty((columns, 0))[self._columns], None)
         return self._value
