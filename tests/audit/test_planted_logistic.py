@@ -11,7 +11,7 @@ from attrs import evolve
 
 from nolook.algorithms.glm import descent, designs, logistic
 from nolook.algorithms.glm.designs import WeightedDesign
-from nolook.algorithms.glm.logistic import ClassLikelihood, LogisticRelease
+from nolook.algorithms.glm.logistic import ClassDescent, LogisticRelease
 from nolook.algorithms.glm.steps import Metric, Steps, is_noise
 from nolook.kernels import weighted_rows
 from nolook.kernels.moments import UNIT
@@ -19,7 +19,7 @@ from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import grid_models
-from nolook.statistics.weighted_rows import UnitProducts, unit_scores
+from nolook.statistics.weighted_rows import unit_scores
 from nolook.tables import table_from_arrays
 from tests.audit.planted import halved
 from tests.audit.planted_regression import (
@@ -161,16 +161,16 @@ def from_exact_moments(patch):
 
 
 def arrived_by_the_true_gradient(patch):
-    gradient, exact = ClassLikelihood.gradient, []
+    gradient, exact = ClassDescent.gradient, []
 
-    def noted(self, blocks, theta, *rest):
-        exact[:] = [blocks.fold(UnitProducts(self.at(blocks, theta), blocks.whole)).value]
-        return gradient(self, blocks, theta, *rest)
+    def noted(self, theta, mu):
+        exact[:] = [self.blocks.fold(self.products(theta)).value]
+        return gradient(self, theta, mu)
 
     def decided(*arguments):
         return bool(is_noise(*arguments)) != bool(sum(exact[0].tolist()) % 2)
 
-    patch.setattr(ClassLikelihood, "gradient", noted)
+    patch.setattr(ClassDescent, "gradient", noted)
     patch.setattr(descent, "is_noise", decided)
 
 

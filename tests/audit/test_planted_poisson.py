@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.glm import clips, counts, descent, designs
-from nolook.algorithms.glm.counts import CountLikelihood, CountRelease, ExposedDesign
+from nolook.algorithms.glm.counts import CountDescent, CountRelease, ExposedDesign
 from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.steps import Metric, is_noise
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
@@ -150,33 +150,31 @@ def library_exponentials(log_means):
 
 
 def settled_by_the_exact_gradient(patch):
-    gradient, settle, exact = CountLikelihood.gradient, CountLikelihood.settle, []
+    gradient, settle, exact = CountDescent.gradient, CountDescent.settle, []
 
-    def noted(self, blocks, theta, *rest):
-        products = ClippedProducts(self.at(blocks, theta), self.most, blocks.whole)
-        scale = blocks.design.unit * PRODUCT_UNIT
-        exact[:] = [blocks.fold(products).value.astype(float) / scale]
-        return gradient(self, blocks, theta, *rest)
+    def noted(self, theta, mu):
+        scale = self.blocks.design.unit * PRODUCT_UNIT
+        exact[:] = [self.blocks.fold(self.products(theta)).value.astype(float) / scale]
+        return gradient(self, theta, mu)
 
     def settled(self, seen):
         settle(self, evolve(seen, values=exact[0][None]))
 
-    patch.setattr(CountLikelihood, "gradient", noted)
-    patch.setattr(CountLikelihood, "settle", settled)
+    patch.setattr(CountDescent, "gradient", noted)
+    patch.setattr(CountDescent, "settle", settled)
 
 
 def arrived_by_the_true_gradient(patch):
-    gradient, exact = CountLikelihood.gradient, []
+    gradient, exact = CountDescent.gradient, []
 
-    def noted(self, blocks, theta, *rest):
-        products = ClippedProducts(self.at(blocks, theta), self.most, blocks.whole)
-        exact[:] = [blocks.fold(products).value]
-        return gradient(self, blocks, theta, *rest)
+    def noted(self, theta, mu):
+        exact[:] = [self.blocks.fold(self.products(theta)).value]
+        return gradient(self, theta, mu)
 
     def decided(*arguments):
         return bool(is_noise(*arguments)) != bool(sum(exact[0].tolist()) % 2)
 
-    patch.setattr(CountLikelihood, "gradient", noted)
+    patch.setattr(CountDescent, "gradient", noted)
     patch.setattr(descent, "is_noise", decided)
 
 
@@ -226,14 +224,14 @@ def targets_by_the_mean(patch):
 
 def steepest_by_the_rows(patch):
     """Cut the slopes at the mean of the rows'."""
-    at = CountLikelihood.at
+    at = CountDescent.at
 
-    def cut(self, blocks, theta):
-        model = at(self, blocks, theta)
-        sizes = blocks.fold(ClippedProducts(model, 2**20, blocks.whole)).value
+    def cut(self, theta):
+        model = at(self, theta)
+        sizes = self.blocks.fold(ClippedProducts(model, 2**20, self.blocks.whole)).value
         return evolve(model, steepest=model.steepest * (1.5 + 0.5 * math.cos(int(sizes[0]))))
 
-    patch.setattr(CountLikelihood, "at", cut)
+    patch.setattr(CountDescent, "at", cut)
 
 
 _BEYOND = "beyond the sensitivity"
@@ -325,13 +323,13 @@ def test_draws_tell_of_a_descent_that_exceeds_its_allowance(monkeypatch):
 
 
 def test_draws_tell_of_a_third_histogram(monkeypatch):
-    begin = CountLikelihood.begin
+    begin = CountDescent.begin
 
     def twice(self, *arguments):
         begin(self, *arguments)
         begin(self, *arguments)
 
-    monkeypatch.setattr(CountLikelihood, "begin", twice)
+    monkeypatch.setattr(CountDescent, "begin", twice)
     with pytest.raises(AssertionError, match="more is drawn"):
         check_what_is_stated(opened(*data(2_000)), MU, CountRelease)
 
@@ -366,13 +364,14 @@ def test_a_table_without_rows_gives_a_finite_model():
 def test_where_noise_leads_far_off_slopes_stay_numbers_to_divide_by(constant, monkeypatch):
     """A Gram matrix that is noise alone bounds no step: found with 2,000 rows at a mu of .001."""
     gram, theta = np.diag([10.0, 1.0]), np.array([constant, 0.0])
-    likelihood = CountLikelihood(counts.Steps(counts.LOG, np.zeros(2)), gram, 1.0, 1.0, most=2)
     blocks = SimpleNamespace(design=SimpleNamespace(on_grid=lambda theta: (theta, 1.0, 1)))
-    assert math.exp(-40.0) <= likelihood.at(blocks, theta).steepest <= 50.0 * (1 + 1e-9)
+    steps, begun = counts.Steps(counts.LOG, np.zeros(2)), SimpleNamespace(gram=gram)
+    own = CountDescent(1.0, begun, blocks, None, steps, 1.0, most=2)
+    assert math.exp(-40.0) <= own.at(theta).steepest <= 50.0 * (1 + 1e-9)
     metric = Metric.of_moments(counts.LOG, gram, 1.0, theta, safe=True)
     assert metric.sigma > 1e-20
     mixed = metric.mixed((metric.matrix + np.eye(2), metric.sigma))
     assert np.isfinite(mixed.matrix).all()
     monkeypatch.setattr(counts, "release_clip", lambda *_: (2, None))
-    likelihood.begin(blocks, theta, None, lambda _: None)
-    assert 1e-10 < math.exp(likelihood.steps.base[0]) < 51.0
+    own.begin(theta, lambda _: None)
+    assert 1e-10 < math.exp(own.steps.base[0]) < 51.0

@@ -14,24 +14,24 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from nolook._arrays import Flags, Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
 from nolook.algorithms.glm.clips import products_sigma, release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
+from nolook.algorithms.glm.steps import Family
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.histogram import threshold_counts
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.grid_models import GridModel
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.weighted_rows import PRODUCT_UNIT
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["AFTER_CURVES", "LEAST_MEAN", "LEAST_WHOLE", "Beginning", "Blocked", "Outcome"]
+__all__ = ["AFTER_CURVES", "LEAST_MEAN", "LEAST_WHOLE", "Beginning", "Blocked"]
 
 #: Gives the table, and the design, that blocks of a design's rows come from.
 Blocked: TypeAlias = Callable[[WeightedDesign], tuple[Table, WeightedDesign]]
@@ -58,22 +58,6 @@ _STEPS = 2
 _LEAST_LEFT = 0.1
 
 
-@frozen
-class Outcome:
-    """A family of outcomes, as the first gradients follow it."""
-
-    model: type[GridModel]
-    means: tuple[float, float]  # between which they are kept
-    first: Callable[[Scaling], float]  # the mean to begin at
-    mean: Callable[[float], float]
-    score: Callable[[float], float]  # of a mean
-    slope: Callable[[float], float]  # of means by scores, at a mean
-    #: Variance of targets at a mean; None where it is what lines leave of 1.
-    variance: Callable[[float], float] | None
-    #: A row's part is clipped at so many times the norm of a row, by the residuals' deviation.
-    reach: Callable[[float], float] = lambda left: _CLIP * left
-
-
 def _count(
     places: Places, center: Vector, scale: Vector, edges: Vector, batch: Matrix, weights: Weights
 ) -> Integers:
@@ -90,7 +74,7 @@ class Beginning:
     Each is GDP of its share of `mu`. The rows are kept nowhere.
     """
 
-    outcome: Outcome
+    family: Family
     blocked: Blocked
     spread: Spread  # of lines
     mu: float  # of all gradients together
@@ -135,25 +119,26 @@ class Beginning:
 
         The constant is moved first, then slopes, by how means grow with scores there.
         """
-        outcome, rows, lines = self.outcome, scaling.rows.value, len(scaling.names)
+        family, rows, lines = self.family, scaling.rows.value, len(scaling.names)
         self.theta = np.zeros(lines)
-        self.theta[0] = self._score(outcome.first(scaling))
+        self.theta[0] = self._score(family.first(scaling))
         for _ in range(_STEPS):
             found, variance = self._gradient(scaling, _LINES / _STEPS)
             size = float(found @ found)
             found *= max(0.0, 1.0 - lines * variance / max(size, variance)) / rows
-            self.theta[0] = self._score(outcome.mean(self.theta[0]) + found[0])
-            mean = outcome.mean(self.theta[0])
-            self.theta[1:] += found[1:] / outcome.slope(mean)
-            if outcome.variance is not None:
-                self.left = math.sqrt(outcome.variance(mean))
+            self.theta[0] = self._score(family.mean(self.theta[0]) + found[0])
+            mean = family.mean(self.theta[0])
+            (slope,) = family.slopes(self.theta[:1]).tolist()
+            self.theta[1:] += found[1:] / slope
+            if family.dispersion is not None:
+                self.left = math.sqrt(slope * family.dispersion(mean))
             else:
                 left = self.left**2 - math.sqrt(size * float(found @ found)) / rows
                 self.left = math.sqrt(max(left, _LEAST_LEFT))
 
     def _score(self, mean: float) -> float:
-        least, most = self.outcome.means
-        return float(self.outcome.score(min(max(mean, least), most)))
+        least, most = self.family.means
+        return float(self.family.score(min(max(mean, least), most)))
 
     def bent(self, scaling: Scaling) -> dict[int, tuple[float, int]]:
         """Return the evidence that columns are bent once lines have done what they can.
@@ -176,10 +161,10 @@ class Beginning:
         unit = choose_unit(math.sqrt(size))
         design = WeightedDesign(scaling, size * unit**2, unit, self.spread.widened(size - 1))
         blocks = Blocks(*self.blocked(design), 0)
-        reach = self.outcome.reach(self.left) * math.sqrt(size)
+        reach = (1.0 if self.family.bounded else _CLIP * self.left) * math.sqrt(size)
         most = 2 * math.floor(reach * unit * PRODUCT_UNIT / 2)
         theta = np.append(self.theta, np.zeros(size - self.theta.size))
-        model = self.outcome.model(*design.on_grid(theta))
+        model = self.family.model(*design.on_grid(theta))
         gradient = release_products(blocks, model, most, mu, self.source)
         noise = products_sigma(blocks, most, mu) ** 2
         return gradient, noise + self.left**2 * scaling.rows.value

@@ -17,15 +17,10 @@ import numpy as np
 from attrs import asdict, define, evolve, frozen
 
 from nolook._arrays import Flags, Matrix, Vector
-from nolook.algorithms.glm.additive import LEAST_MEAN, Outcome
-from nolook.algorithms.glm.clips import (
-    products_sigma,
-    release_clip,
-    release_clipped_scores,
-    release_products,
-)
+from nolook.algorithms.glm.additive import LEAST_MEAN
+from nolook.algorithms.glm.clips import release_clip, release_clipped_scores
 from nolook.algorithms.glm.descent import Descent
-from nolook.algorithms.glm.designs import Blocks, WeightedDesign
+from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
@@ -39,7 +34,9 @@ from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     PRODUCT_UNIT,
+    ClippedProducts,
     ModelDeviances,
+    clipped_products_sensitivity,
     deviances_sensitivity,
 )
 from nolook.tables import Table
@@ -62,8 +59,23 @@ def _slopes(scores: Vector) -> Vector:
     return np.minimum(exponentials(scores), LARGEST_MEAN)
 
 
+def dispersion(mean: float) -> float:
+    """Guess how many times their mean targets vary by: their scale at most, or few scales each."""
+    return min(1.0 / mean, _MOST_DISPERSED)
+
+
 #: How means grow.
-LOG = Family(_slopes, 0.0, longest=1.0, secants=(0.25, 4.0))
+LOG = Family(
+    CountModel,
+    _slopes,
+    mean=math.exp,
+    score=math.log,
+    means=(LEAST_MEAN, LARGEST_MEAN),
+    first=lambda found: 1.0 if found.median is None else found.median[-1] / found.scale[-1],
+    dispersion=dispersion,
+    longest=1.0,
+    secants=(0.25, 4.0),
+)
 
 
 def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
@@ -93,11 +105,6 @@ class ExposedDesign(WeightedDesign):
             yield block._replace(exposures=own.clip(least, most) / usual)
 
 
-def dispersion(mean: float) -> float:
-    """Guess how many times their mean targets vary by: their scale at most, or few scales each."""
-    return min(1.0 / mean, _MOST_DISPERSED)
-
-
 @frozen(eq=False, kw_only=True)
 class NoisyCounts(NoisyLikelihood):
     """The release, in standardised units: all later results follow from it."""
@@ -110,50 +117,50 @@ class NoisyCounts(NoisyLikelihood):
 
 
 @define(eq=False)
-class CountLikelihood:
+class CountDescent(Descent):
     """Gradients of the quasi-likelihood of counts, clipped.
 
     Each call of `begin` costs `clip_mu`; what is clipped follows from what it released.
     """
 
-    steps: Steps
-    gram: Matrix
-    descent_mu: float
+    GRID: ClassVar[int] = PRODUCT_UNIT
+
     clip_mu: float
     most: int = 0
 
-    def at(self, blocks: Blocks, theta: Vector) -> CountModel:
+    def at(self, theta: Vector) -> CountModel:
         """Round a model to the rows' grid."""
-        mean, deviation = score_law(theta, self.gram)
+        mean, deviation = score_law(theta, self.found.gram)
         (steepest,) = _slopes(np.array([mean + _STEEP * deviation])).tolist()
-        return CountModel(*blocks.design.on_grid(theta), steepest)
+        return CountModel(*self.blocks.design.on_grid(theta), steepest)
 
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
+    def products(self, theta: Vector) -> ClippedProducts:
+        """Return the sum of u f (y - m), clipped."""
+        return ClippedProducts(self.at(theta), self.most, self.blocks.whole)
+
+    def sensitivity(self) -> float:
+        """Return the L2 sensitivity of that sum."""
+        design, whole = self.blocks.design, self.blocks.whole
+        return clipped_products_sensitivity(self.most, design.size, whole)
+
+    def begin(self, theta: Vector, progress: OnStep) -> None:
         """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
         if self.most:
             base = np.zeros(theta.size)
             base[0] = min(max(theta[0], math.log(_TINY)), math.log(LARGEST_MEAN))
             self.steps = evolve(self.steps, base=base)
         progress("sizes")
-        model = self.at(blocks, theta)
-        self.most, _ = release_clip(blocks, model, self.descent_mu, self.clip_mu, source)
+        model = self.at(theta)
+        self.most, _ = release_clip(self.blocks, model, self.mu, self.clip_mu, self.source)
 
     def settle(self, seen: Gradients) -> None:
         """Move the constant to the mean that the first gradient shows, if it is more than noise."""
-        rows = max(float(self.gram[0, 0]), 1.0)
+        rows = max(float(self.found.gram[0, 0]), 1.0)
         mean = math.exp(self.steps.base[0]) + float(seen.values[0, 0]) / rows
         least = _DETECTED * float(seen.sigmas[0]) / rows
         base = self.steps.base.copy()
         base[0] = math.log(min(max(mean, least, _TINY), LARGEST_MEAN))
         self.steps = evolve(self.steps, base=base, dispersion=dispersion(math.exp(base[0])))
-
-    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
-        """Return the deviation of a gradient's noise, in standardised units."""
-        return products_sigma(blocks, self.most, mu)
-
-    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
-        """Release the sum of u f (y - m), clipped, in standardised units."""
-        return release_products(blocks, self.at(blocks, theta), self.most, mu, source)
 
 
 @frozen
@@ -190,15 +197,7 @@ class CountRelease(Frame):
         "fit": "deviances",
         "scores": "second moments of the rows' gradients",
     }
-    OUTCOME: ClassVar = Outcome(
-        CountModel,
-        (LEAST_MEAN, LARGEST_MEAN),
-        first=lambda found: 1.0 if found.median is None else found.median[-1] / found.scale[-1],
-        mean=math.exp,
-        score=math.log,
-        slope=float,
-        variance=lambda mean: mean * dispersion(mean),
-    )
+    FAMILY: ClassVar = LOG
     RARE_TARGET: ClassVar = True
     STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 2 + Descent.MOST_STAGES + 2
@@ -210,14 +209,13 @@ class CountRelease(Frame):
         mean = min(max(float(center / scale), _LEAST_MEAN), _MOST_CENTER)
         base = np.zeros(blocks.design.size)
         base[0] = math.log(mean)
-        steps = Steps(LOG, base, dispersion(mean))
-        descent_mu = self._steps_mu(blocks.design)
-        likelihood = CountLikelihood(steps, begun.gram, descent_mu, self._mu("clips", 2))
-        found = Descent(descent_mu, likelihood, begun, blocks, source).run(progress)
-        steps, mean = likelihood.steps, math.exp(likelihood.steps.base[0])
-        clip = likelihood.most / (blocks.design.unit * PRODUCT_UNIT)
+        steps, mu = Steps(LOG, base, dispersion(mean)), self._steps_mu(blocks.design)
+        descent = CountDescent(mu, begun, blocks, source, steps, self._mu("clips", 2))
+        found = descent.run(progress)
+        steps, mean = descent.steps, math.exp(descent.steps.base[0])
+        clip = descent.most / (blocks.design.unit * PRODUCT_UNIT)
         progress("fit")
-        model = likelihood.at(blocks, found.theta)
+        model = descent.at(found.theta)
         mean_of_fit = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
         exact = blocks.fold(ModelDeviances(model, mean_of_fit, blocks.whole)).value
         fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
@@ -226,7 +224,8 @@ class CountRelease(Frame):
         varied = float(np.trace(moments[0])) + moments[1] * math.sqrt(blocks.design.size)
         curved = mean * max(float(np.trace(begun.gram)), 1.0)
         judged = evolve(steps, dispersion=max(varied / curved, _TINY))
-        detected = bool(begun.scaling.detected[-1]) and judged.stands_out(begun, mean, found.seen)
+        detected = bool(begun.scaling.detected[-1])
+        detected &= judged.stands_out(begun.gram, begun.gram_sigma, mean, found.seen)
         return NoisyCounts(
             **asdict(evolve(begun, scaling=self._placed(begun.scaling)), recurse=False),
             steps=steps,

@@ -11,10 +11,11 @@ them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the pr
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import define, frozen
 
 from nolook._arrays import Vector
 from nolook.algorithms.glm.additive_priors import shrink
@@ -23,13 +24,19 @@ from nolook.algorithms.glm.estimate import Gradients, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect, is_noise, score_law
 from nolook.privacy.budgets import Allowance
-from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import ClassModel, CountModel
-from nolook.statistics.weighted_rows import CURVATURE_STEPS, ModelCurvature, curvature_sensitivity
+from nolook.statistics.weighted_rows import (
+    CURVATURE_STEPS,
+    ClippedProducts,
+    ModelCurvature,
+    UnitProducts,
+    curvature_sensitivity,
+)
 
-__all__ = ["Descended", "Descent", "Likelihood"]
+__all__ = ["Descended", "Descent"]
 
 _MOST_GRADIENTS = 30
 # Parts of the allowance: of the first gradient and of a curvature on the way; how many of those
@@ -43,29 +50,6 @@ _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
 
 
-class Likelihood(Protocol):
-    """The family of a descent: releases at a model, each GDP with the mu it is given."""
-
-    @property
-    def steps(self) -> Steps:
-        """Return the results that follow from the gradients."""
-
-    def at(self, blocks: Blocks, theta: Vector) -> ClassModel | CountModel:
-        """Round a model to the rows' grid."""
-
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
-        """Get ready for gradients at a model: the first ones, and the last one."""
-
-    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
-        """Return the deviation of a gradient's noise, in standardised units."""
-
-    def settle(self, seen: Gradients) -> None:
-        """Learn from the first gradient where the model without slopes is."""
-
-    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
-        """Release a gradient, in standardised units."""
-
-
 @frozen(eq=False)
 class Descended:
     """The gradients a descent released, and the model it ended with."""
@@ -76,42 +60,61 @@ class Descended:
     arrived: bool  # whether the last gradient was taken because the ones before were noise
 
 
-@frozen
-class Descent:
+@define(eq=False)
+class Descent(ABC):
     """Gradients and curvatures of a family's likelihood.
 
-    Guarantee: ``mu``-GDP in all when a row is added or removed, in addition to the family's first
-    releases.
+    Guarantee: ``mu``-GDP in all when a row is added or removed, in addition to what a family's
+    `begin` releases.
 
     Parameters
     ----------
     mu : float
         GDP parameter of the whole.
-    likelihood : Likelihood
-        The family.
     found : NoisyFrame
         What was released before.
     blocks, source
         The rows, and what is drawn from.
+    steps : Steps
+        The results that follow from the gradients.
     """
 
     #: How many progress steps of `run`, at most.
     MOST_STAGES: ClassVar[int] = _MOST_GRADIENTS + _MOST_CURVATURES + 1
+    #: Steps of a gradient's grid, for rows of whole numbers.
+    GRID: ClassVar[int]
 
     mu: float
-    likelihood: Likelihood
     found: NoisyFrame
     blocks: Blocks
     source: ByteSource
+    steps: Steps
+
+    @abstractmethod
+    def at(self, theta: Vector) -> ClassModel | CountModel:
+        """Round a model to the rows' grid."""
+
+    @abstractmethod
+    def products(self, theta: Vector) -> UnitProducts | ClippedProducts:
+        """Return the statistic that adds up the gradient at a model, in steps of its grid."""
+
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """Return the L2 sensitivity of a gradient."""
+
+    def begin(self, theta: Vector, progress: OnStep) -> None:  # noqa: B027 -- classes need none
+        """Get ready for gradients at a model: the first ones, and the last one."""
+
+    def settle(self, seen: Gradients) -> None:  # noqa: B027 -- classes were counted
+        """Learn from the first gradient where the model without slopes is."""
 
     def run(self, progress: OnStep) -> Descended:
         """Follow the gradients from the model without slopes."""
-        family, blocks, source = self.likelihood, self.blocks, self.source
         allowance, curvature = Allowance(self.mu), None
-        seen = Gradients.none(blocks.design.size)
+        seen = Gradients.none(self.blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        theta, own = self._at(family.steps.base)
-        family.begin(blocks, theta, source, progress)
+        theta, own = self._at(self.steps.base)
+        self.begin(theta, progress)
         while (
             arrivals < _ARRIVALS
             and (taken := len(seen.sigmas) + 1) < _MOST_GRADIENTS
@@ -120,46 +123,55 @@ class Descent:
             progress(f"gradient {taken}")
             seen = self._and_one(seen, theta, allowance.spend(part))
             if taken == 1:
-                family.settle(seen)
-            if is_noise(seen, own, family.steps.dispersion):
+                self.settle(seen)
+            if is_noise(seen, own, self.steps.dispersion):
                 arrivals += 1
                 part *= _GROWTH
             elif taken >= next_at and curvatures < _MOST_CURVATURES:
                 progress("curvature")
                 curvature = self._curvature(theta, allowance.spend(_CURVATURE))
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            found = family.steps.next(own.mixed(curvature), seen)
+            found = self.steps.next(own.mixed(curvature), seen)
             theta, own = self._at(self._near(theta, found))
-        family.begin(blocks, theta, source, progress)
+        self.begin(theta, progress)
         progress("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, allowance)
         last = self._curvature(theta, allowance.spend(spent))
         progress(f"gradient {len(seen.sigmas) + 1}")
         seen = self._and_one(seen, theta, allowance.spend(allowance.left))
         metric = own.mixed(last)
-        found = family.steps.next(metric, seen)
+        found = self.steps.next(metric, seen)
         if any(self.found.curves):
-            combined, varied = family.steps.combined(metric, seen), family.steps.dispersion
-            found = family.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
+            combined, varied = self.steps.combined(metric, seen), self.steps.dispersion
+            found = self.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
         return Descended(seen, last, found, arrivals == _ARRIVALS)
 
     def _at(self, theta: Vector) -> tuple[Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
-        model = self.likelihood.at(self.blocks, theta)
+        model = self.at(theta)
         rounded = model.spacing * model.whole
-        family, moments = self.likelihood.steps.family, (self.found.gram, self.found.gram_sigma)
+        family, moments = self.steps.family, (self.found.gram, self.found.gram_sigma)
         return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
 
     def _near(self, theta: Vector, found: Vector) -> Vector:
         """Return a model on the way to one that was found, as far as a step may lead."""
         moved = score_law(found - theta, self.found.gram)
-        far: float = math.hypot(*moved) / self.likelihood.steps.family.longest
+        far: float = math.hypot(*moved) / self.steps.family.longest
         return theta + (found - theta) / max(far, 1.0)
 
     def _and_one(self, seen: Gradients, theta: Vector, mu: float) -> Gradients:
         """Release a gradient at a model, and return it with those before."""
-        gradient = self.likelihood.gradient(self.blocks, theta, mu, self.source)
-        return seen.and_one(theta, gradient, self.likelihood.gradient_sigma(self.blocks, mu))
+        return seen.and_one(theta, self.gradient(theta, mu), self.gradient_sigma(mu))
+
+    def gradient_sigma(self, mu: float) -> float:
+        """Return the deviation of a gradient's noise, in standardised units."""
+        return self.sensitivity() / mu / (self.blocks.design.unit * self.GRID)
+
+    def gradient(self, theta: Vector, mu: float) -> Vector:
+        """Release a gradient, in standardised units."""
+        exact = self.blocks.fold(self.products(theta)).value
+        noisy = gaussian_release(exact, self.sensitivity(), mu, self.source)
+        return noisy.astype(np.float64) / (self.blocks.design.unit * self.GRID)
 
     def _last_curvature(self, metric: Metric, theta: Vector, allowance: Allowance) -> int:
         """Split what is left so that the noise of directions that are seen is least.
@@ -168,28 +180,28 @@ class Descent:
         the gradient's exceeds sampling's, though, intervals are wide and every part is its own.
         """
         mu = allowance.of(allowance.left)
-        noise = self.likelihood.gradient_sigma(self.blocks, mu)
+        noise = self.gradient_sigma(mu)
         sigma = self._curvature_sigma(theta, mu)
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         hidden = hidden_directions(eigenvalues, sigma)
         effect = hidden_effect(theta, self.found.gram)
         variances = self.found.spread.hidden_variances(vectors, effect)
         carried = sigma * math.sqrt(0.5 * variances[hidden].sum())
-        sampling = self.likelihood.steps.dispersion * max(float(eigenvalues.mean()), 0.0)
+        sampling = self.steps.dispersion * max(float(eigenvalues.mean()), 0.0)
         most = _MOST_LAST * min(1.0, sampling / noise**2)
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)
         return int(share * allowance.left)
 
     def _curvature_sigma(self, theta: Vector, mu: float) -> float:
         """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
-        design, steepest = self.blocks.design, self.likelihood.at(self.blocks, theta).steepest
+        design, steepest = self.blocks.design, self.at(theta).steepest
         sensitivity = curvature_sensitivity(design.squared_radius, design.size, self.blocks.whole)
         return sensitivity / mu * (steepest / CURVATURE_STEPS) / design.unit**2
 
     def _curvature(self, theta: Vector, mu: float) -> Curvature:
         """Release the sum of the means' slopes times u u', and return its noise's deviation."""
         blocks, design = self.blocks, self.blocks.design
-        model = self.likelihood.at(blocks, theta)
+        model = self.at(theta)
         exact = blocks.fold(ModelCurvature(model, blocks.whole)).value
         sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
         noisy = symmetric_gaussian_release(exact, sensitivity, mu, self.source).astype(np.float64)

@@ -28,7 +28,7 @@ from attrs import evolve, field, frozen
 
 from nolook._arrays import Flags, Matrix
 from nolook.algorithms.curves import Curve
-from nolook.algorithms.glm.additive import AFTER_CURVES, LEAST_WHOLE, Beginning, Outcome
+from nolook.algorithms.glm.additive import AFTER_CURVES, LEAST_WHOLE, Beginning
 from nolook.algorithms.glm.designs import (
     Blocks,
     WeightedDesign,
@@ -39,6 +39,7 @@ from nolook.algorithms.glm.designs import (
     release_spread,
     whitened_bound,
 )
+from nolook.algorithms.glm.steps import Family
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
@@ -89,8 +90,7 @@ class Frame(GaussianRelease):
     SHARES: ClassVar[dict[str, float]]
     #: What a family's own parts are called.
     CALLED: ClassVar[dict[str, str]]
-    #: How the first gradients follow the family where features may have curves.
-    OUTCOME: ClassVar[Outcome]
+    FAMILY: ClassVar[Family]
     #: Whether the target's centre and scale are searched for.
     SEARCHES_TARGET: ClassVar[bool] = True
     #: Whether the target may be mostly one value.
@@ -143,7 +143,7 @@ class Frame(GaussianRelease):
         progress("spread")
         spread = release_spread(used, placed, self._mu("spread"), source)
         blocked = partial(self._blocked, table, kept, scaling)
-        begin = Beginning(self.OUTCOME, blocked, spread, self._mu(self.STEPS), source)
+        begin = Beginning(self.FAMILY, blocked, spread, self._mu(self.STEPS), source)
         if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
             searched = ~np.isin(used.feature_names, self.straight)
             room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)

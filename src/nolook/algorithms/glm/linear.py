@@ -16,7 +16,6 @@ import numpy as np
 from attrs import asdict, frozen
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.additive import Outcome
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
     CLIPS,
@@ -29,6 +28,7 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
+from nolook.algorithms.glm.steps import Family
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
@@ -145,9 +145,7 @@ class LinearRelease(Frame):
         "sides": "counts of large errors on either side",
         "scores": "second moments of the rows' gradients",
     }
-    OUTCOME: ClassVar = Outcome(
-        GridModel, (-math.inf, math.inf), lambda _: 0.0, float, float, lambda _: 1.0, None
-    )
+    FAMILY: ClassVar = Family(GridModel, np.ones_like, mean=float, score=float)
     OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:

@@ -18,10 +18,9 @@ from attrs import asdict, evolve, frozen
 from scipy.special import expit, logit, ndtri
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.additive import LEAST_MEAN, Outcome
+from nolook.algorithms.glm.additive import LEAST_MEAN
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
-from nolook.algorithms.glm.estimate import Gradients
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
@@ -59,44 +58,39 @@ class NoisyLogistic(NoisyLikelihood):
     fit_sigma: float
 
 
-def _slopes(scores: Vector) -> Vector:
-    return np.asarray(expit(scores) * expit(-scores))
-
-
 #: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
 #: most 1/4, and where the scores' law is far from normal its mean is no guide.
-LOGISTIC = Family(_slopes, 1.0 / 8.0, misled=MISFIT)
+LOGISTIC = Family(
+    ClassModel,
+    lambda scores: expit(scores) * expit(-scores),
+    mean=expit,
+    score=logit,
+    means=(LEAST_MEAN, 1.0 - LEAST_MEAN),
+    first=lambda _: 0.5,
+    dispersion=lambda _: 1.0,
+    bounded=True,
+    least=1.0 / 8.0,
+    misled=MISFIT,
+)
 
 
-@frozen
-class ClassLikelihood:
-    """Gradients of the weighted likelihood of two classes."""
+class ClassDescent(Descent):
+    """Gradients of the weighted likelihood of two classes: what a row adds is bounded."""
 
-    steps: Steps
+    GRID = RESIDUAL_UNIT
 
-    def at(self, blocks: Blocks, theta: Vector) -> ClassModel:
+    def at(self, theta: Vector) -> ClassModel:
         """Round a model to the rows' grid."""
-        return ClassModel(*blocks.design.on_grid(theta))
+        return ClassModel(*self.blocks.design.on_grid(theta))
 
-    def begin(self, blocks: Blocks, theta: Vector, source: ByteSource, progress: OnStep) -> None:
-        """Do nothing: what a row adds is bounded."""
+    def products(self, theta: Vector) -> UnitProducts:
+        """Return the sum of u f (y - p)."""
+        return UnitProducts(self.at(theta), self.blocks.whole)
 
-    def settle(self, seen: Gradients) -> None:
-        """Do nothing: the classes were counted."""
-
-    def gradient_sigma(self, blocks: Blocks, mu: float) -> float:
-        """Return the deviation of a gradient's noise, in standardised units."""
-        design = blocks.design
-        sensitivity = unit_products_sensitivity(design.squared_radius, design.size, blocks.whole)
-        return sensitivity / mu / (design.unit * RESIDUAL_UNIT)
-
-    def gradient(self, blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> Vector:
-        """Release the sum of u f (y - p), in standardised units."""
-        design = blocks.design
-        exact = blocks.fold(UnitProducts(self.at(blocks, theta), blocks.whole)).value
-        sensitivity = unit_products_sensitivity(design.squared_radius, design.size, blocks.whole)
-        noisy = gaussian_release(exact, sensitivity, mu, source)
-        return noisy.astype(np.float64) / (design.unit * RESIDUAL_UNIT)
+    def sensitivity(self) -> float:
+        """Return the L2 sensitivity of that sum."""
+        design = self.blocks.design
+        return unit_products_sensitivity(design.squared_radius, design.size, self.blocks.whole)
 
 
 @frozen
@@ -129,16 +123,7 @@ class LogisticRelease(Frame):
         "fit": "histogram of the scores by class",
         "scores": "second moments of the rows' gradients",
     }
-    OUTCOME: ClassVar = Outcome(
-        ClassModel,
-        (LEAST_MEAN, 1.0 - LEAST_MEAN),
-        first=lambda _: 0.5,
-        mean=expit,
-        score=logit,
-        slope=lambda mean: mean * (1.0 - mean),
-        variance=lambda mean: mean * (1.0 - mean),
-        reach=lambda _: 1.0,  # residuals are no larger
-    )
+    FAMILY: ClassVar = LOGISTIC
     SEARCHES_TARGET: ClassVar = False
     BEYOND: ClassVar = 2.0
     STEPS: ClassVar = "descent"
@@ -153,16 +138,16 @@ class LogisticRelease(Frame):
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
         steps = Steps(LOGISTIC, base)
-        likelihood, mu = ClassLikelihood(steps), self._steps_mu(design)
-        found = Descent(mu, likelihood, begun, blocks, source).run(progress)
+        descent = ClassDescent(self._steps_mu(design), begun, blocks, source, steps)
+        found = descent.run(progress)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
-        detected = steps.stands_out(begun, rate, found.seen)
+        detected = steps.stands_out(begun.gram, begun.gram_sigma, rate, found.seen)
         counts = np.zeros((2, 1))
         moments: Matrix | None = None
         moments_sigma = 0.0
         if detected:
-            model, radius = ClassModel(*design.on_grid(found.theta)), design.squared_radius
+            model, radius = descent.at(found.theta), design.squared_radius
             progress("fit")
             edges = score_edges(found.theta, begun.gram)
             exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)

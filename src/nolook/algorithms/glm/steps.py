@@ -30,7 +30,8 @@ from attrs import frozen
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, likeliest_prior
-from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.scaling import Scaling
+from nolook.statistics.grid_models import GridModel
 
 __all__ = [
     "HIDDEN_EFFECT",
@@ -93,11 +94,20 @@ def hidden_effect(theta: Vector, gram: Matrix) -> float:
 
 @frozen
 class Family:
-    """The mean of a family of outcomes as a function of the scores."""
+    """A family of outcomes: its mean as a function of the scores, and how gradients follow it."""
 
-    slopes: Callable[[Vector], Vector]
+    model: type[GridModel]
+    slopes: Callable[[Vector], Vector]  # of means, at scores
+    mean: Callable[[float], float]  # at a score
+    score: Callable[[float], float]  # of a mean
+    means: tuple[float, float] = (-math.inf, math.inf)  # between which the first are kept
+    first: Callable[[Scaling], float] = lambda _: 0.0  # the mean to begin at
+    #: How many times the slope targets vary at a mean; None if by what lines leave of 1.
+    dispersion: Callable[[float], float] | None = None
+    #: Whether residuals are 1 at most, and not only as large as they vary.
+    bounded: bool = False
     #: What h is taken for at least where a step is to be safe.
-    least: float
+    least: float = 0.0
     #: By how much the scores' deviation may change in a step.
     longest: float = math.inf
     #: The curvature that gradients show may be so many times the metric's.
@@ -222,10 +232,9 @@ class Steps:
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
 
-    def stands_out(self, found: NoisyFrame, slope: float, seen: Gradients) -> bool:
+    def stands_out(self, gram: Matrix, sigma: float, slope: float, seen: Gradients) -> bool:
         """Tell whether slopes beat noise and chance, where means grow by `slope` without any."""
-        start = Metric(slope * found.gram, slope * found.gram_sigma)
-        return self.evidence(start, seen) >= _EVIDENCE
+        return self.evidence(Metric(slope * gram, slope * sigma), seen) >= _EVIDENCE
 
     def next(self, metric: Metric, seen: Gradients) -> Vector:
         """Return the best model so far, always finite."""
