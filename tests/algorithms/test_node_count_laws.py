@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from nolook.algorithms import ecdf, node_counts, roc
+from nolook.algorithms import node_counts
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.grids import LinearGrid
@@ -52,15 +52,16 @@ def drawn(monkeypatch):
 
         return none
 
+    exact = node_counts.release_forests
+
     def keep(*given, **named):
-        found = node_counts.release_forests(*given, **named)
+        found = exact(*given, **named)
         forests.extend(found)
         return found
 
     monkeypatch.setattr(laplace, "discrete_laplace", quiet("laplace"))
     monkeypatch.setattr(gaussian, "rounded_gaussian", quiet("gaussian"))
-    for module in (ecdf, roc):
-        monkeypatch.setattr(module, "release_forests", keep)
+    monkeypatch.setattr(node_counts, "release_forests", keep)
 
     def run(release):
         amounts.clear()
@@ -215,16 +216,24 @@ def test_every_block_has_noise_padded_ones_too(relation, drawn):
 
 
 def one_level_less(patch):
-    for module in (ecdf, roc):
-        exact = module.node_counts_sensitivity
-        patch.setattr(
-            module, "node_counts_sensitivity", lambda *given, exact=exact: exact(*given) - 1
-        )
+    exact = node_counts.node_counts_sensitivity
+    patch.setattr(node_counts, "node_counts_sensitivity", lambda *given: exact(*given) - 1)
 
 
 def replacement_forgotten(patch):
-    for module in (ecdf, roc):
-        patch.setattr(module, "node_counts_sensitivity", lambda levels, _: levels)
+    patch.setattr(node_counts, "node_counts_sensitivity", lambda levels, _: levels)
+
+
+def shaped(patch, shape):
+    """Release other forests than the sensitivity is that of."""
+    exact = node_counts.release_forests
+
+    def released(cells, *rest, **named):
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(node_counts, "best_forest", shape(cells))
+            return exact(cells, *rest, **named)
+
+    patch.setattr(node_counts, "release_forests", released)
 
 
 def one_root_more(patch):
@@ -232,7 +241,7 @@ def one_root_more(patch):
         lengths = best_forest(cells, noise, **named).lengths
         return Forest(cells, (-(-cells // lengths[0]) * lengths[0], *lengths))
 
-    patch.setattr(node_counts, "best_forest", rooted)
+    shaped(patch, lambda _: rooted)
 
 
 def left_out_in_every_level(patch):
@@ -250,17 +259,11 @@ def quiet_longest_blocks(patch):
 
 
 def shape_from_the_data(patch):
-    release, rows = node_counts.release_forests, []
+    def shape(cells):
+        lengths = (5, 1) if sum(each.sum() for each in cells) == 2 else (7, 1)
+        return lambda cells, *_, **__: Forest(cells, lengths)
 
-    def seen(cells, *rest, **named):
-        rows.append(sum(each.sum() for each in cells))
-        return release(cells, *rest, **named)
-
-    def shaped(cells, *_, **_named):
-        return Forest(cells, (5, 1) if rows[-1] == 2 else (7, 1))
-
-    patch.setattr(node_counts, "best_forest", shaped)
-    patch.setattr(node_counts, "release_forests", seen)
+    shaped(patch, shape)
 
 
 FAULTS = {

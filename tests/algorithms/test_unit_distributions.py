@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score
 
 import nolook
-from nolook.algorithms import hosmer_lemeshow, node_counts, roc
+from nolook.algorithms import hosmer_lemeshow, node_counts
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.evaluation import evaluation_release
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
@@ -272,7 +272,7 @@ def excess_in_full(patch):
 
 
 def noise_of_a_row(patch):
-    patch.setattr(roc, "node_counts_sensitivity", lambda levels, _: levels / WHOLE)
+    patch.setattr(node_counts, "node_counts_sensitivity", lambda levels, _: levels / WHOLE)
 
 
 TOLD, BEYOND = "the result does not follow from the answers", "beyond the sensitivity"

@@ -23,14 +23,14 @@ LONGEST = 3
 
 def released(release, table, source):
     """Release the counts of a column's values in cells; return those of all blocks."""
-    found = []
+    found, exact = [], node_counts.release_forests
 
     def keep(*given, **named):
-        found.extend(node_counts.release_forests(*given, **named))
-        return found
+        found.extend(exact(*given, **named))
+        return found[:]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ecdf, "release_forests", keep)
+        patch.setattr(node_counts, "release_forests", keep)
         cells = np.bincount(table, minlength=CELLS)
         ecdf.release_counts([cells], release, source)
     return np.concatenate([forest.blocks for forest in found])
@@ -103,23 +103,28 @@ NORMAL = Release(
 
 def one_level_less(patch):
     """Plant a sensitivity of h - 1."""
-    exact = ecdf.node_counts_sensitivity
-    patch.setattr(ecdf, "node_counts_sensitivity", lambda *given: exact(*given) - 1)
+    exact = node_counts.node_counts_sensitivity
+    patch.setattr(node_counts, "node_counts_sensitivity", lambda *given: exact(*given) - 1)
 
 
 def replacement_forgotten(patch):
-    patch.setattr(ecdf, "node_counts_sensitivity", lambda levels, _: levels)
+    patch.setattr(node_counts, "node_counts_sensitivity", lambda levels, _: levels)
 
 
 def one_root_more(patch):
     """Plant a level above those that the sensitivity counts."""
-    exact = node_counts.best_forest
+    best, exact = node_counts.best_forest, node_counts.release_forests
 
     def rooted(cells, noise, **shares):
-        lengths = exact(cells, noise, **shares).lengths
+        lengths = best(cells, noise, **shares).lengths
         return Forest(cells, (-(-cells // lengths[0]) * lengths[0], *lengths))
 
-    patch.setattr(node_counts, "best_forest", rooted)
+    def released(*given, **named):
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(node_counts, "best_forest", rooted)
+            return exact(*given, **named)
+
+    patch.setattr(node_counts, "release_forests", released)
 
 
 def shape_from_the_data(patch):

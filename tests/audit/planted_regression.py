@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from nolook.algorithms import node_counts
 from nolook.algorithms.glm import clips, designs, error_sizes, frame, linear
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
@@ -290,7 +291,7 @@ EXACT_FAULTS = (
     ExactFault("sensitivity of errors halved", halved(linear, "errors_sensitivity"), _BEYOND),
     ExactFault(
         "sensitivity of counts of errors halved",
-        halved(error_sizes, "node_counts_sensitivity"),
+        halved(node_counts, "node_counts_sensitivity"),
         _BEYOND,
     ),
     ExactFault(

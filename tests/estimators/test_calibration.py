@@ -32,9 +32,8 @@ def published(fitted):
         [
             [fitted.statistic_, fitted.p_value_, fitted.degrees_of_freedom_],
             table.borders, table.positives, table.negatives, table.counts,
-            table.expected_positives, table.expected_negatives,
+            table.expected_positives, table.expected_positives_error,
             table.observed_error, table.count_error, table.difference_error,
-            table.expected_positives_error, table.expected_negatives_error,
             curve.prob_true, curve.prob_pred, curve.counts, curve.errors,
             fitted.distribution_.counts,
         ]

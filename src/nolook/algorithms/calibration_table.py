@@ -48,11 +48,6 @@ class CalibrationTable:
         return self.borders[:-1] * self.counts + self.excess
 
     @property
-    def expected_negatives(self) -> Vector:
-        """Sums of one minus the probabilities."""
-        return self.counts - self.expected_positives
-
-    @property
     def observed_error(self) -> Vector:
         """Standard error of `positives` and of `negatives`."""
         return np.sqrt(self.count_variance)
@@ -73,12 +68,6 @@ class CalibrationTable:
         """Standard error of `expected_positives`."""
         left = self.borders[:-1]
         return np.sqrt(2.0 * left**2 * self.count_variance + self.excess_variance)
-
-    @property
-    def expected_negatives_error(self) -> Vector:
-        """Standard error of `expected_negatives`."""
-        right = 1.0 - self.borders[:-1]
-        return np.sqrt(2.0 * right**2 * self.count_variance + self.excess_variance)
 
     @property
     def difference_error(self) -> Vector:

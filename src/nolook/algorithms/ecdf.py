@@ -23,12 +23,12 @@ from nolook.algorithms.node_counts import (
     event_part,
     noise_kind,
     pooled,
-    release_forests,
+    release_cells,
 )
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
+from nolook.statistics.cell_counts import ColumnCells
 from nolook.tables import Table
 
 __all__ = ["EcdfRelease", "ecdf_release", "release_counts"]
@@ -81,19 +81,18 @@ class EcdfRelease:
         """Release the distributions of a table's columns."""
         progress("counts")
         weighing = Weighing.of(table, self.relation)
-        release = evolve(self, grids=tuple(map(_grid_for, self.grids, table.whole)))
-        cells = table.fold(ColumnCells([grid.points() for grid in release.grids])).value
-        found = release_counts(cells, release, source, weighing)
+        grids = [
+            DoublesGrid(whole) if isinstance(grid, DoublesGrid) else grid
+            for grid, whole in zip(self.grids, table.whole, strict=True)
+        ]
+        cells = table.fold(ColumnCells([grid.points() for grid in grids])).value
+        found = release_counts(cells, evolve(self, grids=tuple(grids)), source, weighing)
         found = tuple(map(_as_declared, found, table.whole))
         if self.squares is None:
             return found
         others = evolve(self, event=self.squares, squares=None)
         squares = others.run(table.weighted(table.unit.weighting, power=2), source, progress)
         return tuple(evolve(a, squares=b) for a, b in zip(found, squares, strict=True))
-
-
-def _grid_for(grid: Grid, whole: bool) -> Grid:
-    return DoublesGrid(whole) if isinstance(grid, DoublesGrid) else grid
 
 
 def _as_declared(found: PrivateDistribution, whole: bool) -> PrivateDistribution:
@@ -115,22 +114,11 @@ def release_counts(
 ) -> tuple[PrivateDistribution, ...]:
     """Release the distributions of columns from how many of their values each cell holds.
 
-    Guarantee: costs the release's event under its relation, each row being in one cell of each
-    column, and those of a unit weighing ``weighing.weight_scale`` together at most. All columns
-    have the same rows: under replacement their number, or that of their units, is public. A row
-    that `weighing` counts as left out is in no cell.
+    Guarantee: costs the release's event under its relation (:func:`release_cells`).
     """
-    noise = noise_kind(release.event)
-    levels = sum(best_forest(len(each), noise).levels for each in cells)
-    sensitivity = node_counts_sensitivity(levels, release.relation)
-    every, whole = [*cells, *weighing.others], weighing.weight_scale
-    found = release_forests(every, release.event, sensitivity, source, whole=whole)
-    forests, others = found[: len(cells)], found[len(cells) :]
-    left_out = others[0].counted if others else None
-    if release.relation == "replace":
-        rows, variance = weighing.known_rows(cells[:1]), 0.0
-    else:
-        rows, variance = pooled(forests)
+    event, relation = release.event, release.relation
+    forests, left_out, known = release_cells(cells, event, relation, source, weighing)
+    rows, variance = pooled(forests) if known is None else (known, 0.0)
     return tuple(
         evolve(forest.distribution(grid.points(), rows, variance), left_out=left_out)
         for grid, forest in zip(release.grids, forests, strict=True)

@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import GaussianEvent, PureEvent, Relation
 from nolook.privacy.mechanisms.gaussian import gaussian_release, gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import node_counts_l2_sensitivity
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 from nolook.tables import Table
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "noise_kind",
     "noisy_counts",
     "pooled",
+    "release_cells",
     "release_forests",
 ]
 
@@ -224,6 +225,36 @@ def release_forests(
     ends = np.cumsum([forest.blocks for forest in forests])[:-1]
     parts = np.split(noisy, ends)
     return [NoisyForest(*pair, variance) for pair in zip(forests, parts, strict=True)]
+
+
+def release_cells(
+    cells: Sequence[Integers],
+    event: CountEvent,
+    relation: Relation,
+    source: ByteSource,
+    weighing: Weighing = IN_FULL,
+    *,
+    classes: bool = False,
+) -> tuple[list[NoisyForest], tuple[float, float] | None, float | None]:
+    """Release how many rows each cell of columns holds, or each cell of two classes of rows.
+
+    Guarantee: costs the event under the relation, each row being in one cell of each column, or of
+    one class, and those of a unit weighing ``weighing.weight_scale`` together at most. A row that
+    `weighing` counts as left out is in no cell. All columns have the same rows: under replacement
+    their number, or that of their units, is public.
+
+    Returns a forest for each, the number of rows left out with its error if they were counted, and
+    the number of rows if it is public.
+    """
+    kind = noise_kind(event)
+    levels = [best_forest(len(each), kind, shares=classes).levels for each in cells]
+    # A row of one class is in one block of each level of one of the two forests.
+    sensitivity = node_counts_sensitivity(levels[0] if classes else sum(levels), relation)
+    every, whole = [*cells, *weighing.others], weighing.weight_scale
+    found = release_forests(every, event, sensitivity, source, shares=classes, whole=whole)
+    left_out = found.pop().counted if len(found) > len(cells) else None
+    known = weighing.known_rows(cells if classes else cells[:1]) if relation == "replace" else None
+    return found, left_out, known
 
 
 def pooled(forests: Sequence[NoisyForest]) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from nolook.algorithms.node_counts import (
     NoisyForest,
     Weighing,
     event_for_rows,
-    release_forests,
+    release_cells,
 )
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.roc_curve import ClassScores
@@ -38,7 +38,7 @@ from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.by_class import ByClass, OnlyScores
-from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
+from nolook.statistics.cell_counts import ClassCells
 from nolook.tables import Table
 from nolook.tables.folding import Rows
 
@@ -141,21 +141,15 @@ def release_roc(
 ) -> tuple[ClassScores, ClassScores]:
     """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
-    Guarantee: costs the plan's counts under its relation, the rows of a unit weighing
-    ``weighing.weight_scale`` together at most. `points` are a grid's thresholds: public, or found
-    by :func:`search_grid`. A row that `weighing` counts as left out is in no cell.
+    Guarantee: costs the plan's counts under its relation (:func:`release_cells`). `points` are a
+    grid's thresholds: public, or found by :func:`search_grid`.
     """
     cells = rows.fold(ClassCells(points)).value
-    # A row is in one class, so in one block of each level of one of the two forests.
-    levels = best_forest(len(points), "laplace", shares=True).levels
-    sensitivity = node_counts_sensitivity(levels, plan.relation)
-    every, whole = [*cells, *weighing.others], weighing.weight_scale
-    positive, negative, *others = release_forests(
-        every, plan.counts, sensitivity, source, shares=True, whole=whole
+    (positive, negative), left_out, known = release_cells(
+        cells, plan.counts, plan.relation, source, weighing, classes=True
     )
-    known = weighing.known_rows(cells) if plan.relation == "replace" else None
-    found = class_scores(points, positive, negative, known)
-    return (evolve(found[0], left_out=others[0].counted), found[1]) if others else found
+    first, second = class_scores(points, positive, negative, known)
+    return evolve(first, left_out=left_out), second
 
 
 def class_scores(

@@ -163,8 +163,8 @@ class RocCurve:
         0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
         0 and at most 1.
         """
-        value = float(_area_up_to(*self.rates, np.asarray(max_fpr)))
-        found = Measure.of(value, self._area_interval(self._again(), max_fpr))
+        pairs, every = _area_terms(self._counts, max_fpr)
+        found = Measure.of(float(pairs / every), self._area_interval(self._again(), max_fpr))
         least = max_fpr**2 / 2
         return found.moved(lambda part: 0.5 * (1.0 + (part - least) / (max_fpr - least)))
 
@@ -307,23 +307,20 @@ def _precision_terms(pair: Pair) -> tuple[Vector, Vector]:
     return np.asarray(gained.sum(axis=-1)), pair[0][..., -1]
 
 
-def _area_up_to(across: Vector, up: Vector, most: Vector) -> Vector:
-    """Return the area under paths, which may go back, where they are left of a place."""
+def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
+    """Return the pairs of a positive and a negative row in order, up to a rate, and all pairs.
+
+    That is the area under a path, which may go back, where it is left of the rate.
+    """
+    up, across = map(_above, pair)
+    most = max_fpr * across[..., -1:]
     start, end = across[..., :-1], across[..., 1:]
     width = end - start
     slope = np.divide(np.diff(up), width, out=np.zeros_like(width), where=width != 0.0)
     first, last = np.minimum(start, most), np.minimum(end, most)
     # In the middle of what is left of the place.
     middle = up[..., :-1] + slope * ((first + last) / 2 - start)
-    return np.asarray(np.sum((last - first) * middle, axis=-1))
-
-
-def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
-    """Return the pairs of a positive and a negative row in order, up to a rate, and all pairs."""
-    positive, negative = pair
-    most = max_fpr * negative[..., -1:]
-    pairs = positive[..., -1] * negative[..., -1]
-    return _area_up_to(_above(negative), _above(positive), most), pairs
+    return np.sum((last - first) * middle, axis=-1), up[..., -1] * across[..., -1]
 
 
 def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from nolook._arrays import Vector
-from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.designs import Blocks
-from nolook.algorithms.node_counts import NoisyForest, release_forests
+from nolook.algorithms.node_counts import NoisyForest, Weighing, release_cells
 from nolook.algorithms.scaling import release_bins
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import node_counts_sensitivity
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.weighted_rows import ErrorSides, ErrorSizes
@@ -35,10 +33,9 @@ def release_errors(blocks: Blocks, theta: Vector, mu: float, source: ByteSource)
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
     sizes = ErrorSizes(GridModel(*blocks.design.on_grid(theta)), ERROR_EDGES[:-1])
-    exact = blocks.fold(sizes).value
-    sensitivity = node_counts_sensitivity(best_forest(exact.size, "gaussian").levels, "add-remove")
-    event = GaussianEvent("errors", mu)
-    return release_forests([exact], event, sensitivity, source, whole=blocks.whole)[0]
+    exact, event = blocks.fold(sizes).value, GaussianEvent("errors", mu)
+    (found,), _, _ = release_cells([exact], event, "add-remove", source, Weighing(blocks.whole))
+    return found
 
 
 def release_sides(
