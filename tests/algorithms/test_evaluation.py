@@ -56,7 +56,7 @@ def drawn(monkeypatch, rows, release):
         seen.extend((int(value), scale) for value in values.ravel().tolist())
         return np.zeros_like(values)
 
-    for module in (range_search, node_counts, hosmer_lemeshow):
+    for module in (node_counts, hosmer_lemeshow):
         monkeypatch.setattr(module, "laplace_release", laplace)
     release.run(table(rows), SeededSource(0), quiet)
     return seen

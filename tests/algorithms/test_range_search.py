@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms import range_search
+from nolook.algorithms import node_counts
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.privacy.noise import SeededSource
 from nolook.tables.folding import Batches
@@ -59,7 +59,7 @@ def test_one_row_moves_the_released_counts_by_the_sensitivity(monkeypatch, relat
         seen.append((values.copy(), sensitivity, epsilon))
         return values
 
-    monkeypatch.setattr(range_search, "laplace_release", exact)
+    monkeypatch.setattr(node_counts, "laplace_release", exact)
     many = np.random.default_rng(0).random(5000)
     for values in (many, np.append(many[1:], 1e9) if distance == 2 else many[1:]):
         search(values, 0.5, relation)

@@ -54,16 +54,9 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
         infinite if values stand out beyond the last edge. The kurtosis is that of clipped values,
         3 (as of normal ones) where the counts tell nothing.
     """
-    # Every short run of bins may stand out where none of them does.
-    first, end = np.triu_indices(counts.size)
-    first, end = first[end - first < _LONGEST], end[end - first < _LONGEST]
-    sums = np.append(0.0, np.cumsum(counts))
-    surely = noise.surely(np.arange(counts.size) + 1, _SURE)
-    shown = sums[end + 1] - sums[first] > surely[end - first]
-    if not shown.any():
+    last = noise.farthest(counts, _SURE, _LONGEST)
+    if last is None:
         return float(edges[_USUAL]), 0.0, _NORMAL_KURTOSIS
-    farthest = first[shown].max()
-    last = int(end[shown & (first == farthest)].min())
     if last == edges.size:
         return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
     held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))

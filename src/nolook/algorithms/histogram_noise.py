@@ -38,3 +38,17 @@ class BinNoise:
             return self.deviation * sure * np.sqrt(bins)
         bound = (sure**2 / 2.0 - bins * np.log1p(-(_PLACES**2))) / _PLACES
         return np.asarray(bound.min(axis=0) * (self.deviation / np.sqrt(2.0)))
+
+    def farthest(self, counts: Vector, sure: float, longest: int) -> int | None:
+        """Return the last bin of the farthest run that stands out, the shortest where one starts.
+
+        Of up to `longest` bins together, which may stand out where none of them does. None if
+        nothing does.
+        """
+        below = np.append(0.0, np.cumsum(counts))
+        # A run that ends beyond the last bin stands out only if a shorter one does.
+        ends = np.arange(counts.size)[:, np.newaxis] + np.arange(longest) + 1
+        sums = below[np.minimum(ends, counts.size)] - below[:-1, np.newaxis]
+        shown = sums > self.surely(np.arange(longest) + 1, sure)
+        first = np.flatnonzero(shown.any(axis=1))
+        return int(first[-1] + shown[first[-1]].argmax()) if first.size else None

@@ -20,6 +20,7 @@ from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest
+from nolook.algorithms.histogram_noise import BinNoise
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts, cells_of_blocks
 from nolook.privacy.budgets import row_share
@@ -38,6 +39,7 @@ __all__ = [
     "event_for_rows",
     "event_part",
     "noise_kind",
+    "noisy_bins",
     "noisy_counts",
     "pooled",
     "release_cells",
@@ -47,6 +49,8 @@ __all__ = [
 #: Of rows with survey weights: what sums of weights and of their squares, which only errors need,
 #: cost, as parts of an epsilon or of a mu.
 SQUARES_PARTS = {"laplace": (0.9, 0.0999), "gaussian": (0.948, 0.3167)}
+
+_LEAST_DEVIATION = 0.5  # rows
 
 _AnyEvent = TypeVar("_AnyEvent", bound=PureEvent | GaussianEvent)
 
@@ -196,6 +200,20 @@ def noisy_counts(
         noisy = laplace_release(exact, l1, event.epsilon, source)
         variance = laplace_variance(l1, event.epsilon)
     return noisy.astype(np.float64) / whole, variance / whole**2
+
+
+def noisy_bins(
+    exact: Integers, event: CountEvent, changes: int, source: ByteSource, whole: int = 1
+) -> tuple[Vector, BinNoise]:
+    """Release histograms in units of 1/whole; return them in rows, and the noise of every bin.
+
+    Guarantee: costs the event, if a row changes the counts of at most that many bins by one.
+    """
+    sensitivities = changes, node_counts_l2_sensitivity(changes)
+    noisy, variance = noisy_counts(exact, event, sensitivities, source, whole)
+    # With hardly any noise, bins still differ from a shape by more than this.
+    deviation = max(_LEAST_DEVIATION, math.sqrt(variance))
+    return noisy, BinNoise(deviation, laplace=isinstance(event, PureEvent))
 
 
 def release_forests(

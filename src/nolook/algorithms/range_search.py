@@ -18,9 +18,9 @@ from nolook._arrays import Array, Vector
 from nolook.algorithms.histogram_location import read_linear
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
+from nolook.algorithms.node_counts import noisy_bins
 from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.privacy.guarantee import PureEvent, Relation
-from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Count, Histograms
@@ -90,22 +90,19 @@ def find_range(
     most.
     """
     magnitudes, places = events
-    sensitivity = whole * cell_counts_sensitivity(relation)
+    changes = cell_counts_sensitivity(relation)
 
-    def release(count: Count, epsilon: float) -> tuple[Array, BinNoise]:
+    def release(count: Count, event: PureEvent) -> tuple[Array, BinNoise]:
         exact = Histograms(count)
         rows.fold(Mapped(exact, _as_columns))
-        noisy = laplace_release(exact.value(1), sensitivity, epsilon, source)
-        # With hardly any noise, bins still differ from a shape by more than this.
-        deviation = math.sqrt(laplace_variance(sensitivity, epsilon)) / whole
-        return noisy.astype(np.float64) / whole, BinNoise(max(0.5, deviation), laplace=True)
+        return noisy_bins(exact.value(1), event, changes, source, whole)
 
     progress("magnitudes")
-    first = first_look(*release(magnitude_counts, magnitudes.epsilon))
+    first = first_look(*release(magnitude_counts, magnitudes))
     progress("range")
     low, width = np.array([first.low]), np.array([first.width])
     count = partial(linear_counts, low=low, width=width, bins=BINS)
-    return second_look(*release(count, places.epsilon), first)
+    return second_look(*release(count, places), first)
 
 
 def first_look(counts: Array, noise: BinNoise) -> FirstLook:

@@ -37,6 +37,7 @@ from nolook.algorithms.node_counts import (
     event_for_rows,
     event_part,
     noise_kind,
+    noisy_bins,
     noisy_counts,
 )
 from nolook.algorithms.pairs import shrunk, strongest
@@ -289,10 +290,8 @@ class _Run:
 
     def _histograms(self, name: str, exact: Histograms, columns: int) -> tuple[Vector, BinNoise]:
         counts = exact.value(self._table.n_columns)
-        noisy, variance = self._noisy(name, counts, columns, self._whole)
-        laplace = noise_kind(self._cost[name]) == "laplace"
-        # With hardly any noise, bins still differ from a shape by more than this.
-        return noisy, BinNoise(max(0.5, math.sqrt(variance)), laplace=laplace)
+        changes = columns * cell_counts_sensitivity(self._release.relation)
+        return noisy_bins(counts, self._cost[name], changes, self._source, self._whole)
 
     def numbers(self, counts: Margins, progress: OnStep) -> Released:
         """Release cells and sums, and the clips of these unless they are known."""

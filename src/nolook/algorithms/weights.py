@@ -20,13 +20,13 @@ from nolook._language import parameter_name
 from nolook._unit import Weighting
 from nolook.algorithms.forest import CountEvent
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.algorithms.node_counts import SQUARES_PARTS, noise_kind, noisy_counts
+from nolook.algorithms.node_counts import SQUARES_PARTS, noisy_bins
 from nolook.errors import ParameterError
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.privacy.guarantee import GaussianEvent, PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
+from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
@@ -112,9 +112,7 @@ def _histogram(
     """Release how many weights are in each bin; each is in one."""
     exact = alone.fold(Histograms(count)).value(alone.n_columns)[0]
     changes = cell_counts_sensitivity("add-remove")
-    sensitivities = changes, node_counts_l2_sensitivity(changes)
-    counts, variance = noisy_counts(exact, event, sensitivities, source, alone.unit.weight_scale)
-    return counts, BinNoise(math.sqrt(variance), laplace=noise_kind(event) == "laplace")
+    return noisy_bins(exact, event, changes, source, alone.unit.weight_scale)
 
 
 def _largest(counts: Vector, noise: BinNoise) -> float:
@@ -125,17 +123,11 @@ def _largest(counts: Vector, noise: BinNoise) -> float:
     """
     _, high = magnitude_edges()
     counts, high = counts[high > 0.0], high[high > 0.0]
-    surely = noise.surely(np.arange(_LONGEST) + 1, _SHOWS)
-    below, found = np.append(0.0, np.cumsum(counts)), []
-    for bins in range(1, _LONGEST + 1):
-        sums = below[bins:] - below[:-bins]
-        found += [(int(first), bins) for first in np.flatnonzero(sums > surely[bins - 1])[-1:]]
-    if found:
-        first, bins = max(found, key=lambda run: (run[0], -run[1]))
-    else:
-        usual = (high[_LONGEST - 1 :] >= _USUAL[0]) & (high[_LONGEST - 1 :] <= _USUAL[1])
-        first, bins = int(np.argmax(np.where(usual, sums, -np.inf))), _LONGEST
-    last = first + bins - 1
+    last = noise.farthest(counts, _SHOWS, _LONGEST)
+    if last is None:
+        octaves = np.convolve(counts, np.ones(_LONGEST))[: counts.size]  # up to each
+        usual = (high >= _USUAL[0]) & (high <= _USUAL[1])
+        last = int(np.argmax(np.where(usual, octaves, -np.inf)))
     while last + 1 < counts.size and counts[last + 1] > _NEAR * noise.deviation:
         last += 1
     return float(high[last])
