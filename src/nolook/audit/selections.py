@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, TypeAlias
 
@@ -55,6 +55,7 @@ _SAMPLES = (
 _PURE = partial(PureEvent, "features")
 _BOUNDED = partial(BoundedRangeEvent, "features", choices=1)
 
+_KENDALL = ("kendall_selection", "kendall_sensitivity")
 _AGAINST = "a row against the order in the best of two columns, with it in the other"
 
 
@@ -62,19 +63,18 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     """Return the cases at an epsilon."""
     case = partial(_case, epsilon)
     return (
-        case(
-            name="exponential-mechanism",
-            neighbours="the best of two scores falls by the sensitivity, the other rises",
-            covers=("exponential_choice",),
-            one=partial(_choice_of_two, exponential_choice),
-            law=partial(_law_of_two, exponential_law),
-        ),
-        case(
-            name="permute-and-flip",
-            neighbours="the best of two scores falls by the sensitivity, the other rises",
-            covers=("permute_and_flip",),
-            one=partial(_choice_of_two, permute_and_flip),
-            law=partial(_law_of_two, flip_law),
+        *(
+            case(
+                name=name,
+                neighbours="the best of two scores falls by the sensitivity, the other rises",
+                covers=(choose.__name__,),
+                one=partial(_choice_of_two, choose),
+                law=partial(_law_of_two, law),
+            )
+            for name, choose, law in (
+                ("exponential-mechanism", exponential_choice, exponential_law),
+                ("permute-and-flip", permute_and_flip, flip_law),
+            )
         ),
         case(
             name="bounded-range-peeling",
@@ -108,27 +108,22 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
     return (
         *(
             against(
-                name=f"kendall-selection{suffix}",
-                covers=("kendall_selection", "kendall_sensitivity", *more),
-                one=partial(_by_ranks, kendall_selection, _PURE, chances),
+                name=f"{name}{suffix}",
+                covers=(*own, *more),
+                one=partial(_by_ranks, choose, _PURE, chances),
                 law=partial(_sampled_law, chances / SAMPLING_UNIT),
+            )
+            for name, choose, own in (
+                ("kendall-selection", kendall_selection, _KENDALL),
+                ("rank-screening", _screened, ("screen", "rank_scores")),
             )
             for suffix, chances, more in _SAMPLES
         ),
         against(
             name="bounded-range-kendall",
-            covers=("kendall_selection", "kendall_sensitivity"),
+            covers=_KENDALL,
             one=partial(_by_ranks, kendall_selection, _BOUNDED, SAMPLING_UNIT),
             law=_bounded_kendall_law,
-        ),
-        *(
-            against(
-                name=f"rank-screening{suffix}",
-                covers=("screen", "rank_scores", *more),
-                one=partial(_by_ranks, _screened, _PURE, chances),
-                law=partial(_sampled_law, chances / SAMPLING_UNIT),
-            )
-            for suffix, chances, more in _SAMPLES
         ),
         case(
             name="covariance-screening",
@@ -139,20 +134,17 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             # Of centred products one cannot fall by 1 while another rises by 1.
             power=0.4,
         ),
-        *_votings(epsilon),
+        *(
+            case(
+                name=f"lasso-votes{suffix}",
+                neighbours="a row that turns the vote of its block, one of many that agree",
+                covers=("lasso_selection", *more),
+                one=partial(_votes, chances),
+                law=partial(_vote_law, chances / SAMPLING_UNIT),
+            )
+            for suffix, chances, more in _SAMPLES
+        ),
     )
-
-
-def _votings(epsilon: float) -> Iterator[Case]:
-    for suffix, chances, more in _SAMPLES:
-        yield _case(
-            epsilon,
-            name=f"lasso-votes{suffix}",
-            neighbours="a row that turns the vote of its block, one of many that agree",
-            covers=("lasso_selection", *more),
-            one=partial(_votes, chances),
-            law=partial(_vote_law, chances / SAMPLING_UNIT),
-        )
 
 
 def _case(epsilon: float, *, one: One, law: Law, **words: Any) -> Case:  # noqa: ANN401
