@@ -164,4 +164,6 @@ def plain(result: Any) -> Any:
     if isinstance(result, ATTRS):
         names = [attribute.name for attribute in type(result).__attrs_attrs__]
         return [plain(getattr(result, name)) for name in names]
+    if isinstance(result, tuple):
+        return [plain(each) for each in result]
     return repr(result)

@@ -118,7 +118,9 @@ def test_with_a_large_budget_it_is_the_weighted_quasi_likelihood(mean, size):
     known, explained = counts_model(found)
     coef = known.coef
     np.testing.assert_allclose(coef * [1.0, 10.0, 0.1, 3.0], SLOPES * [1, 10, 0.1, 3], atol=0.12)
-    assert explained.value == pytest.approx(1.0 - found.fit[1] / found.fit[0], abs=1e-12)
+    assert explained.value == pytest.approx(
+        1.0 - found.fit.value[1] / found.fit.value[0], abs=1e-12
+    )
 
 
 def test_with_exposures_means_are_in_proportion_to_them():
@@ -200,7 +202,15 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, exposed, monke
     before = found()
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = found()
-    for name in ("gram", "seen.thetas", "seen.values", "theta", "fit", "score_moments", "clip"):
+    for name in (
+        "gram",
+        "seen.thetas",
+        "seen.values",
+        "theta",
+        "fit.value",
+        "scores.value",
+        "clip",
+    ):
         np.testing.assert_array_equal(*(attrgetter(name)(each) for each in (before, after)))
 
 
@@ -233,8 +243,8 @@ def test_whatever_the_targets_all_is_finite(kind, mu, rows):
     assert np.isfinite(known.coef).all()
     assert np.isfinite(known.intercept)
     assert not np.isinf(known.coef_interval).any()
-    assert np.isfinite(found.score_moments).all()
-    assert np.isfinite(found.fit).all()
+    assert np.isfinite(found.scores.value).all()
+    assert np.isfinite(found.fit.value).all()
 
 
 @pytest.mark.parametrize("mu", [1e-7, 1e-4, 1e-3, 3e-3])
@@ -256,7 +266,7 @@ def test_steep_slopes_are_reached_or_bounded(mu):
     known, *_ = counts_model(found)
     # 2 a deviation; clipped counts make it less, and no step leads away.
     assert 0.5 < known.coef[0] < 3.0
-    assert found.fit[1] < 0.6 * found.fit[0]
+    assert found.fit.value[1] < 0.6 * found.fit.value[0]
 
 
 def test_noise_alone_is_hardly_ever_visible():
@@ -299,8 +309,8 @@ def test_the_last_gradient_and_scores_have_the_noise_that_is_claimed():
         last = clipped_parts(*arguments, one.seen.thetas[-1], one.clip).sum(axis=0)
         gradients.append((one.seen.values[-1] - last) / one.seen.sigmas[-1])
         parts = clipped_parts(*arguments, one.theta, one.clip)
-        exact = (one.score_moments - parts.T @ parts).diagonal()
-        moments.append(exact / one.score_sigma)
+        exact = (one.scores.value - parts.T @ parts).diagonal()
+        moments.append(exact / one.scores.sigma)
     assert abs(np.std(gradients) - 1) < 0.25
     assert abs(np.mean(gradients)) < 0.25
     assert abs(np.std(moments) - 1) < 0.25
@@ -322,7 +332,7 @@ def exact_deviances(found, X, y):
 def test_without_noise_deviances_are_those_of_the_rows():
     X, y = data(3_000, mean=2.0)
     found = run(X, y, 1e6)
-    np.testing.assert_allclose(found.fit, exact_deviances(found, X, y), atol=0.01)
+    np.testing.assert_allclose(found.fit.value, exact_deviances(found, X, y), atol=0.01)
 
 
 def test_curvature_and_deviances_have_the_noise_that_is_claimed():
@@ -333,7 +343,7 @@ def test_curvature_and_deviances_have_the_noise_that_is_claimed():
         u, means = rows * factors[:, None], means_of(rows, one.seen.thetas[-1])
         matrix, sigma = one.curvature
         curvatures.append((matrix - (u * means[:, None]).T @ u).diagonal() / sigma)
-        deviances.append((one.fit - exact_deviances(one, X, y)) / one.fit_sigma)
+        deviances.append((one.fit.value - exact_deviances(one, X, y)) / one.fit.sigma)
     # Slopes are cut at what scores of two deviations have: of few rows that is less.
     assert abs(np.std(curvatures) - 1) < 0.3
     assert abs(np.std(deviances) - 1) < 0.25

@@ -66,7 +66,7 @@ def test_with_a_large_budget_it_is_weighted_least_squares():
     weighted = (z * factor[:, None]).T @ (z * factor[:, None])
     np.testing.assert_allclose(found.gram, weighted, atol=2e-3 * len(y))
     errors = ((target - target.mean()) ** 2).clip(max=16), (target - z @ expected) ** 2
-    np.testing.assert_allclose(found.fit, [part.sum() for part in errors], rtol=0.02)
+    np.testing.assert_allclose(found.fit.value, [part.sum() for part in errors], rtol=0.02)
 
 
 def test_every_stage_is_announced():
@@ -81,7 +81,7 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, progress=seen.append)
-    for name in ("gram", "seen.thetas", "seen.values", "clips.counts", "fit", "score_moments"):
+    for name in ("gram", "seen.thetas", "seen.values", "clips.counts", "fit.value", "scores.value"):
         np.testing.assert_array_equal(*(attrgetter(name)(found) for found in (before, after)))
     assert len(seen) == LinearRelease(0.5).progress_steps
 

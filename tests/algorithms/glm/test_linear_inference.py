@@ -8,7 +8,7 @@ from attrs import evolve
 
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
-from nolook.algorithms.glm.estimate import Gradients, combine_gradients
+from nolook.algorithms.glm.estimate import Gradients, Noisy, combine_gradients
 from nolook.algorithms.glm.inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.linear import Clips, NoisyRegression
 from nolook.algorithms.glm.linear_inference import ERROR_SHARES, linear_model
@@ -88,13 +88,10 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         clips=Clips(np.full(STEPS, bound), edges, counts, 30 * noise),
         theta=model,
         chosen=None,
-        score_moments=scores.T @ scores + draw + draw.T,
-        score_sigma=30 * noise * bound**2,
-        fit=fit + generator.normal(size=2) * 600 * noise,
-        fit_sigma=600 * noise,
+        scores=Noisy(scores.T @ scores + draw + draw.T, 30 * noise * bound**2),
+        fit=Noisy(fit + generator.normal(size=2) * 600 * noise, 600 * noise),
         errors=sized(errors[1], noise, generator),
-        sides=np.array([(errors[1] < -2.0).sum(), 0.0, (errors[1] > 2.0).sum()]),
-        sides_sigma=60 * noise,
+        sides=Noisy(np.array([(errors[1] < -2.0).sum(), 0.0, (errors[1] > 2.0).sum()]), 60 * noise),
     )
 
 
@@ -356,11 +353,11 @@ def test_no_effect_on_the_mean_differs_by_more_than_is_said():
 
 def test_the_intervals_of_the_fit_cover_the_noise():
     release, covered = released(*rows()), []
-    exact, generator = release.fit, np.random.default_rng(0)
+    exact, generator = release.fit.value, np.random.default_rng(0)
     truth = 1 - exact[1] / exact[0], np.sqrt(exact[1] / 20_000) * release.scaling.scale[-1]
     for _ in range(1000):
-        noisy = exact + generator.normal(size=2) * 500
-        measures = linear_model(evolve(release, fit=noisy, fit_sigma=500.0)).measures
+        noisy = Noisy(exact + generator.normal(size=2) * 500, 500.0)
+        measures = linear_model(evolve(release, fit=noisy)).measures
         ends = [measures[name].interval for name in ("r2", "rmse")]
         covered.append([low <= true <= high for (low, high), true in zip(ends, truth, strict=True)])
     assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.025).all()
@@ -368,7 +365,8 @@ def test_the_intervals_of_the_fit_cover_the_noise():
 
 @pytest.mark.parametrize("fit", [(3000.0, 1000.0), (-500.0, 100.0), (0.0, 0.0)])
 def test_a_fit_that_drowned_in_noise_is_not_given(fit):
-    measures = linear_model(evolve(released(*rows()), fit=np.array(fit), fit_sigma=1000.0)).measures
+    noisy = Noisy(np.array(fit), 1000.0)
+    measures = linear_model(evolve(released(*rows()), fit=noisy)).measures
     assert {name for name, one in measures.items() if one is None} == {"r2", "rmse"}
 
 

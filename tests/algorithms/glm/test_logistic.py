@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import math
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -155,8 +156,8 @@ def test_a_target_that_is_noise_alone_is_not_told_apart_from_noise(rate, mu):
     # Noise shows at most 3 in 100, and so 7 of 12 with a chance below 1e-7.
     assert len(hidden) >= 6
     for found in hidden:
-        assert not found.score_counts.any()
-        assert found.score_moments is None
+        assert not found.fit.value.any()
+        assert found.scores is None
     log_odds = np.array([standardised(found, X)[0] @ found.theta for found in hidden])
     assert abs(np.median(expit(log_odds.mean(axis=1))) - rate) < 0.05
     # What is left of slopes that are noise alone: where 30 rows are positive, log-odds move more.
@@ -229,8 +230,8 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, progress=seen.append)
-    for name in ("gram", "theta", "score_counts"):
-        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    for name in ("gram", "theta", "fit.value"):
+        np.testing.assert_array_equal(*(attrgetter(name)(found) for found in (before, after)))
     np.testing.assert_array_equal(before.seen.values, after.seen.values)
     assert len(seen) <= LogisticRelease(0.5).progress_steps
 
@@ -265,13 +266,13 @@ def test_moments_balance_and_scores_have_the_noise_that_is_claimed():
         rows, f = standardised(one, X)
         u = rows * f[:, None]
         errors["gram"].append((one.gram - u.T @ u).diagonal() / one.gram_sigma)
-        errors["balance"].append((one.balance - (2 * y - 1).sum()) / one.balance_sigma)
+        errors["balance"].append((one.balance.value[0] - (2 * y - 1).sum()) / one.balance.sigma)
         log_odds = rows @ one.theta
         place = np.searchsorted(score_edges(one.theta, one.gram), log_odds)
         exact = [np.bincount(place[y == each], minlength=16) for each in (0, 1)]
-        errors["scores"].append((one.score_counts - exact) / one.fit_sigma)
+        errors["scores"].append((one.fit.value - exact) / one.fit.sigma)
         parts = u * (f * (y - expit(log_odds)))[:, None]
-        moments = (one.score_moments - parts.T @ parts).diagonal()
-        errors["score moments"].append(moments / one.score_sigma)
+        moments = (one.scores.value - parts.T @ parts).diagonal()
+        errors["score moments"].append(moments / one.scores.sigma)
     for name, each in errors.items():
         assert abs(np.std(each) - 1) < 0.25, name

@@ -15,7 +15,7 @@ from nolook._arrays import Matrix, Vector
 from nolook._defaults import QUANTILE
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import Shrunk, shrink
-from nolook.algorithms.glm.estimate import hidden_directions
+from nolook.algorithms.glm.estimate import Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
@@ -114,7 +114,7 @@ class _Errors:
     """Variances of the errors of an additive model."""
 
     release: NoisyRegression | NoisyLikelihood
-    known: Matrix  # second moments of the scores
+    known: Noisy  # second moments of the scores
     shrunk: Shrunk
     hidden: Matrix  # orthonormal directions of the model, hidden by noise
     noise: float  # variance of that of the combined gradients
@@ -122,7 +122,7 @@ class _Errors:
     unsettled: Matrix  # by how much the last step may err, as ways of the model
 
     @classmethod
-    def of(cls, release: NoisyRegression | NoisyLikelihood, known: Matrix) -> _Errors:
+    def of(cls, release: NoisyRegression | NoisyLikelihood, known: Noisy) -> _Errors:
         combined, residuals, sigma, last = release.observed()
         sampling = residuals * (combined.vectors * combined.values) @ combined.vectors.T
         shrunk = shrink(combined, release, residuals, sigma)
@@ -144,7 +144,7 @@ class _Errors:
             return None
         ways = contrasts @ self.shrunk.response
         lengths = (ways**2).sum(axis=1)
-        scores = ((ways @ self.known) * ways).sum(axis=1) + release.score_sigma * lengths
+        scores = ((ways @ self.known.value) * ways).sum(axis=1) + self.known.sigma * lengths
         sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
         missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
         missed += _HIDDEN * hidden + ((contrasts @ self.unsettled) ** 2).sum(axis=1)

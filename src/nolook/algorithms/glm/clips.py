@@ -11,8 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Vector
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.algorithms.scaling import release_bins
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -77,8 +78,8 @@ def release_products(
 
 def release_clipped_scores(
     blocks: Blocks, model: GridModel, clip: float, mu: float, source: ByteSource
-) -> tuple[Matrix, float]:
-    """Release the second moments of the rows' clipped parts of a gradient, with their noise.
+) -> Noisy:
+    """Release the second moments of the rows' clipped parts of a gradient.
 
     As :func:`release_score_moments`.
     """

@@ -21,7 +21,7 @@ from nolook.algorithms.glm.additive import LEAST_MEAN
 from nolook.algorithms.glm.clips import release_clip, release_clipped_scores
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import WeightedDesign
-from nolook.algorithms.glm.estimate import Gradients
+from nolook.algorithms.glm.estimate import Gradients, Noisy
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
@@ -112,8 +112,7 @@ class NoisyCounts(NoisyLikelihood):
     exposures: tuple[float, float, float]  # the usual one, the least and the most
     clip: float  # K at the last gradient
     mean: float  # in scales of the target, of the model
-    fit: Vector  # noisy sums of the deviances from the mean, and from the model, cut off
-    fit_sigma: float
+    fit: Noisy  # sums of the deviances from the mean, and from the model, cut off
 
 
 @define(eq=False)
@@ -218,10 +217,11 @@ class CountRelease(Frame):
         model = descent.at(found.theta)
         mean_of_fit = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
         exact = blocks.fold(ModelDeviances(model, mean_of_fit, blocks.whole)).value
-        fit = gaussian_release(exact, deviances_sensitivity(blocks.whole), self._mu("fit"), source)
+        sensitivity, mu = deviances_sensitivity(blocks.whole), self._mu("fit")
+        fit = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / ERROR_UNIT**2
         progress("scores")
-        moments = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
-        varied = float(np.trace(moments[0])) + moments[1] * math.sqrt(blocks.design.size)
+        scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
+        varied = float(np.trace(scores.value)) + scores.sigma * math.sqrt(blocks.design.size)
         curved = mean * max(float(np.trace(begun.gram)), 1.0)
         judged = evolve(steps, dispersion=max(varied / curved, _TINY))
         detected = bool(begun.scaling.detected[-1])
@@ -233,11 +233,9 @@ class CountRelease(Frame):
             detected=detected,
             mean=mean_of_fit,
             exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
-            score_moments=moments[0],
-            score_sigma=moments[1],
+            scores=scores,
             clip=clip,
-            fit=fit.astype(np.float64) / ERROR_UNIT**2,
-            fit_sigma=deviances_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
+            fit=Noisy(fit, sensitivity / ERROR_UNIT**2 / mu),
         )
 
     def _apart(self, table: Table) -> Flags:

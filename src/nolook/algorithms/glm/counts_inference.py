@@ -27,7 +27,7 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
     theta[0] += _log_unit(release)
     logs = scaling.with_target(float(scaling.center[-1]), 1.0)
     known = coefficients(release, theta, release.margins(), logs)
-    return known, explained(release.fit, release.fit_sigma, _WIDEST) if release.detected else None
+    return known, explained(release.fit, _WIDEST) if release.detected else None
 
 
 def log_mean(release: NoisyCounts) -> float:

@@ -20,9 +20,9 @@ from attrs import define, frozen
 from nolook._arrays import Vector
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.designs import Blocks
-from nolook.algorithms.glm.estimate import Gradients, hidden_directions
+from nolook.algorithms.glm.estimate import Gradients, Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
-from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect, is_noise, score_law
+from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect, is_noise, score_law
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -55,7 +55,7 @@ class Descended:
     """The gradients a descent released, and the model it ended with."""
 
     seen: Gradients
-    curvature: Curvature  # at the last gradient's model
+    curvature: Noisy  # at the last gradient's model
     theta: Vector
     arrived: bool  # whether the last gradient was taken because the ones before were noise
 
@@ -198,7 +198,7 @@ class Descent(ABC):
         sensitivity = curvature_sensitivity(design.squared_radius, design.size, self.blocks.whole)
         return sensitivity / mu * (steepest / CURVATURE_STEPS) / design.unit**2
 
-    def _curvature(self, theta: Vector, mu: float) -> Curvature:
+    def _curvature(self, theta: Vector, mu: float) -> Noisy:
         """Release the sum of the means' slopes times u u', and return its noise's deviation."""
         blocks, design = self.blocks, self.blocks.design
         model = self.at(theta)
@@ -206,4 +206,4 @@ class Descent(ABC):
         sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
         noisy = symmetric_gaussian_release(exact, sensitivity, mu, self.source).astype(np.float64)
         step = model.steepest / CURVATURE_STEPS
-        return noisy * step / design.unit**2, self._curvature_sigma(theta, mu)
+        return Noisy(noisy * step / design.unit**2, self._curvature_sigma(theta, mu))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Vector
 from nolook._unit import Unit
+from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread, spread_of
@@ -189,18 +190,18 @@ class Blocks:
         return Batches(self._kept, self._table.threads).fold(statistic)
 
 
-def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> tuple[Vector, float]:
+def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> Noisy:
     """Release the sum of u u' over the rows, in one pass that may keep them.
 
-    Guarantee: ``mu``-GDP when a row is added or removed. Returns it in standardised units, and its
-    noise's deviation on the diagonal, which is smaller by sqrt(2) elsewhere.
+    Guarantee: ``mu``-GDP when a row is added or removed. Returns it in standardised units; its
+    noise is smaller by sqrt(2) off the diagonal.
     """
     design, whole = blocks.design, blocks.whole
     moments = DesignMoments(design.size, design.squared_radius, 0, whole)
     blocks.first(Mapped(moments, _rows_alone))
     sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
-    return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
+    return Noisy(noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2)
 
 
 def release_score_moments(
@@ -210,7 +211,7 @@ def release_score_moments(
     unit: float,
     mu: float,
     source: ByteSource,
-) -> tuple[Vector, float]:
+) -> Noisy:
     """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
@@ -223,7 +224,7 @@ def release_score_moments(
     blocks.squared().fold(Mapped(moments, partial(_scores_in_parts, scored)))
     sensitivity = gram_sensitivity(squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
-    return noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2
+    return Noisy(noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2)
 
 
 def release_spread(table: Table, scaling: Scaling, mu: float, source: ByteSource) -> Spread:

@@ -10,10 +10,10 @@ import math
 import numpy as np
 from attrs import evolve, frozen
 
-from nolook._arrays import Vector
 from nolook._defaults import QUANTILE
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
+from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.glm.inference import Estimate
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import Scaling
@@ -79,7 +79,7 @@ def share_beyond(known: PrivateDistribution, size: float) -> float:
 
 
 def cut_errors(
-    sides: tuple[Vector, float], known: PrivateDistribution, scaling: Scaling, whole: float
+    sides: Noisy, known: PrivateDistribution, scaling: Scaling, whole: float
 ) -> CutErrors | None:
     """Return the cut errors' shares and effect, if the large ones are mostly on one side.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nolook._arrays import Vector
 from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.node_counts import NoisyForest, Weighing, release_cells
 from nolook.algorithms.scaling import release_bins
 from nolook.privacy.guarantee import GaussianEvent
@@ -40,13 +41,13 @@ def release_errors(blocks: Blocks, theta: Vector, mu: float, source: ByteSource)
 
 def release_sides(
     blocks: Blocks, theta: Vector, clip: float, mu: float, source: ByteSource
-) -> tuple[Vector, float]:
+) -> Noisy:
     """Release how many rows are far below what a model predicts, near it, and far above.
 
     Far is more than half of what a clip of products leaves whole in every row. Guarantee:
-    ``mu``-GDP when a row is added or removed. Returns the deviation of the counts' noise, too.
+    ``mu``-GDP when a row is added or removed.
     """
     far = 0.5 * clip / blocks.design.norm
     exact = blocks.fold(ErrorSides(GridModel(*blocks.design.on_grid(theta)), far)).value
     noisy = release_bins(exact[np.newaxis], mu, blocks.whole, source)[0]
-    return noisy, histograms_sensitivity(1, "add-remove") / mu
+    return Noisy(noisy, histograms_sensitivity(1, "add-remove") / mu)

@@ -20,16 +20,17 @@ name here         meaning
 from __future__ import annotations
 
 from functools import partial
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
 
-from nolook._arrays import Flags, Matrix, Vector
+from nolook._arrays import Array, Flags, Matrix, Vector
 
 __all__ = [
     "CombinedGradients",
     "Gradients",
+    "Noisy",
     "combine_gradients",
     "hidden_directions",
     "likeliest_prior",
@@ -38,6 +39,13 @@ __all__ = [
 
 _PRIORS = np.geomspace(1e-5, 3.0, 16)  # columns and target are standardised
 _FIXED_POINT_STEPS = 4
+
+
+class Noisy(NamedTuple):
+    """A released array, and the deviation of its noise: of a matrix's, on the diagonal."""
+
+    value: Array
+    sigma: float
 
 
 @frozen(eq=False)

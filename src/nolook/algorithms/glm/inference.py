@@ -20,7 +20,7 @@ from attrs import frozen
 from nolook._arrays import Flags, Matrix, Vector
 from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.designs import TARGET_LIMIT
-from nolook.algorithms.glm.estimate import CombinedGradients
+from nolook.algorithms.glm.estimate import CombinedGradients, Noisy
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.level_sets import level_sets, turned
 from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
@@ -79,8 +79,7 @@ class Knowledge:
     hidden: Flags
     sigma: float  # deviation of the noise on the curvature's diagonal
     effect: float  # deviation of what a scale may do along hidden directions
-    score_moments: Matrix
-    score_sigma: float
+    scores: Noisy  # second moments of the rows' parts of a gradient
 
     @property
     def seen(self) -> Vector:
@@ -102,7 +101,7 @@ class Knowledge:
         lengths = (response**2).sum(axis=1)
         # Where residuals are larger in rows that matter more, sampling varies more than usual.
         ways = response @ self.combined.vectors.T
-        sampling = ((ways @ self.score_moments) * ways).sum(axis=1) + self.score_sigma * lengths
+        sampling = ((ways @ self.scores.value) * ways).sum(axis=1) + self.scores.sigma * lengths
         sampling = np.maximum(sampling, response**2 @ (self.frame.squares * residuals * seen))
         return np.asarray(moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling)
 
@@ -213,13 +212,13 @@ def _about_another(scaling: Scaling, shares: Vector) -> Flags:
     return found
 
 
-def explained(sums: Vector, sigma: float, widest: float) -> Estimate | None:
+def explained(sums: Noisy, widest: float) -> Estimate | None:
     """Return 1 less the second of two noisy sums over the first, and its interval.
 
     None if that is wider than `widest`. The rows are those of the fit: only noise is between the
     release and the truth. The interval is Fieller's, exact for two sums with normal noise.
     """
-    (total, rest), noise = sums, QUANTILE * sigma
+    (total, rest), noise = sums.value, QUANTILE * sums.sigma
     certain = total**2 - noise**2
     if total <= 0.0 or certain <= 0.0:
         return None

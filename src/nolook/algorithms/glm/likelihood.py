@@ -12,12 +12,12 @@ from typing import cast
 import numpy as np
 from attrs import evolve, frozen
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Vector
 from nolook._defaults import QUANTILE
-from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, hidden_directions
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import Knowledge
-from nolook.algorithms.glm.steps import Curvature, Metric, Steps, hidden_effect
+from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect
 
 __all__ = ["NoisyLikelihood"]
 
@@ -36,12 +36,11 @@ class NoisyLikelihood(NoisyFrame):
 
     steps: Steps
     seen: Gradients  # noisy sums of u f (y - m), and the models where they were taken
-    curvature: Curvature  # noisy, at the last of them
+    curvature: Noisy  # at the last of them
     arrived: bool  # whether the steps ended because gradients told no more than noise
     theta: Vector  # the estimate, the constant first, shape (d,)
     detected: bool  # whether the gradients told more than noise
-    score_moments: Matrix | None  # noisy sum of s s', s a row's part of the gradient at theta
-    score_sigma: float  # deviation of the noise on its diagonal
+    scores: Noisy | None  # sum of s s', s a row's part of the gradient at theta
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""
@@ -52,13 +51,13 @@ class NoisyLikelihood(NoisyFrame):
 
     def observed(self) -> tuple[CombinedGradients, float, float, Vector]:
         """Return the same as a linear release, where the model is `known`."""
-        found, last = self._known(cast("Matrix", self.known))
+        found, last = self._known(cast("Noisy", self.known))
         return found.combined, self.steps.dispersion, found.sigma, last
 
     @property
-    def known(self) -> Matrix | None:
+    def known(self) -> Noisy | None:
         """Second moments of the scores, None where no interval is known."""
-        return self.score_moments if self.detected and self.arrived else None
+        return self.scores if self.detected and self.arrived else None
 
     def margins(self) -> Vector:
         """Half widths of the intervals of (score at the columns' origin, slopes), standardised."""
@@ -67,7 +66,7 @@ class NoisyLikelihood(NoisyFrame):
         known, last = self._known(self.known)
         return known.margins(_MOST_HIDDEN, _WIDEST, extra=np.where(known.hidden, 0.0, last))
 
-    def _known(self, score_moments: Matrix) -> tuple[Knowledge, Vector]:
+    def _known(self, scores: Noisy) -> tuple[Knowledge, Vector]:
         """Return the model's precision, and the last step's error, a variance in each direction.
 
         The error is the step's square times that of the curvature's relative change along it, or
@@ -82,8 +81,7 @@ class NoisyLikelihood(NoisyFrame):
         def known(metric: Metric) -> Knowledge:
             combined = self.steps.combined(metric, self.seen)
             hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-            moments = score_moments, self.score_sigma
-            return Knowledge(self, combined, hidden, metric.sigma, effect, *moments)
+            return Knowledge(self, combined, hidden, metric.sigma, effect, scores)
 
         def last(found: Knowledge) -> Vector:
             away: Vector = base + found.combined.theta - start

@@ -26,7 +26,7 @@ from nolook.algorithms.glm.clips import (
 )
 from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
-from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, combine_gradients
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, combine_gradients
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.glm.steps import Family
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
@@ -84,13 +84,10 @@ class NoisyRegression(NoisyFrame):
     clips: Clips
     theta: Vector  # the estimate, the constant first, shape (d,)
     chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
-    score_moments: Matrix  # noisy sum of s s', s a row's part of the gradient at theta, clipped
-    score_sigma: float  # as that of the Gram matrix
-    fit: Vector  # noisy sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
-    fit_sigma: float
+    scores: Noisy  # sum of s s', s a row's part of the gradient at theta, clipped
+    fit: Noisy  # sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
     errors: NoisyForest  # counts of |y - theta'x| between ERROR_EDGES
-    sides: Vector  # noisy counts of rows far below their prediction, near it, and far above
-    sides_sigma: float
+    sides: Noisy  # counts of rows far below their prediction, near it, and far above
 
     def observed(self) -> tuple[CombinedGradients, float, float, Vector]:
         """Return the combined gradients, sampling's variance over A, A's noise's deviation.
@@ -102,9 +99,9 @@ class NoisyRegression(NoisyFrame):
         return combined, residuals, self.gram_sigma, np.zeros(len(self.gram))
 
     @property
-    def known(self) -> Matrix:
+    def known(self) -> Noisy:
         """Second moments of the scores."""
-        return self.score_moments
+        return self.scores
 
 
 @frozen
@@ -177,13 +174,10 @@ class LinearRelease(Frame):
             clips=clips,
             theta=theta,
             chosen=chosen,
-            score_moments=scores[0],
-            score_sigma=scores[1],
+            scores=scores,
             fit=fit,
-            fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
             errors=errors,
-            sides=sides[0],
-            sides_sigma=sides[1],
+            sides=sides,
         )
 
     def _descend(
@@ -241,11 +235,11 @@ class LinearRelease(Frame):
         theta[fitted] = combine_gradients(gram[np.ix_(fitted, fitted)], sigma, among).theta
         return back.T @ theta, chosen
 
-    def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
+    def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Noisy:
         """Release the squared errors of the model's mean, and of the model."""
         model = GridModel(*blocks.design.on_grid(theta))
         mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
         exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
-        sensitivity = errors_sensitivity(blocks.whole)
-        noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
-        return noisy.astype(np.float64) / ERROR_UNIT**2
+        mu, sensitivity, square = self._mu("fit"), errors_sensitivity(blocks.whole), ERROR_UNIT**2
+        noisy = gaussian_release(exact, sensitivity, mu, source)
+        return Noisy(noisy.astype(np.float64) / square, sensitivity / square / mu)

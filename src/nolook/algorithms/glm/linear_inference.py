@@ -69,16 +69,15 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     if release.chosen is None:  # a choice by the same rows voids what intervals promise
         combined, residuals, sigma, _ = release.observed()
         hidden = hidden_directions(combined.eigenvalues, sigma)
-        moments = release.score_moments, release.score_sigma
-        known = Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, *moments)
+        known = Knowledge(release, combined, hidden, sigma, HIDDEN_EFFECT, release.scores)
         margin = known.margins(MOST_HIDDEN, _WIDEST, residuals=residuals)
     else:  # what is left of the others is rounding
         theta[1:][~np.isin(np.arange(len(theta) - 1), release.chosen)] = 0.0
-    r2 = explained(release.fit, release.fit_sigma, _WIDEST_R2)
+    r2 = explained(release.fit, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2)
     cut = cut_errors(
-        (release.sides, release.sides_sigma),
+        release.sides,
         errors,
         release.scaling,
         float(release.clips.bounds[-1]) / release.norm,
@@ -96,7 +95,7 @@ def linear_model(release: NoisyRegression) -> LinearModel:
 def _rmse(release: NoisyRegression) -> Estimate:
     """Root mean squared error, and its interval."""
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
-    mean = float(release.fit[1]) / rows.value
-    error = QUANTILE * np.hypot(release.fit_sigma, mean * rows.error) / rows.value
+    mean = float(release.fit.value[1]) / rows.value
+    error = QUANTILE * np.hypot(release.fit.sigma, mean * rows.error) / rows.value
     rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
     return Estimate(float(rmse[0]), rmse[1:])

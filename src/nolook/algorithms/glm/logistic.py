@@ -21,6 +21,7 @@ from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.additive import LEAST_MEAN
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
@@ -52,10 +53,8 @@ _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
 class NoisyLogistic(NoisyLikelihood):
     """The release, in standardised units: all later results follow from it."""
 
-    balance: float  # noisy number of rows of class 1, less that of class 0
-    balance_sigma: float
-    score_counts: Matrix  # noisy counts by class, class 0 first, between `score_edges`
-    fit_sigma: float
+    balance: Noisy  # number of rows of class 1, less that of class 0
+    fit: Noisy  # counts by class, class 0 first, between `score_edges`
 
 
 #: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
@@ -134,9 +133,9 @@ class LogisticRelease(Frame):
         begun, blocks = self._begun(table, source, progress)
         design = blocks.design
         progress("classes")
-        balance, balance_sigma = self._balance(blocks, source)
+        balance = self._balance(blocks, source)
         base = np.zeros(design.size)
-        base[0] = _base_log_odds(balance, balance_sigma, begun.scaling.rows.value)
+        base[0] = _base_log_odds(balance, begun.scaling.rows.value)
         steps = Steps(LOGISTIC, base)
         descent = ClassDescent(self._steps_mu(design), begun, blocks, source, steps)
         found = descent.run(progress)
@@ -144,8 +143,7 @@ class LogisticRelease(Frame):
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
         detected = steps.stands_out(begun.gram, begun.gram_sigma, rate, found.seen)
         counts = np.zeros((2, 1))
-        moments: Matrix | None = None
-        moments_sigma = 0.0
+        scores: Noisy | None = None
         if detected:
             model, radius = descent.at(found.theta), design.squared_radius
             progress("fit")
@@ -153,7 +151,7 @@ class LogisticRelease(Frame):
             exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)
             counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
             progress("scores")
-            moments, moments_sigma = release_score_moments(
+            scores = release_score_moments(
                 blocks,
                 partial(unit_scores, model, radius),
                 SCORE_UNIT**2,
@@ -165,28 +163,25 @@ class LogisticRelease(Frame):
             # A model's value is log-odds.
             **asdict(evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0)), recurse=False),
             balance=balance,
-            balance_sigma=balance_sigma,
             steps=steps,
             **asdict(found, recurse=False),
             detected=detected,
-            score_counts=counts,
-            fit_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
-            score_moments=moments,
-            score_sigma=moments_sigma,
+            fit=Noisy(counts, histograms_sensitivity(1, "add-remove") / self._mu("fit")),
+            scores=scores,
         )
 
-    def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:
-        """Release by how many rows class 1 is ahead, and return its noise's deviation."""
+    def _balance(self, blocks: Blocks, source: ByteSource) -> Noisy:
+        """Release by how many rows class 1 is ahead."""
         exact, whole = blocks.fold(ClassBalance()).value, blocks.whole
         sensitivity, mu = balance_sensitivity(), self._mu("classes")
         noisy = gaussian_release(exact, whole * sensitivity, mu, source)
-        return float(noisy[0]) / whole, sensitivity / mu
+        return Noisy(noisy.astype(np.float64) / whole, sensitivity / mu)
 
 
-def _base_log_odds(balance: float, sigma: float, rows: float) -> float:
+def _base_log_odds(balance: Noisy, rows: float) -> float:
     """Return the log-odds of class 1 without features."""
-    least = min(max(0.5 * sigma / rows, _LEAST_RATE), _MOST_DOUBT)
-    rate = min(max(0.5 + 0.5 * balance / rows, least), 1.0 - least)
+    least = min(max(0.5 * balance.sigma / rows, _LEAST_RATE), _MOST_DOUBT)
+    rate = min(max(0.5 + 0.5 * float(balance.value[0]) / rows, least), 1.0 - least)
     return math.log(rate / (1.0 - rate))
 
 

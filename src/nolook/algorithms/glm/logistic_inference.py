@@ -46,9 +46,9 @@ def logistic_model(release: NoisyLogistic) -> LogisticModel:
 def _base_rate(release: NoisyLogistic) -> Estimate:
     """Share of class 1 from the classes' balance; its interval covers noise and sampling."""
     rows = release.scaling.rows
-    share = 0.5 + 0.5 * release.balance / rows.value
+    share = 0.5 + 0.5 * float(release.balance.value[0]) / rows.value
     rate = min(max(share, 0.0), 1.0)
-    variance = (0.5 * release.balance_sigma / rows.value) ** 2
+    variance = (0.5 * release.balance.sigma / rows.value) ** 2
     variance += ((share - 0.5) * rows.error / rows.value) ** 2 + (
         rate * (1.0 - rate) * release.squares / rows.value
     )
@@ -60,7 +60,7 @@ def _middles(release: NoisyLogistic) -> Vector:
     """Return a bin's log-odds: their mean in a normal law with the edges as its quantiles."""
     mean, deviation = score_law(release.theta, release.gram)
     ends = np.concatenate(
-        [[-np.inf], ndtri(np.arange(1, bins := release.score_counts.shape[1]) / bins), [np.inf]]
+        [[-np.inf], ndtri(np.arange(1, bins := release.fit.value.shape[1]) / bins), [np.inf]]
     )
     density = np.exp(-0.5 * ends**2) / np.sqrt(2.0 * np.pi)
     return np.asarray(mean + deviation * bins * (density[:-1] - density[1:]))
@@ -68,7 +68,7 @@ def _middles(release: NoisyLogistic) -> Vector:
 
 def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
     """McFadden's: 1 less the model's log loss over that of a constant, by the counts of scores."""
-    counts = release.score_counts
+    counts = release.fit.value
     classes = counts.sum(axis=1)
     if (classes <= 0.0).any():
         return None
@@ -77,13 +77,13 @@ def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
     constant = -np.log(classes / classes.sum())[:, None]
     total = float((constant * counts).sum())
     ratio = float((losses * counts).sum()) / total
-    error = release.fit_sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
+    error = release.fit.sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
     return _estimate(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
 
 
 def _auc(release: NoisyLogistic) -> Estimate | None:
     """Area under the ROC curve of the bins: rows of one bin count as ties."""
-    counts = release.score_counts
+    counts = release.fit.value
     negatives, positives = classes = counts.sum(axis=1)
     if min(negatives, positives) <= 0.0:
         return None
@@ -93,7 +93,7 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
     squares = ((above - area) ** 2).sum() / negatives**2 + (
         (below - area) ** 2
     ).sum() / positives**2
-    noise = release.fit_sigma * float(np.sqrt(squares))
+    noise = release.fit.sigma * float(np.sqrt(squares))
     error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
     return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
 

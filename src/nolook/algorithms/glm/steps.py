@@ -23,20 +23,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, likeliest_prior
+from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, likeliest_prior
 from nolook.algorithms.scaling import Scaling
 from nolook.statistics.grid_models import GridModel
 
 __all__ = [
     "HIDDEN_EFFECT",
     "MISFIT",
-    "Curvature",
     "Family",
     "Metric",
     "Steps",
@@ -44,9 +43,6 @@ __all__ = [
     "is_noise",
     "score_law",
 ]
-
-#: A released curvature and the deviation of the noise on its diagonal.
-Curvature: TypeAlias = tuple[Matrix, float]
 
 #: Standard deviation of the model along a hidden direction, in log-odds for about a scale: so many
 #: times that of the rows' log-odds, and at least 1. The intervals assume it.
@@ -153,7 +149,7 @@ class Metric:
             matrix = matrix + rows * both
         return cls(matrix, factor * sigma)
 
-    def mixed(self, released: Curvature | None) -> Self:
+    def mixed(self, released: Noisy | None) -> Self:
         """Return this and a released curvature, which counts as far as it is more than noise."""
         if released is None:
             return self
