@@ -109,7 +109,7 @@ def quiet_choice(patch):
 
     def gradient(blocks, model, most, mu, source):
         exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
-        return exact.astype(float) / (blocks.design.unit * PRODUCT_UNIT)
+        return exact.astype(float) / (blocks.design.unit * PRODUCT_UNIT), 1.0 / mu
 
     patch.setattr(additive, "release_products", gradient)
 

@@ -65,7 +65,7 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         shrunk = rest * np.minimum(1.0, bound / np.maximum(lengths, 1e-300))
         exact = np.append(U[:, 0] @ rest, U[:, 1:].T @ shrunk)
         gradient = exact + generator.normal(size=size) * 20 * noise * bound
-        seen = seen.and_one(theta, gradient, 20 * noise * bound)
+        seen = seen.and_one(theta, Noisy(gradient, 20 * noise * bound))
         theta = theta + solved @ gradient
     counts = np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
     counts = np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise

@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 
 from nolook._arrays import Flags, Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
-from nolook.algorithms.glm.clips import products_sigma, release_products
+from nolook.algorithms.glm.clips import release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
 from nolook.algorithms.glm.steps import Family
 from nolook.algorithms.scaling import Scaling, release_histograms
@@ -165,6 +165,5 @@ class Beginning:
         most = 2 * math.floor(reach * unit * PRODUCT_UNIT / 2)
         theta = np.append(self.theta, np.zeros(size - self.theta.size))
         model = self.family.model(*design.on_grid(theta))
-        gradient = release_products(blocks, model, most, mu, self.source)
-        noise = products_sigma(blocks, most, mu) ** 2
-        return gradient, noise + self.left**2 * scaling.rows.value
+        gradient, sigma = release_products(blocks, model, most, mu, self.source)
+        return gradient, sigma**2 + self.left**2 * scaling.rows.value

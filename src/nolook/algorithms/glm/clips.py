@@ -29,7 +29,7 @@ from nolook.statistics.weighted_rows import (
     clipped_scores,
 )
 
-__all__ = ["CLIPS", "products_sigma", "release_clip", "release_clipped_scores", "release_products"]
+__all__ = ["CLIPS", "release_clip", "release_clipped_scores", "release_products"]
 
 #: Candidates for K, in units of B: half octaves up to 4.
 CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
@@ -56,24 +56,18 @@ def release_clip(
     return 2 * math.floor(bound * design.unit * PRODUCT_UNIT / 2), counts
 
 
-def products_sigma(blocks: Blocks, most: int, mu: float) -> float:
-    """Return the deviation of the noise of clipped products, in standardised units."""
-    design = blocks.design
-    sensitivity = clipped_products_sensitivity(most, design.size, blocks.whole)
-    return sensitivity / (design.unit * PRODUCT_UNIT) / mu
-
-
 def release_products(
     blocks: Blocks, model: GridModel, most: int, mu: float, source: ByteSource
-) -> Vector:
+) -> Noisy:
     """Release the clipped gradient at a model, in standardised units.
 
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
     exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
     sensitivity = clipped_products_sensitivity(most, blocks.design.size, blocks.whole)
-    noisy = gaussian_release(exact, sensitivity, mu, source)
-    return noisy.astype(np.float64) / (blocks.design.unit * PRODUCT_UNIT)
+    noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
+    unit = blocks.design.unit * PRODUCT_UNIT
+    return Noisy(noisy / unit, sensitivity / unit / mu)
 
 
 def release_clipped_scores(

@@ -121,7 +121,7 @@ class Descent(ABC):
             and allowance.left - part >= _KEPT
         ):
             progress(f"gradient {taken}")
-            seen = self._and_one(seen, theta, allowance.spend(part))
+            seen = seen.and_one(theta, self.gradient(theta, allowance.spend(part)))
             if taken == 1:
                 self.settle(seen)
             if is_noise(seen, own, self.steps.dispersion):
@@ -138,7 +138,7 @@ class Descent(ABC):
         spent = self._last_curvature(own.mixed(curvature), theta, allowance)
         last = self._curvature(theta, allowance.spend(spent))
         progress(f"gradient {len(seen.sigmas) + 1}")
-        seen = self._and_one(seen, theta, allowance.spend(allowance.left))
+        seen = seen.and_one(theta, self.gradient(theta, allowance.spend(allowance.left)))
         metric = own.mixed(last)
         found = self.steps.next(metric, seen)
         if any(self.found.curves):
@@ -159,19 +159,16 @@ class Descent(ABC):
         far: float = math.hypot(*moved) / self.steps.family.longest
         return theta + (found - theta) / max(far, 1.0)
 
-    def _and_one(self, seen: Gradients, theta: Vector, mu: float) -> Gradients:
-        """Release a gradient at a model, and return it with those before."""
-        return seen.and_one(theta, self.gradient(theta, mu), self.gradient_sigma(mu))
-
     def gradient_sigma(self, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
         return self.sensitivity() / mu / (self.blocks.design.unit * self.GRID)
 
-    def gradient(self, theta: Vector, mu: float) -> Vector:
+    def gradient(self, theta: Vector, mu: float) -> Noisy:
         """Release a gradient, in standardised units."""
         exact = self.blocks.fold(self.products(theta)).value
         noisy = gaussian_release(exact, self.sensitivity(), mu, self.source)
-        return noisy.astype(np.float64) / (self.blocks.design.unit * self.GRID)
+        value = noisy.astype(np.float64) / (self.blocks.design.unit * self.GRID)
+        return Noisy(value, self.gradient_sigma(mu))
 
     def _last_curvature(self, metric: Metric, theta: Vector, allowance: Allowance) -> int:
         """Split what is left so that the noise of directions that are seen is least.

@@ -61,12 +61,12 @@ class Gradients:
         """Return no gradient of models of this size."""
         return cls(np.zeros((0, size)), np.zeros((0, size)), np.zeros(0))
 
-    def and_one(self, theta: Vector, value: Vector, sigma: float) -> Self:
+    def and_one(self, theta: Vector, gradient: Noisy) -> Self:
         """Return these and one more."""
         return type(self)(
             np.vstack([self.thetas, theta]),
-            np.vstack([self.values, value]),
-            np.append(self.sigmas, sigma),
+            np.vstack([self.values, gradient.value]),
+            np.append(self.sigmas, gradient.sigma),
         )
 
 

@@ -19,7 +19,6 @@ from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
     CLIPS,
-    products_sigma,
     release_clip,
     release_clipped_scores,
     release_products,
@@ -203,9 +202,9 @@ class LinearRelease(Frame):
             progress(f"gradient {number + 1}")
             gradient = release_products(blocks, model, most, mu, source)
             theta = model.spacing * model.whole
-            seen = seen.and_one(theta, gradient, products_sigma(blocks, most, mu))
+            seen = seen.and_one(theta, gradient)
             bounds.append(most)
-            theta = theta + solved @ gradient
+            theta = theta + solved @ gradient.value
         clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
         return seen, Clips(clips, design.norm * CLIPS, np.array(counts), 1.0 / clip_mu)
 
@@ -231,7 +230,8 @@ class LinearRelease(Frame):
         chosen = select_features(moments, k, np.ones(detected, dtype=np.bool_))
         fitted = [0, *(1 + feature for feature in chosen)]
         theta = np.zeros(len(gram))
-        among = Gradients.none(len(fitted)).and_one(np.zeros(len(fitted)), products[fitted], noise)
+        none, shown = Gradients.none(len(fitted)), Noisy(products[fitted], noise)
+        among = none.and_one(np.zeros(len(fitted)), shown)
         theta[fitted] = combine_gradients(gram[np.ix_(fitted, fitted)], sigma, among).theta
         return back.T @ theta, chosen
 
