@@ -84,7 +84,9 @@ class ColumnGroup:
     def counting(self) -> Histograms:
         """Return what the next round is to count, of no rows yet."""
         linear = partial(linear_counts, low=self._low, width=self._width, bins=self._bins)
-        return Histograms(linear if self._bins else magnitude_counts, self.columns[self._next])
+        return Histograms(
+            linear if self._bins else magnitude_counts, self.columns[self._next].tolist()
+        )
 
     def read(self, counts: Array, mu: float, rows: float, next_mu: float | None) -> None:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
