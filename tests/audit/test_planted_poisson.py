@@ -238,7 +238,7 @@ _BEYOND = "beyond the sensitivity"
 FAULTS = (
     ExactFault(
         "gradients with half of their sensitivity",
-        halved(clips, "clipped_products_sensitivity"),
+        halved(counts, "clipped_products_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
