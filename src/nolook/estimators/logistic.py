@@ -135,11 +135,11 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         return table
 
     def _store(self, released: NoisyLogistic) -> None:
-        model = logistic_model(released)
+        known, measures = logistic_model(released)
         self._store_scaling(released.scaling)
         self.detected_ = released.detected
-        self._keep_coefficients(model.known, released)
-        self._keep_measures({name: getattr(model, name) for name in self._measured})
+        self._keep_coefficients(known, released)
+        self._keep_measures(measures)
 
     def _replace_by_constant(self) -> None:
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)

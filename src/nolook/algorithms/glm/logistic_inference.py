@@ -7,7 +7,6 @@ where noise dominates; what they cover, and how that was tried, is in ``logistic
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 from scipy.special import log_expit, ndtri
 
 from nolook._arrays import Vector
@@ -17,30 +16,21 @@ from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.roc_curve import area_error
 
-__all__ = ["LogisticModel", "logistic_model"]
+__all__ = ["logistic_model"]
 
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
 
 
-@frozen(eq=False)
-class LogisticModel:
-    """A released logistic model in the table's units, with intervals at LEVEL.
+def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Estimate | None]]:
+    """Return the model in the table's units, log-odds a unit, and its fit of the training rows.
 
+    That is the share of rows of class 1, McFadden's pseudo-R2, and the area under the ROC curve.
     None stands for what the noise hides.
     """
-
-    known: Coefficients  # log-odds a unit
-    base_rate: Estimate  # share of rows of class 1
-    pseudo_r2: Estimate | None  # McFadden's, of the training rows
-    auc: Estimate | None  # of the training rows
-
-
-def logistic_model(release: NoisyLogistic) -> LogisticModel:
-    """Return the model, its intervals and its fit from what was released."""
     theta = release.spread.model(release.theta)
     known = coefficients(release, theta, release.margins(), release.scaling)
     fit = (_pseudo_r2(release), _auc(release)) if release.detected else (None, None)
-    return LogisticModel(known, _base_rate(release), *fit)
+    return known, {"base_rate": _base_rate(release), "pseudo_r2": fit[0], "auc": fit[1]}
 
 
 def _base_rate(release: NoisyLogistic) -> Estimate:
