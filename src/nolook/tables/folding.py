@@ -177,7 +177,7 @@ class BlockCache:
 
     def __init__(self) -> None:
         self._parts: dict[int | None, list[Matrix]] = {}
-        self._room = CACHE_BYTES
+        self._held: list[int] = []  # bytes of each block, by any of several threads
 
     @classmethod
     def for_table(cls, source: DeclaredSource, design: Design) -> BlockCache | None:
@@ -195,14 +195,13 @@ class BlockCache:
         for block in read:
             # A damaged file may have more rows than it tells, and parts be read as one, too.
             # An array keeps all of the one that it is a view of.
-            self._room -= (block if block.base is None else block.base).nbytes
-            if self._room >= 0:
-                taken.append(block)
-            else:
+            self._held.append((block if block.base is None else block.base).nbytes)
+            taken.append(block)
+            if sum(self._held) > CACHE_BYTES:
                 taken.clear()
             yield block
         # One that is not read to its end is read again from its start.
-        if self._room >= 0:
+        if taken:
             self._parts[part] = taken
 
 
