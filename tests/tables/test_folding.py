@@ -278,3 +278,19 @@ def test_a_bad_number_of_threads_is_refused(threads, people):
 def test_rows_in_hand_are_folded_too():
     batches = [([n],) for n in range(20)]
     assert sorted(Batches(batches, 3).fold(Numbers()).seen) == list(range(20))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_error_is_that_of_the_first_part_that_fails(threads):
+    def part(place):
+        def read():
+            if place == 0:
+                time.sleep(0.05)
+            yield (np.zeros((1, 1)), None)
+            raise ValueError(f"part {place}")
+
+        return read
+
+    for _ in range(5):
+        with pytest.raises(ValueError, match="part 0"):
+            fold(Histograms(row_counts), [part(place) for place in range(4)], threads)

@@ -136,23 +136,23 @@ def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
     """Update a statistic that has seen nothing with every batch of every part, and return it.
 
     Each thread takes a part that none has begun, then batches of those that others still read.
-    About a batch and a state for each thread are in memory.
+    About a batch and a state for each thread are in memory. Where parts fail, the error is that of
+    the first of them, whatever the number of threads.
     """
-    sources, stop = [(iter(part()), Lock()) for part in parts], Event()
-    waiting = iter(sources)
+    sources, stop = list(enumerate((iter(part()), Lock()) for part in parts)), Event()
+    waiting, failed = iter(sources), dict[int, Exception]()
 
     def read(own: S) -> S:
-        try:
-            for batches, lock in chain(waiting, sources):
-                while not stop.is_set():
+        for place, (batches, lock) in chain(waiting, sources):
+            try:
+                while not stop.is_set() and place < min(failed, default=len(parts)):
                     with lock:
                         batch = next(batches, None)
                     if batch is None:
                         break
                     own.update(*batch)
-        except BaseException:
-            stop.set()
-            raise
+            except Exception as error:  # noqa: BLE001 -- raised when all parts before were read
+                failed[place] = error
         return own
 
     copies = [deepcopy(statistic) for _ in range(threads - 1)]
@@ -165,6 +165,8 @@ def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
                 statistic.merge(other.result())
         finally:
             stop.set()
+    if failed:
+        raise failed[min(failed)]
     return statistic
 
 
