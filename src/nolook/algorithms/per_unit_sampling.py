@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from nolook._arrays import Integers, Vector
+from nolook.algorithms.kept_batches import KeptBatches
 from nolook.privacy.noise import (
     ByteSource,
     KeyedSource,
@@ -93,21 +94,6 @@ class Drawn(Drawing):
         return self
 
 
-class _Collected:
-    """Rows, weights and blocks, kept in memory."""
-
-    def __init__(self) -> None:
-        self.batches: list[tuple[Any, ...]] = []
-
-    def update(self, *batch: Any) -> Self:  # noqa: ANN401
-        self.batches.append(batch)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        self.batches += other.batches
-        return self
-
-
 def rows_in_blocks(
     table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT
 ) -> Iterator[tuple[Vector, Weights, Integers]]:
@@ -118,9 +104,9 @@ def rows_in_blocks(
     engine reads come in an order that follows from them alone. Blocks must not reach a user.
     """
     if table.engine is not None:
-        collected = _Collected()
-        table.fold(Drawn(collected, m, chances, source))
-        yield from _in_order(collected.batches)
+        kept = KeptBatches()
+        table.fold(Drawn(kept, m, chances, source))
+        yield from _in_order(kept.batches or [])
         return
     units = None if table.unit.column is None else table.units().counts.size
     draws = _Draws(m, chances, source, units)

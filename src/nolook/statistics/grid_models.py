@@ -37,11 +37,6 @@ class RowBlock(NamedTuple):
     weights: NDArray[np.int64] | None = None  # whole numbers up to 2^30; None: 1
     exposures: Array | None = None  # that means are in proportion to, above 0; None: 1
 
-    @property
-    def bytes(self) -> int:
-        """The block's size in memory."""
-        return sum(part.nbytes for part in self if part is not None)
-
     def part(self, place: slice) -> RowBlock:
         """Return some of the rows."""
         rows = np.ascontiguousarray(self.rows[:, place])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nolook._arrays import Vector
 from nolook._unit import Unit
 from nolook.algorithms.glm.estimate import Noisy
+from nolook.algorithms.kept_batches import KeptBatches
 from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread, spread_of
@@ -22,7 +23,6 @@ from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.grid_models import RowBlock
 from nolook.statistics.residual_products import grid_model
@@ -125,30 +125,6 @@ class WeightedDesign:
         yield RowBlock(rows, squares, targets, factors, weights)
 
 
-class _Kept(Statistic):
-    """Blocks, kept while they fit."""
-
-    def __init__(self, room: int) -> None:
-        self.blocks: list[RowBlock] | None = []
-        self._room = room  # bytes
-
-    def update(self, *parts: Any) -> Self:  # noqa: ANN401
-        """Keep a block, or none from here on if it does not fit."""
-        return self._keep([RowBlock(*parts)])
-
-    def merge(self, other: Self) -> Self:
-        """Keep the blocks another one has kept; none if it has not all it saw."""
-        return self._keep(other.blocks)
-
-    def _keep(self, blocks: list[RowBlock] | None) -> Self:
-        self._room -= sum(block.bytes for block in blocks or ())
-        if self.blocks is None or blocks is None or self._room < 0:
-            self.blocks = None
-        else:
-            self.blocks += blocks
-        return self
-
-
 class Blocks:
     """The blocks of a table: kept while they fit, computed again in every pass if they do not.
 
@@ -159,7 +135,7 @@ class Blocks:
         self.design = design
         self.room = room if table.engine is None else 0  # bytes
         self._table = table
-        self._kept: list[RowBlock] | None = None
+        self._kept: list[tuple[Any, ...]] | None = None
 
     @property
     def whole(self) -> int:
@@ -178,9 +154,9 @@ class Blocks:
         if not self.room:
             self._table.fold(Mapped(statistic, self.design.rows))
             return
-        kept = _Kept(self.room)
+        kept = KeptBatches(self.room)
         self._table.fold(Mapped(Together(kept, statistic), self.design.rows))
-        self._kept = kept.blocks
+        self._kept = kept.batches
 
     def fold(self, statistic: S) -> S:
         """Update a statistic that has seen nothing with all blocks, and return it."""
