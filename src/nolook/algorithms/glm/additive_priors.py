@@ -73,8 +73,9 @@ def shrink(
     lines = np.count_nonzero(found.kept) + 1
     for one in range(lines, block.max() + 1):
         place = np.flatnonzero(block == one)
-        marginal = _Marginal(posterior, posterior @ told, prior, place, shape[place])
-        if marginal.gain < _EVIDENCE:
+        sizes = np.array([prior[place[0]] / shape[place[0]], _STRAIGHT])
+        there, none = _likelihood(posterior, posterior @ told, prior, place, shape, sizes)
+        if there - none < _EVIDENCE:
             prior[place] = _STRAIGHT
             posterior = _posterior(precision, prior)
     if found.curves:
@@ -98,8 +99,11 @@ def _vague(
     mean, vague = posterior @ told, prior.copy()
     for one in range(block.max() + 1):
         place = np.flatnonzero(block == one)
-        marginal = _Marginal(posterior, mean, prior, place, shape[place])
-        vague[place] = marginal.vague * shape[place]
+        own = prior[place[0]] / shape[place[0]]
+        up = np.geomspace(own, max(own, HIDDEN_EFFECT**2), _STEPS_UP)
+        likelihood = _likelihood(posterior, mean, prior, place, shape, up)
+        near = up[likelihood >= likelihood[0] - _VAGUE]
+        vague[place] = near.max(initial=own) * shape[place]
     return vague
 
 
@@ -118,37 +122,17 @@ def _likeliest(precision: Matrix, told: Vector, block: Integers, shape: Vector) 
     return np.asarray(variances[block] * shape)
 
 
-class _Marginal:
-    """The likelihood of one block's variance, all others as they are."""
-
-    def __init__(
-        self, posterior: Matrix, mean: Vector, prior: Vector, place: Places, shape: Vector
-    ) -> None:
-        inverse = np.linalg.inv(posterior[np.ix_(place, place)])
-        roots = np.sqrt(shape)
-        own = inverse - np.diag(1.0 / prior[place])
-        self._values, vectors = np.linalg.eigh(roots[:, None] * own * roots)
-        self._values = np.maximum(self._values, 0.0)
-        self._told = (vectors.T @ (roots * (inverse @ mean[place]))) ** 2
-        self._variance = float(prior[place[0]] / shape[0])
-
-    def _likelihood(self, variances: Vector) -> Vector:
-        sizes = variances[:, None]
-        each = self._told * sizes / (1.0 + sizes * self._values) - np.log1p(sizes * self._values)
-        return np.asarray(0.5 * each.sum(axis=1))
-
-    @property
-    def gain(self) -> float:
-        """The log-likelihood ratio of the variance to one of nearly 0."""
-        there, none = self._likelihood(np.array([self._variance, _STRAIGHT]))
-        return float(there - none)
-
-    @property
-    def vague(self) -> float:
-        """The largest variance that is nearly as likely."""
-        up = np.geomspace(self._variance, max(self._variance, HIDDEN_EFFECT**2), _STEPS_UP)
-        likelihood = self._likelihood(up)
-        return float(up[likelihood >= likelihood[0] - _VAGUE].max(initial=self._variance))
+def _likelihood(
+    posterior: Matrix, mean: Vector, prior: Vector, place: Places, shape: Vector, sizes: Vector
+) -> Vector:
+    """Return the log-likelihood of variances of one block, all others as they are."""
+    inverse = np.linalg.inv(posterior[np.ix_(place, place)])
+    roots, own = np.sqrt(shape[place]), inverse - np.diag(1.0 / prior[place])
+    values, vectors = np.linalg.eigh(roots[:, None] * own * roots)
+    told = (vectors.T @ (roots * (inverse @ mean[place]))) ** 2
+    scaled = sizes[:, None] * np.maximum(values, 0.0)
+    each = told * sizes[:, None] / (1.0 + scaled) - np.log1p(scaled)
+    return np.asarray(0.5 * each.sum(axis=1))
 
 
 def _blocks_of(curves: tuple[Curve | None, ...]) -> tuple[Integers, Vector]:

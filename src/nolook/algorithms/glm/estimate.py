@@ -19,7 +19,6 @@ name here         meaning
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -105,24 +104,16 @@ def combine_gradients(gram: Matrix, gram_sigma: float, seen: Gradients) -> Combi
     values = np.maximum(eigenvalues, 0.0) + 0.5 * edge
     points, noise = seen.thetas @ vectors, seen.sigmas**2
     observed = seen.values @ vectors + points * values
-    weigh = partial(_weighed, vectors, eigenvalues, values, observed)
-    combined = weigh(noise)
-    for _ in range(_FIXED_POINT_STEPS):
-        solution = combined.shrinkage * combined.moments / values
-        ways = (solution - points) ** 2
+    wrong = np.zeros_like(noise)
+    for _ in range(_FIXED_POINT_STEPS + 1):
+        variances = noise + wrong
+        variance = float(1.0 / (1.0 / variances).sum())
+        moments = variance * (observed / variances[:, None]).sum(axis=0)
+        prior = likeliest_prior(_PRIORS, moments, values, variance)
+        found = CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
+        ways = (found.shrinkage * moments / values - points) ** 2
         wrong = 0.5 * gram_sigma**2 * ways.sum(axis=1)
-        combined = weigh(noise + wrong)
-    return combined
-
-
-def _weighed(
-    vectors: Matrix, eigenvalues: Vector, values: Vector, observed: Matrix, variances: Vector
-) -> CombinedGradients:
-    """Combine the observations, shape (steps, d), by their variances, shape (steps,)."""
-    variance = float(1.0 / (1.0 / variances).sum())
-    moments = variance * (observed / variances[:, None]).sum(axis=0)
-    prior = likeliest_prior(_PRIORS, moments, values, variance)
-    return CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
+    return found
 
 
 def likeliest_prior(priors: Vector, moments: Vector, values: Vector, variance: float) -> float:
