@@ -6,7 +6,7 @@ model, so that its band is an interval of :mod:`nolook.algorithms.glm.inference`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from attrs import evolve, frozen
@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from nolook._arrays import Matrix, Vector
 from nolook._defaults import QUANTILE
 from nolook.algorithms.curves import Curve
-from nolook.algorithms.glm.additive_priors import Shrunk, shrink
+from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.estimate import Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
@@ -72,10 +72,10 @@ def additive_curves(
     means[lines] = means[lines].clip(low[release.kept], high[release.kept])
     spread = moments - np.outer(means, means)
     origin, target = units or (float(scaling.center[-1]), float(scaling.scale[-1]))
-    errors = None if release.known is None else _Errors.of(release, release.known)
+    errors = None if release.known is None else _half_widths(release, release.known)
 
     def half_widths(contrasts: Matrix, extra: float = 0.0) -> Matrix | None:
-        half = None if errors is None else errors.half_widths(contrasts, extra)
+        half = None if errors is None else errors(contrasts, extra)
         return None if half is None else target * half[:, None] * np.array([-1.0, 1.0])
 
     found = [
@@ -109,46 +109,38 @@ def additive_curves(
     )
 
 
-@frozen(eq=False)
-class _Errors:
-    """Variances of the errors of an additive model."""
+def _half_widths(
+    release: NoisyRegression | NoisyLikelihood, known: Noisy
+) -> Callable[[Matrix, float], Vector | None]:
+    """Return the half widths of intervals as a function of contrasts; `known` are the scores'.
 
-    release: NoisyRegression | NoisyLikelihood
-    known: Noisy  # second moments of the scores
-    shrunk: Shrunk
-    hidden: Matrix  # orthonormal directions of the model, hidden by noise
-    noise: float  # variance of that of the combined gradients
-    sampling: Matrix  # of these, were residuals alike in all rows
-    unsettled: Matrix  # by how much the last step may err, as ways of the model
+    Contrasts are of a model of (1, x), standardised, and each has a further variance. None where
+    more than a share of their squares is on hidden directions.
+    """
+    combined, residuals, sigma, last = release.observed()
+    # Of the combined gradients, were residuals alike in all rows.
+    alike = residuals * (combined.vectors * combined.values) @ combined.vectors.T
+    shrunk = shrink(combined, release, residuals, sigma)
+    seen = hidden_directions(combined.eigenvalues, sigma)
+    along = release.spread.along(combined.vectors)
+    hidden_ways, unsettled = np.linalg.qr(along[:, seen])[0], along * np.sqrt(last)
 
-    @classmethod
-    def of(cls, release: NoisyRegression | NoisyLikelihood, known: Noisy) -> _Errors:
-        combined, residuals, sigma, last = release.observed()
-        sampling = residuals * (combined.vectors * combined.values) @ combined.vectors.T
-        shrunk = shrink(combined, release, residuals, sigma)
-        seen = hidden_directions(combined.eigenvalues, sigma)
-        along = release.spread.along(combined.vectors)
-        hidden, unsettled = np.linalg.qr(along[:, seen])[0], along * np.sqrt(last)
-        return cls(release, known, shrunk, hidden, combined.variance, sampling, unsettled)
-
-    def half_widths(self, contrasts: Matrix, extra: float) -> Vector | None:
-        """Half widths of the intervals of contrasts of a model of (1, x), standardised.
-
-        `extra` is a further variance of each. None where more than a share of the contrasts'
-        squares is on hidden directions.
-        """
-        release = self.release
+    def half_widths(contrasts: Matrix, extra: float) -> Vector | None:
         contrasts = release.spread.centred(contrasts)
-        hidden = ((contrasts @ self.hidden) ** 2).sum(axis=1)
+        hidden = ((contrasts @ hidden_ways) ** 2).sum(axis=1)
         if hidden.sum() > _MOST_HIDDEN * (contrasts**2).sum():
             return None
-        ways = contrasts @ self.shrunk.response
+        ways = contrasts @ shrunk.response
         lengths = (ways**2).sum(axis=1)
-        scores = ((ways @ self.known.value) * ways).sum(axis=1) + self.known.sigma * lengths
-        sampling = np.maximum(scores, ((ways @ self.sampling) * ways).sum(axis=1))
-        missed = (contrasts @ self.shrunk.missed) ** 2 @ self.shrunk.prior
-        missed += _HIDDEN * hidden + ((contrasts @ self.unsettled) ** 2).sum(axis=1)
-        return np.asarray(QUANTILE * np.sqrt(missed + self.noise * lengths + sampling + extra))
+        scores = ((ways @ known.value) * ways).sum(axis=1) + known.sigma * lengths
+        sampling = np.maximum(scores, ((ways @ alike) * ways).sum(axis=1))
+        missed = (contrasts @ shrunk.missed) ** 2 @ shrunk.prior
+        missed += _HIDDEN * hidden + ((contrasts @ unsettled) ** 2).sum(axis=1)
+        return np.asarray(
+            QUANTILE * np.sqrt(missed + combined.variance * lengths + sampling + extra)
+        )
+
+    return half_widths
 
 
 def _contrasts(
