@@ -119,32 +119,19 @@ class Knowledge:
         contrasts[0, 1:lines] = -(center / scale)[frame.kept]
         contrasts[:, :lines] = contrasts[:, :lines] @ turned(frame)
         lengths = (contrasts**2).sum(axis=1)
-        margin = self.half_widths(contrasts, most_hidden, extra, residuals)
+        along = frame.spread.along(self.combined.vectors)
+        ways, _ = np.linalg.qr(along[:, self.hidden])
+        centred = frame.spread.centred(contrasts)
+        moved = centred @ along
+        variance = self.variances(moved, residuals)
+        variance += moved**2 @ np.broadcast_to(extra, len(along))
+        margin: Vector = QUANTILE * np.sqrt(variance)
+        margin[((centred @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
         origin = QUANTILE**2 * self._far_origin(contrasts[0, 1:lines])
         margin[0] = math.sqrt(margin[0] ** 2 + origin)
         most = widest * np.sqrt(lengths)
         most[1:] /= np.minimum(self._deviations(), 1.0)
         margin[margin > most] = np.nan
-        return margin
-
-    def half_widths(
-        self, contrasts: Matrix, most_hidden: float, extra: Vector | float, residuals: float
-    ) -> Vector:
-        """Half widths of the intervals of contrasts of a model of (1, x), standardised.
-
-        NaN where more than a share of a contrast's squared loading is on hidden directions. `extra`
-        is a variance along each direction.
-        """
-        spread, vectors = self.frame.spread, self.combined.vectors
-        lengths = (contrasts**2).sum(axis=1)
-        contrasts, along = spread.centred(contrasts), spread.along(vectors)
-        moved = contrasts @ along
-        variance = self.variances(moved, residuals) + moved**2 @ np.broadcast_to(
-            extra, len(vectors)
-        )
-        margin: Vector = QUANTILE * np.sqrt(variance)
-        ways, _ = np.linalg.qr(along[:, self.hidden])
-        margin[((contrasts @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
         return margin
 
     def _deviations(self) -> Vector:
