@@ -11,7 +11,7 @@ from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice
 from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
-from nolook.algorithms.glm.counts import CountRelease
+from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
