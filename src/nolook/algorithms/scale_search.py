@@ -82,7 +82,7 @@ class ColumnGroup:
         self._evidence = np.zeros(size)  # of the first look
 
     def counting(self) -> Histograms:
-        """Return what the next round is to count, of no rows yet."""
+        """Return the histograms of the next round, of no rows yet."""
         linear = partial(linear_counts, low=self._low, width=self._width, bins=self._bins)
         return Histograms(
             linear if self._bins else magnitude_counts, self.columns[self._next].tolist()
