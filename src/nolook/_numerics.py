@@ -22,7 +22,6 @@ from threadpoolctl import ThreadpoolController
 
 from nolook._arrays import Array
 from nolook._validation import check_count_or_auto
-from nolook.errors import ParameterError
 
 #: How many threads read a table: "auto" for all that the process may use.
 Threads: TypeAlias = int | Literal["auto"]
@@ -50,15 +49,10 @@ def worker_threads(threads: Threads = "auto") -> int:
     """
     if threads != "auto":
         return threads
-    text = os.environ.get(_VARIABLE, "").strip()
-    if text in {"", "auto"}:
-        return max(1, min(_processors(), _MOST_THREADS))
-    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= _MOST_THREADS:
-        return int(text)
-    raise ParameterError(
-        f"the environment variable {_VARIABLE} is {text[:20]!r}; expected 'auto' or a number from "
-        f"1 to {_MOST_THREADS} (unset it for all that the process may use)"
-    )
+    text = os.environ.get(_VARIABLE, "").strip() or "auto"
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else text
+    given = check_count_or_auto(number, _VARIABLE, _MOST_THREADS)
+    return given or max(1, min(_processors(), _MOST_THREADS))
 
 
 def _processors() -> int:

@@ -6,7 +6,6 @@ Pages, terminals, ledgers and messages take their words and verdicts from here. 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from nolook._unit import ROW, Unit
@@ -15,13 +14,6 @@ from nolook._validation import one_line
 #: A verdict on a guarantee, by its epsilon.
 Strength: TypeAlias = Literal["strong", "moderate", "weak", "next to none"]
 
-#: Each verdict as the beginning of a sentence.
-PROTECTION: Mapping[Strength, str] = {
-    "strong": "Strong protection",
-    "moderate": "Moderate protection",
-    "weak": "Weak protection",
-    "next to none": "Next to no protection",
-}
 
 #: What a release without a unit assumes.
 INDEPENDENT = (
@@ -99,8 +91,9 @@ def attack_in_words(epsilon: float, delta: float, relation: str, one: str, sourc
     knows = f"knows every other {one} and guesses from {source}" if source else "guesses"
     sure = percent_of_guessing(epsilon, delta)
     most = "at most " * (sure[0] != "p")  # practically 100 %
+    verdict = strength(epsilon, delta).replace("none", "no").capitalize()
     return (
-        f"{PROTECTION[strength(epsilon, delta)]}: an attacker who {knows} {what} was in "
+        f"{verdict} protection: an attacker who {knows} {what} was in "
         f"the table is right {most}{sure} of the time (coin toss: 50 %)."
     )
 

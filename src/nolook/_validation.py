@@ -122,14 +122,10 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:
     """Return `value` as a tuple if it holds distinct, non-empty strings, at least one."""
     advice = f"for example {example or usage_hint(name, ['age', 'height'])}"
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         raise refusal(name, value, "a list of names", advice)
     names: dict[str, None] = {}
-    try:
-        entries = list(value)
-    except TypeError:  # such as an array without dimensions
-        raise refusal(name, value, "a list of names", advice) from None
-    for entry in entries:
+    for entry in value:
         if not isinstance(entry, str) or not entry:
             raise refusal(name, value, "non-empty strings", advice)
         if entry in names:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import nolook
 from nolook import ParameterError
 from nolook.estimators.catalogue import (
-    DISTRIBUTIONS,
     METHODS,
     SELECTORS,
     Entry,
@@ -111,9 +110,7 @@ def test_the_range_of_predictions_is_said_in_words():
     assert "Predictions of income stay between -1 and 2.5." in said(model, "fit")
 
 
-@pytest.mark.parametrize(
-    "entry", (METHODS | SELECTORS | DISTRIBUTIONS).values(), ids=attrgetter("kind")
-)
+@pytest.mark.parametrize("entry", (METHODS | SELECTORS).values(), ids=attrgetter("kind"))
 def test_each_entry_is_described_in_a_sentence_or_two(entry):
     words = entry.explanation
     assert 1 <= words.count(". ") + 1 <= 2

@@ -264,7 +264,7 @@ def test_a_bad_environment_is_refused_before_anything_is_spent(
     table = opened(people, "auto")
     ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
     monkeypatch.setenv("NOLOOK_THREADS", value)
-    with pytest.raises(ParameterError, match=r"NOLOOK_THREADS is .*expected 'auto' or a number"):
+    with pytest.raises(ParameterError, match=r"NOLOOK_THREADS is .*expected 'auto' or an integer"):
         nolook.LinearRegression(1.0, 1e-6).fit(table, ledger=ledger)
     assert ledger.spent.epsilon == 0.0
 

@@ -30,19 +30,18 @@ _SAID: set[tuple[str, int]] = set()
 def warn_of_caller() -> None:
     """Warn if scikit-learn's model selection, or a pipeline with other steps, fits on the stack."""
     search: FrameType | None = None
-    pipelines = {}
+    pipelines: list[object] = []
     for frame in _callers():
         module = frame.f_globals.get("__name__", "")
         if module == "nolook.estimators.releasing":
             return  # a part of a release, which was told of already
         if module.startswith("sklearn.model_selection"):
             search = frame
-        if module == "sklearn.pipeline":
-            around = frame.f_locals.get("self")
-            pipelines[id(around)] = around
+        if module == "sklearn.pipeline" and frame.f_locals.get("self") not in pipelines:
+            pipelines.append(frame.f_locals.get("self"))
     if search is not None and _place(search) in _SAID:
         return
-    for pipeline in pipelines.values():
+    for pipeline in pipelines:
         _warn_of_steps(pipeline)
     if search is not None:
         _warn(
@@ -81,11 +80,7 @@ def warn_of_score(estimator: Any, X: object) -> None:  # noqa: ANN401
 
 def _warn_of_steps(pipeline: object) -> None:
     """Warn of steps before a private one that learn from rows without privacy."""
-    from sklearn.pipeline import Pipeline  # loaded, since a frame of it is on the stack
-
-    if not isinstance(pipeline, Pipeline):
-        return
-    steps = [step for _, step in pipeline.steps]
+    steps = [step for _, step in getattr(pipeline, "steps", ())]
     last = max((place for place, step in enumerate(steps) if _private(step)), default=0)
     for step in steps[:last]:
         if _learns(step) and not _private(step):

@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Flags
+from nolook._validation import real_number
 from nolook.errors import ParameterError
 from nolook.estimators._classes import class_values
 from nolook.estimators._finding import PrivateFinding
@@ -109,11 +110,8 @@ class ScoredEstimator(PrivateFinding):
 
 def check_pos_label(label: object) -> None:
     """Refuse a positive class that is neither a finite number nor a text."""
-    largest = float(np.finfo(np.float64).max)
-    number: float = math.nan
-    if isinstance(label, int | float | np.integer | np.floating | np.bool_):
-        number = label if isinstance(label, int) else float(label)
-    if not isinstance(label, str) and not -largest <= number <= largest:
+    number = label if isinstance(label, bool | np.bool_) else real_number(label)
+    if not isinstance(label, str) and (number is None or not math.isfinite(number)):
         raise ParameterError(
             f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
             "a string (the target's value for the positive class)"

@@ -9,7 +9,7 @@ import numpy as np
 
 from nolook._arrays import Array
 from nolook._language import parameter_name
-from nolook._validation import check_choice
+from nolook._validation import check_choice, check_names
 from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients
@@ -34,23 +34,16 @@ class _Curved(GeneralisedLinearModel):
     monotone: dict[str, str] | None = None
 
     def _straight(self) -> tuple[str, ...]:
-        """Check the parameters of curves; return the columns that have lines only."""
-        straight: object = [] if self.straight is None else self.straight
+        """Check the columns named; return those whose effect is a line."""
         monotone: object = {} if self.monotone is None else self.monotone
-        if not isinstance(straight, list | tuple) or not all(
-            isinstance(name, str) for name in straight
-        ):
-            raise ParameterError(
-                f"{parameter_name('straight')} is {straight!r}; expected a list of column names"
-            )
         if not isinstance(monotone, dict):
             raise ParameterError(
                 f"{parameter_name('monotone')} is {monotone!r}; expected a dict with 'up' or "
                 "'down' for each of some columns"
             )
         for way in monotone.values():
-            check_choice(parameter_name("monotone"), way, ("up", "down"))
-        return tuple(straight)
+            check_choice("monotone", way, ("up", "down"))
+        return () if self.straight is None else check_names(self.straight, "straight")
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)

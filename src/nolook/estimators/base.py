@@ -45,6 +45,7 @@ __all__ = [
     "PrivateModel",
     "PrivateRegressor",
     "check_adapts",
+    "gaussian_part",
     "whole_mu",
 ]
 
@@ -534,6 +535,13 @@ def check_adapts(part: PrivateEstimator, most: int) -> None:
             "method, or leave the unit out)"
         )
     adapted(most)  # refuses what is too small
+
+
+def gaussian_part(budget: Budget, share: float) -> Budget:
+    """Return the budget of a part with a share of a whole's mu^2 and delta, of Gaussian noise."""
+    delta = with_room(share * budget.delta)
+    mu = with_room(math.sqrt(share) * whole_mu(budget))
+    return Budget(accounting.gaussian_epsilon(mu, delta), delta)
 
 
 def whole_mu(budget: Budget) -> float:

@@ -71,7 +71,7 @@ class Entry:
     """
 
     home: str
-    explanation: str
+    explanation: str = ""
     options: tuple[Option, ...] = ()
     of_units: str = ""
 
@@ -273,21 +273,9 @@ def selector_for(columns: int, delta: float) -> str:
 
 #: Distributions and what is made of them, by command.
 DISTRIBUTIONS = {
-    "ecdf": Entry(
-        "nolook.estimators.ecdf.ECDF",
-        "The rows are counted in the cells between many public thresholds, in blocks of cells and "
-        "in blocks of blocks, and all these counts get noise.",
-    ),
-    "roc": Entry(
-        "nolook.estimators.roc.ROCCurve",
-        "The scores of each class are counted in the cells between many public thresholds, in "
-        "blocks of cells and in blocks of blocks, and all these counts get noise.",
-    ),
-    "calibration": Entry(
-        "nolook.estimators.calibration.HosmerLemeshow",
-        "Rows are grouped between private quantiles of their probabilities, and each group's "
-        "numbers of positive and negative rows get noise.",
-    ),
+    "ecdf": Entry("nolook.estimators.ecdf.ECDF"),
+    "roc": Entry("nolook.estimators.roc.ROCCurve"),
+    "calibration": Entry("nolook.estimators.calibration.HosmerLemeshow"),
 }
 
 # Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the

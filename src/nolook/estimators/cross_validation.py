@@ -18,12 +18,12 @@ from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators.base import PrivateEstimator, check_adapts, whole_mu
+from nolook.estimators.base import PrivateEstimator, check_adapts, gaussian_part, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
-from nolook.privacy.accounting import gaussian_epsilon, in_sequence
+from nolook.privacy.accounting import in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
@@ -217,20 +217,15 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
             f"{epsilon!r} of cross_validate (give it there, and leave the estimator's out)"
         )
     plan = _plan(model, budget, count, random_state)
-    opened: list[Table] = []
-
-    def rows() -> Table:
-        table: Table = model._rows(X, y)
-        table.check_here()
-        opened.append(table)
-        return table
+    table: Table = model._rows(X, y)
+    table.check_here()
 
     def keep(
         released: list[tuple[Any, Found] | None], guarantee: PrivacyGuarantee
     ) -> CrossValidation:
-        return cross_validated(model, released, guarantee, opened[0])
+        return cross_validated(model, released, guarantee, table)
 
-    found = make_release(plan, rows, "cross-validation", keep, ledger, progress)
+    found = make_release(plan, lambda: table, "cross-validation", keep, ledger, progress)
     warn_of_delta(found.privacy, found.rows)
     return found
 
@@ -283,7 +278,5 @@ def _shares(model: Any, budget: Budget, folds: int) -> tuple[Budget, Budget]:  #
     rest, parts = budget, folds
     if pure:
         rest, parts = Budget(with_room(budget.epsilon - own), budget.delta), folds - 1
-    mu = with_room(whole_mu(rest) / np.sqrt(parts).item())
-    share = with_room(rest.delta / parts)
-    equal = Budget(gaussian_epsilon(mu, share), share)
+    equal = gaussian_part(rest, 1.0 / parts)
     return equal, judging if pure else equal

@@ -67,6 +67,11 @@ class JudgedModel:
             return model
         return cls(called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None)
 
+    @property
+    def private(self) -> bool:
+        """Whether it has a guarantee that promises anything."""
+        return self.privacy is not None and self.privacy.private
+
 
 @frozen(repr=False)
 class Evaluation(TableResult):
@@ -258,36 +263,29 @@ def evaluation_of(
 
     `about` is what :meth:`ROCCurve.keep_release` takes.
     """
-    guarantee, found = about["privacy"], released.calibration
+    guarantee, found, judged = about["privacy"], released.calibration, JudgedModel.of(model)
     curve = ROCCurve(guarantee.epsilon, None, label).keep_release(released.curve, **about)
     test = HosmerLemeshow(guarantee.epsilon, groups, label)
     return Evaluation(
         curve,
         None if found is None else test.keep_release(found, **about),
         other_rows,
-        (*cautions, *_other_unit(model, guarantee)),
-        _kept(model),
+        (*cautions, *_other_unit(judged.privacy, guarantee)),
+        model if judged.private else judged,
         rows=released.rows,
         privacy=guarantee,
         read_options=about["read_options"],
     )
 
 
-def _kept(model: Any) -> Any:  # noqa: ANN401
-    """Return a model that is a private release itself; of any other only what it is called."""
-    told = JudgedModel.of(model)
-    return model if told.privacy is not None and told.privacy.private else told
-
-
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
     """Return the warnings a reader must see; refuse a model that nothing is promised for."""
-    guarantee = JudgedModel.of(model).privacy
-    private = guarantee is not None and guarantee.private
-    declared = usage_hint("other_rows", True)
+    judged, declared = JudgedModel.of(model), usage_hint("other_rows", True)
     if other_rows:
-        return () if private else (_DECLARED,)
-    if not private:
-        what = "was not fitted by nolook" if guarantee is None else "is marked as not private"
+        return () if judged.private else (_DECLARED,)
+    if not judged.private:
+        own = judged.privacy is not None
+        what = "is marked as not private" if own else "was not fitted by nolook"
         raise ParameterError(
             f"model {what}: if it was fitted on these rows, one row moves all its scores and "
             f"nothing is promised; expected a private model (or, if it was fitted on other rows "
@@ -309,9 +307,8 @@ def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
         )
 
 
-def _other_unit(model: Any, guarantee: PrivacyGuarantee) -> tuple[str, ...]:  # noqa: ANN401
+def _other_unit(own: PrivacyGuarantee | None, guarantee: PrivacyGuarantee) -> tuple[str, ...]:
     """Say that a model protects units of several rows where an evaluation does not protect them."""
-    own = JudgedModel.of(model).privacy
     if own is None or own.unit.column in {None, guarantee.unit.column}:
         return ()
     return (_OTHER_UNIT.format(own.unit.column, guarantee.unit.column or "row"),)

@@ -14,11 +14,10 @@ from nolook._arrays import Array
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
-from nolook.estimators._classes import class_probabilities, class_table, declared_classes
+from nolook.estimators._classes import class_probabilities, class_table
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows
-from nolook.privacy.release import Plan
 from nolook.tables import Table
 
 __all__ = ["LogisticRegression"]
@@ -121,11 +120,6 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     _withheld_when_sampled = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
 
     classes: Sequence[object] | None = None
-
-    def plan(self) -> Plan[NoisyLogistic]:
-        """Check the parameters; return what a fit will release and cost."""
-        declared_classes(self.classes)
-        return super().plan()
 
     def _release(self, mu: float) -> LogisticRelease:
         return LogisticRelease(mu)

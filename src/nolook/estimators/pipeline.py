@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,13 +23,14 @@ from nolook.estimators.base import (
     PrivateModel,
     PrivateRegressor,
     check_adapts,
+    gaussian_part,
     whole_mu,
 )
 from nolook.estimators.linear import LinearRegression
 from nolook.estimators.logistic import LogisticRegression
-from nolook.privacy.accounting import gaussian_epsilon, in_sequence
+from nolook.privacy.accounting import in_sequence
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
@@ -80,17 +80,6 @@ class _InSequence:
         except PrivateFitFailed as failure:
             return self.selector, self.regressor, failure
         return self.selector, self.regressor, None
-
-
-def _share(part: PrivacyGuarantee, mu: float) -> float:
-    """Return the share of the total mu^2 that a part with Gaussian noise takes."""
-    return sum(e.mu**2 for e in part.mechanisms if isinstance(e, GaussianEvent)) / mu**2
-
-
-def _gaussian_part(mu: float, share: float, delta: float) -> dict[str, float]:
-    """Return the epsilon and delta of a part that has a share of a whole's mu^2."""
-    own = share * delta
-    return {"epsilon": gaussian_epsilon(with_room(mu * math.sqrt(share)), own), "delta": own}
 
 
 def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor) -> None:
@@ -236,10 +225,10 @@ class PrivatePipeline(PrivateRegressor):
         parts = [selection, regressor.plan().guarantee]
         # Gaussian noise alone adds up by the squares of its mu.
         if all(isinstance(event, GaussianEvent) for part in parts for event in part.mechanisms):
-            mu = whole_mu(budget)
-            share = _share(parts[1], mu)
+            taken = (e.mu**2 for e in parts[1].mechanisms if isinstance(e, GaussianEvent))
+            share = sum(taken) / whole_mu(budget) ** 2
             for part, own in ((selector, 1.0 - share), (regressor, share)):
-                part.set_params(**_gaussian_part(mu, own, budget.delta))
+                part.set_params(**gaussian_part(budget, own).to_dict())
             parts = [selector.plan().guarantee, regressor.plan().guarantee]
         else:
             selector.spend_beside(parts[1].mechanisms, budget, own)

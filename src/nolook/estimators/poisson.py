@@ -14,7 +14,6 @@ from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel, exponential
 from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateRegressor
-from nolook.privacy.release import Plan
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
 
@@ -108,21 +107,12 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     exposure: str | None = None
 
-    def plan(self) -> Plan[NoisyCounts]:
-        """Check the parameters; return what a fit will release and cost."""
-        if not isinstance(self.exposure, str | None):
-            raise ParameterError(
-                f"{parameter_name('exposure')} is {self.exposure!r}; expected the name of a "
-                "feature, or None"
-            )
-        return super().plan()
-
     def _release(self, mu: float) -> CountRelease:
         return CountRelease(mu, self.exposure)
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
-        if self.exposure not in {None, *table.feature_names}:
+        if self.exposure not in (None, *table.feature_names):
             raise ParameterError(
                 f"{parameter_name('exposure')} is {self.exposure!r}, which is not a feature; "
                 f"expected a number among the columns, such as {table.feature_names[0]!r}"
