@@ -96,7 +96,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "distribution"
     assert document["read_options"]["features"] == ["age"]
-    assert document["grid"] == {"kind": "linear", "low": 0.0, "high": 120.0, "step": 1.0}
+    assert document["grid"] == ["linear", 0.0, 120.0, 1.0]
     assert spent(here) == (2.0, ["distribution"])
     fitted = nolook.load(here / "people.age.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
@@ -163,7 +163,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
         [0.1, 0.5],
     )
     assert document["grids"].keys() == {"age"}
-    assert document["grids"]["age"]["high"] == 120
+    assert document["grids"]["age"] == ["linear", 0.0, 120.0, 1.0]
     assert document["read_options"]["features"] == ["age", "height"]
     np.testing.assert_allclose(document["values"], [[23, 39], [157, 170]], atol=10)
     assert np.shape(document["errors"]) == (2, 2)
@@ -206,7 +206,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "ROC curve"
     assert (document["scored"]["score"], document["scored"]["target"]) == ("score", "number")
-    assert document["classes"]["grid"]["step"] == 0.01
+    assert document["classes"]["grid"][-1] == 0.01
     assert spent(here) == (2.0, ["ROC curve"])
     data = columns()
     exact = area(data["score"], data["member"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, Literal, Self, TypeAlias
 
-from attrs import asdict, field, fields_dict, frozen
+from attrs import asdict, evolve, field, frozen
+from msgspec import ValidationError, convert
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
@@ -118,14 +120,12 @@ class Unit:
     @classmethod
     def from_plain(cls, data: object) -> Self:
         """Read the output of :meth:`to_plain`; anything else is a ParameterError."""
-        plain = data if isinstance(data, dict) else {}
-        column, rows, weights = (plain.get(name, "") for name in fields_dict(cls))
-        known = isinstance(column, str) if column else column is None and rows == "weights"
-        if isinstance(weights, dict) and weights.keys() == fields_dict(Weighting).keys():
-            weights = Weighting(**weights)
-        if len(plain) != 3 or not known or not isinstance(weights, Weighting | None):
-            raise ParameterError("unit is not a column with a number of rows and their weights")
-        return cls(column, rows, weights)
+        with suppress(ValidationError):
+            found = evolve(convert(data, cls))  # which checks the number of rows
+            known = found.column or (found.column is None and found.rows == "weights")
+            if known and found.to_plain() == data:
+                return found
+        raise ParameterError("unit is not a column with a number of rows and their weights")
 
 
 #: Every row is a unit of its own.

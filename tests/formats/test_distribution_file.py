@@ -77,8 +77,8 @@ def test_edited_counts_are_refused_in_one_line(tmp_path, document, key, value):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("grid", {"kind": "other", "low": 0, "high": 100, "step": 1}),
-        ("grid", {"kind": "linear", "low": 0, "high": 100, "step": -1}),
+        ("grid", ["other", 0, 100, 1]),
+        ("grid", ["linear", 0, 100, -1]),
         ("privacy", {"epsilon": 2.0}),
         ("read_options", {"features": ["a", "b"], "categories": {}, "missing": "drop-row"}),
     ],

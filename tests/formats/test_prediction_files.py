@@ -160,8 +160,9 @@ def test_a_column_that_is_unknown_occurs_twice_or_is_the_prediction_is_refused(t
     pq.write_table(pa.table(numbers(3)), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="--keep names 'zz'"):
         write_predictions(model(), opened(tmp_path / "t.parquet"), tmp_path / "p.csv", ("zz",))
-    with pytest.raises(ParameterError, match="'prediction', the name of the predictions"):
-        check_prediction_file(tmp_path / "p.csv", ("prediction",))
+    table = opened(tmp_path / "t.parquet")
+    with pytest.raises(ParameterError, match="--keep names 'prediction', a column of predictions"):
+        write_predictions(model(), table, tmp_path / "p.csv", ("prediction",))
 
 
 @pytest.mark.parametrize("name", ["p", "p.txt", "p.json", "p.csv.gz", ".csv", "p.parquet "])

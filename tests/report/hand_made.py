@@ -36,22 +36,10 @@ CHOOSY = evolve(METHODS["tukey"], home="tests.report.hand_made.Choosy")
 class Choosy(PrivateRegressor):
     """Stands in for a method with parameters of its own; its fit spends, then fails its test."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        n_models: int | str = "auto",
-        bound: float | None = None,
-        exact: bool = True,
-        on_failure: str = "raise",
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(epsilon, delta, random_state=random_state)
-        self.n_models = n_models
-        self.bound = bound
-        self.exact = exact
-        self.on_failure = on_failure
+    n_models: int | str = "auto"
+    bound: float | None = None
+    exact: bool = True
+    on_failure: str = "raise"
 
     def fit(self, X, y=None, *, ledger=None, progress=None):  # noqa: ARG002
         with charge(ledger, guarantee(epsilon=self.epsilon, delta=self.delta), "choosy"):

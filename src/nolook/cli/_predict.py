@@ -51,7 +51,7 @@ def predict(
         place, rows = place_of(table, from_table), conditions_of(where)
         check_apart(place, [("--output", output)])
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        check_prediction_file(output, kept)
+        check_prediction_file(output)
         fitted = model_of(model)
         read_options = fitted.read_options_
         options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Array
+from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._parameters import fitted
@@ -18,7 +19,6 @@ from nolook.tables import Rows, Table
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
     from nolook.algorithms.glm.inference import Coefficients
-    from nolook.algorithms.whitening import Spread
     from nolook.privacy.ledger import Ledger
     from nolook.tables.words import Categories
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from inspect import get_annotations
-from typing import Any, Literal, dataclass_transform
+from typing import Annotated, Any, Literal, TypeAlias, dataclass_transform
 
 from attrs import NOTHING, define, field, fields_dict
+from msgspec import Meta
 from sklearn.base import BaseEstimator
 
 from nolook.estimators._docstrings import complete_docstring
 
+#: What a number of a fit may be: files refuse any other.
+AtLeast0: TypeAlias = Annotated[float, Meta(ge=0)]
+AtLeast1: TypeAlias = Annotated[float, Meta(ge=1)]
+AtMost1: TypeAlias = Annotated[float, Meta(le=1)]
+Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+
 
 def fitted(default: object = NOTHING, *, init: Literal[False] = False) -> Any:  # noqa: ANN401, ARG001
-    """Declare an attribute of a fit, with what it is where a fit sets none; no parameter."""
+    """Declare an attribute of a fit, with what it is where a fit sets none; no parameter.
+
+    A file has the attributes of a model that its class declares, of the types it says.
+    """
     return default
 
 

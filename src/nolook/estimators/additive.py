@@ -10,14 +10,13 @@ import numpy as np
 from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names
-from nolook.algorithms.glm.additive_inference import ColumnCurve, additive_curves
+from nolook.algorithms.glm.additive_inference import additive_curves
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.inference import Coefficients
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import fitted
 from nolook.estimators.linear import LeastSquares
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.poisson import PoissonRegression
@@ -29,7 +28,6 @@ __all__ = ["AdditiveClassifier", "AdditivePoissonRegression", "AdditiveRegressio
 class _Curved(GeneralisedLinearModel):
     """A model with a curve for each column."""
 
-    curves_: tuple[ColumnCurve, ...] = fitted(())
     straight: list[str] | None = None
     monotone: dict[str, str] | None = None
 

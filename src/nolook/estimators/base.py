@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._arrays import Flags, Places, Vector
+from nolook._arrays import Flags, Interval, Intervals, Places, Vector
 from nolook._numerics import undisturbed
-from nolook.algorithms.scaling import NoisyCount
+from nolook.algorithms.glm.additive_inference import ColumnCurve
+from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
-from nolook.estimators._parameters import Declared, fitted
+from nolook.estimators._parameters import AtLeast0, Declared, Positive, fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nolook.algorithms.glm.inference import Estimate
-    from nolook.algorithms.scaling import Scaling
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
@@ -309,16 +309,16 @@ class PrivateModel(PrivateEstimator):
     scaling_: Scaling = fitted()
     coef_: Vector = fitted()
     intercept_: float = fitted()
-    coef_interval_: Vector | None = fitted(None)
-    intercept_interval_: Vector | None = fitted(None)
+    coef_interval_: Intervals | None = fitted(None)
+    intercept_interval_: Interval | None = fitted(None)
     clipped_share_: Vector | None = fitted(None)
     chosen_: Places | None = fitted(None)
-    curves_: tuple[Any, ...] = fitted(())
+    curves_: tuple[ColumnCurve, ...] = fitted(())
     level_sets_: tuple[tuple[str, ...], ...] = fitted(())
-    row_norm_ = math.inf
-    weight_norm_ = math.inf
-    failed_ = False
-    detected_ = True
+    row_norm_: AtLeast0 = fitted(math.inf)
+    weight_norm_: Positive = fitted(math.inf)
+    failed_: bool = fitted(False)
+    detected_: bool = fitted(True)
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
@@ -477,14 +477,15 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     kind = "linear model"
     _measured: ClassVar[tuple[str, ...]] = ("median_error", "p90_error", "r2", "rmse")
 
+    target_range_: tuple[float, float] = fitted()
     r2_: float | None = fitted(None)
-    r2_interval_: Vector | None = fitted(None)
-    median_error_: float | None = fitted(None)
-    median_error_interval_: Vector | None = fitted(None)
-    p90_error_: float | None = fitted(None)
-    p90_error_interval_: Vector | None = fitted(None)
+    r2_interval_: Interval | None = fitted(None)
+    median_error_: AtLeast0 | None = fitted(None)
+    median_error_interval_: Interval | None = fitted(None)
+    p90_error_: AtLeast0 | None = fitted(None)
+    p90_error_interval_: Interval | None = fitted(None)
     rmse_: float | None = fitted(None)
-    rmse_interval_: Vector | None = fitted(None)
+    rmse_interval_: Interval | None = fitted(None)
 
     questions = ("predict",)
     score = PrivateModel.score

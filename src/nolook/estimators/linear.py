@@ -17,7 +17,7 @@ from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._chosen import check_selected, known_k
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import fitted
+from nolook.estimators._parameters import AtLeast1, Positive, fitted
 from nolook.estimators.base import PrivateRegressor
 from nolook.tables import Table
 from nolook.tables.derived import INVERSES
@@ -69,9 +69,9 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         constant.
     """
 
-    influence_bound_ = math.inf
+    influence_bound_: Positive = fitted(math.inf)
     cut_errors_: CutErrors | None = fitted(None)
-    smearing_: float | None = fitted(None)
+    smearing_: AtLeast1 | None = fitted(None)
 
     @property
     def inverse(self) -> tuple[Callable[[Vector], Vector], float] | None:

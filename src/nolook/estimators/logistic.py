@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from nolook._arrays import Array
+from nolook._arrays import Array, Interval
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
 from nolook.estimators._classes import class_probabilities, class_table
 from nolook.estimators._glm import GeneralisedLinearModel
-from nolook.estimators._parameters import fitted
+from nolook.estimators._parameters import AtMost1, Share, fitted
 from nolook.estimators._tables import prediction_rows
 from nolook.tables import Table
 
@@ -106,11 +106,13 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     array([ True, False])
     """
 
-    base_rate_interval_: Array | None = fitted(None)
-    pseudo_r2_: float | None = fitted(None)
-    pseudo_r2_interval_: Array | None = fitted(None)
-    auc_: float | None = fitted(None)
-    auc_interval_: Array | None = fitted(None)
+    classes_: NDArray[Any] = fitted()
+    base_rate_: Share = fitted()
+    base_rate_interval_: Interval | None = fitted(None)
+    pseudo_r2_: AtMost1 | None = fitted(None)
+    pseudo_r2_interval_: Interval | None = fitted(None)
+    auc_: Share | None = fitted(None)
+    auc_interval_: Interval | None = fitted(None)
 
     kind = "logistic model"
     _measured = ("base_rate", "auc", "pseudo_r2")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from nolook._arrays import Array, Flags
+from nolook._arrays import Array, Flags, Interval
 from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model, log_mean
 from nolook.errors import ParameterError
 from nolook.estimators._glm import GeneralisedLinearModel, exponential
-from nolook.estimators._parameters import fitted
+from nolook.estimators._parameters import AtMost1, Positive, fitted
 from nolook.estimators.base import PrivateRegressor
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
@@ -94,9 +92,9 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     (2,)
     """
 
-    deviance_explained_: float | None = fitted(None)
-    deviance_explained_interval_: Array | None = fitted(None)
-    influence_bound_ = math.inf
+    deviance_explained_: AtMost1 | None = fitted(None)
+    deviance_explained_interval_: Interval | None = fitted(None)
+    influence_bound_: Positive = fitted()
     exposure_range_: tuple[float, float] | None = fitted(None)
 
     kind = "count model"

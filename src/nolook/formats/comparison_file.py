@@ -15,8 +15,6 @@ from nolook.estimators.survival import SurvivalCurve
 from nolook.formats.parts import Counted, Finding
 from nolook.formats.strict import expect
 from nolook.formats.tabulation_file import check_numbers
-from nolook.tables.design import labels_of
-from nolook.tables.words import check_categories
 
 __all__ = ["ComparisonFile", "SurvivalFile"]
 
@@ -30,8 +28,8 @@ class _Grouped(Counted, frozen=True):
 
     def made(self, kind: Any, each: int, **own: Any) -> Any:  # noqa: ANN401
         """Return the release, with `each` forests of every group, if a release can have these."""
-        levels = check_categories(self.read_options.categories)
-        groups = ("all",) if self.by is None else known_levels(labels_of(levels.get(self.by)), "by")
+        labels = self.read_options.labels
+        groups = ("all",) if self.by is None else known_levels(labels(self.by), "by")
         points, found = self.forests.points, self.forests.groups
         rising = points.ndim == 1 and points.size > 1 and (np.diff(points) > 0.0).all()
         known = rising and len(found) == each * len(groups)
@@ -40,8 +38,7 @@ class _Grouped(Counted, frozen=True):
         for one in found:
             alike = one.forest == forest and one.blocks.shape == (forest.blocks,)
             expect(alike and one.variance > 0.0, "blocks of all cells, and their variance")
-        kept = self.fields(lambda name: name not in Finding.__struct_fields__)
-        return kind(groups=groups, **kept, **own, **self.about())
+        return kind(groups=groups, **self.fields(Finding), **own, **self.about())
 
 
 class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
@@ -51,15 +48,13 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
     event: str
     whole: bool
 
-    def release(self) -> SurvivalCurve:
+    def release(self) -> Any:  # noqa: ANN401
         """Return the curves."""
         known = {self.time, self.event, *([] if self.by is None else [self.by])}
         expect(known <= {*self.read_options.features}, "columns of read_options")
-        levels = check_categories(self.read_options.categories).get(self.event)
-        events = known_levels(labels_of(levels), "event")
+        events = known_levels(self.read_options.labels(self.event), "event")
         expect(len(events) == 2, "two levels of event")
-        found: SurvivalCurve = self.made(SurvivalCurve, 2, level=events[1])
-        return found
+        return self.made(SurvivalCurve, 2, level=events[1])
 
 
 class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):

@@ -6,12 +6,13 @@ Whatever follows from the released numbers is computed again when a file is read
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from attrs import astuple, evolve
 from msgspec import Meta
 
+from nolook._arrays import Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.cumulative_noise import ForestNoise
@@ -22,6 +23,7 @@ from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._checks import check_grid
+from nolook.estimators._parameters import AtLeast0, Share
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
@@ -30,7 +32,7 @@ from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.formats.parts import Counted, Finding, guaranteed
-from nolook.formats.strict import Content, Vector, expect
+from nolook.formats.strict import Content, expect
 from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
@@ -46,26 +48,16 @@ __all__ = [
 # are larger than this.
 _SAME = 1e-12
 
-_Variance = Annotated[float, Meta(ge=0)]
-_Share = Annotated[float, Meta(ge=0, le=1)]
+#: Thresholds at equal steps or ratios: kind, low, high and step.
+_Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
 
 
-class Grid(Content, frozen=True):
-    """Thresholds at equal steps or ratios."""
+def _plain(grid: LinearGrid | LogGrid | None) -> Any:  # noqa: ANN401
+    return grid and (GRID_KINDS[type(grid)], *astuple(grid))
 
-    kind: Literal["linear", "log"]
-    low: float
-    high: float
-    step: float
 
-    @classmethod
-    def of(cls, grid: LinearGrid | LogGrid) -> Self:
-        """Return the record of a grid."""
-        return cls.holding(grid, kind=GRID_KINDS[type(grid)])
-
-    def grid(self) -> LinearGrid | LogGrid:
-        """Return the grid."""
-        return GRIDS[self.kind](self.low, self.high, self.step)
+def _grid(plain: _Grid | None) -> LinearGrid | LogGrid | None:
+    return plain and GRIDS[plain[0]](*plain[1:])
 
 
 class Counts(Content, frozen=True):
@@ -74,28 +66,23 @@ class Counts(Content, frozen=True):
     thresholds: Vector
     counts: Vector
     lengths: list[int]
-    block_variance: _Variance
-    rows_variance: _Variance
-    left_out: tuple[float, _Variance] | None  # and its error
+    block_variance: AtLeast0
+    rows_variance: AtLeast0
+    left_out: tuple[float, AtLeast0] | None  # and its error
 
     @classmethod
-    def of(cls, found: PrivateDistribution, counts: Vector) -> Self:
-        """Return the record of the counts of a distribution up to all its thresholds."""
-        changed, noise = np.flatnonzero(np.diff(counts, prepend=0.0)), found.noise
-        return cls(
-            thresholds=found.points[changed],
-            counts=counts[changed],
-            lengths=list(noise.forest.lengths),
-            block_variance=noise.block_variance,
-            rows_variance=noise.rows_variance,
-            left_out=found.left_out,
-        )
+    def of(cls, found: Any, **_: Any) -> Self:  # noqa: ANN401
+        """Return the record of a distribution's counts, of scores before smoothing."""
+        counts = getattr(found, "noisy", found.counts)
+        changed = np.flatnonzero(np.diff(counts, prepend=0.0))
+        own = {"thresholds": found.points[changed], "counts": counts[changed]}
+        lengths = list(found.noise.forest.lengths)
+        return super().of(found.noise, **own, lengths=lengths, left_out=found.left_out)
 
     def __post_init__(self) -> None:
         shape = self.thresholds.shape
         expect(len(shape) == 1 and self.counts.shape == shape, "as many counts as thresholds")
-        changing = np.diff(self.counts, prepend=0.0).all()
-        expect(changing, "counts that change at every one of thresholds")
+        expect(np.diff(self.counts, prepend=0.0).all(), "counts that change at every threshold")
 
     def on(
         self, grid: LinearGrid | LogGrid | None, *, whole: bool = False
@@ -128,32 +115,32 @@ class Counts(Content, frozen=True):
 class DistributionFile(Finding, frozen=True, tag="distribution"):
     """The distribution of a column; the grid of all doubles, or whole numbers, is null."""
 
-    grid: Grid | None
+    grid: _Grid | None
     whole: bool
     counts: Counts
     squares: Counts | None
 
     @classmethod
-    def of(cls, ecdf: ECDF) -> Self:
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a distribution."""
-        found, squares = ecdf.distribution_, ecdf.distribution_.squares
-        return cls.holding(
-            ecdf,
-            "_",
-            grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
-            whole=found.whole,
-            counts=Counts.of(found, found.counts),
-            squares=squares and Counts.of(squares, squares.counts),
+        known, squares = found.distribution_, found.distribution_.squares
+        return super().of(
+            found,
+            grid=_plain(found.grid),
+            whole=known.whole,
+            counts=Counts.of(known),
+            squares=squares and Counts.of(squares),
+            **others,
         )
 
     def release(self) -> ECDF:
         """Return the distribution."""
         expect(len(self.read_options.names) == 1, "read_options to name one column")
-        privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
+        privacy, grid = self.guarantee(), _grid(self.grid)
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation)
-        released = self.counts.distribution(grid, whole=self.whole)
         weighted = (self.squares is not None) == (privacy.unit.weighting is not None)
         expect(weighted, "squares where there are survey weights only")
+        released = self.counts.distribution(grid, whole=self.whole)
         if self.squares is not None:
             squares = self.squares.distribution(grid, whole=self.whole)
             released = evolve(released, squares=squares)
@@ -163,9 +150,9 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
 
-    grids: dict[str, Grid]
-    whole: list[bool]
-    shares: Annotated[list[_Share], Meta(min_length=1)]
+    grids: dict[str, _Grid]
+    whole: tuple[bool, ...]
+    shares: Annotated[list[Share], Meta(min_length=1)]
     values: Vector
     errors: list[list[float | None]]
     rows: NoisyCount
@@ -173,7 +160,7 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of quantiles."""
-        grids = {name: Grid.of(grid) for name, grid in found.grids.items()}
+        grids = {name: _plain(grid) for name, grid in found.grids.items()}
         errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
         return super().of(found, grids=grids, errors=errors, **others)
 
@@ -190,32 +177,28 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
         own: dict[str, Any] = {
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
-            "whole": tuple(self.whole),
             "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
-            "grids": {name: grid.grid() for name, grid in self.grids.items()},
+            "grids": {name: _grid(grid) for name, grid in self.grids.items()},
         }
-        return Quantiles(values=self.values, rows=self.rows, **own, **self.about())
+        return Quantiles(**self.fields(Finding) | self.about() | own)
 
 
 class Classes(Content, frozen=True):
     """The private scores of both classes before smoothing, on one grid."""
 
-    grid: Grid
+    grid: _Grid
     positive: Counts
     negative: Counts
 
     @classmethod
-    def of(cls, curve: ROCCurve) -> Self:
+    def of(cls, found: Any, **_: Any) -> Self:  # noqa: ANN401
         """Return the record of the scores that a curve follows from."""
-        found = (curve.positive_, curve.negative_)
-        positive, negative = (Counts.of(one, one.noisy) for one in found)
-        return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
+        positive, negative = map(Counts.of, (found.positive_, found.negative_))
+        return super().of(found, grid=_plain(found.grid_), positive=positive, negative=negative)
 
-    def released(
-        self, privacy: PrivacyGuarantee
-    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
-        """Return the scores that a curve follows from."""
-        grid, known = self.grid.grid(), privacy.relation == "replace"
+    def released(self, privacy: PrivacyGuarantee) -> Any:  # noqa: ANN401
+        """Return the grid, and the scores of both classes that a curve follows from."""
+        grid, known = _grid(self.grid), privacy.relation == "replace"
         both = self.positive.on(grid), self.negative.on(grid)
         first, second = ClassScores.of_both(*both, rows_known=known)
         return grid, evolve(first, left_out=self.positive.left_out), second
@@ -233,21 +216,15 @@ class Groups(Content, frozen=True):
         expect(alike, "a number of each kind for each group")
         rising = borders[0] == 0.0 and borders[-1] == 1.0 and (np.diff(borders) > 0.0).all()
         expect(rising, "borders that increase from 0 to 1")
-        variances = np.stack([self.table.count_variance, self.table.excess_variance])
-        expect((variances >= 0.0).all(), "variances of at least 0")
+        least = min(map(np.min, (self.table.count_variance, self.table.excess_variance)))
+        expect(least >= 0.0, "variances of at least 0")
 
 
 class _Scored(Finding, frozen=True):
     """Names of scores and target, and the target's value for the positive class."""
 
     scored: Scored
-    pos_label: float | str
-
-    @classmethod
-    def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
-        """Return the record of such a finding, and all of its `own`."""
-        label = found.pos_label if isinstance(found.pos_label, str) else float(found.pos_label)
-        return cls.holding(found, "_", pos_label=label, **own)
+    pos_label: bool | int | float | str
 
     def about(self) -> dict[str, Any]:
         """Return the arguments of `keep_release` besides the release."""
@@ -259,16 +236,13 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
 
     grid_found: bool
     classes: Classes
-    asked: list[float]
+    asked: tuple[float, ...]
 
     @classmethod
-    def of(cls, curve: ROCCurve) -> Self:
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a ROC curve."""
-        return cls.of_scores(
-            curve,
-            grid_found=curve.grid is None,
-            classes=Classes.of(curve),
-        )
+        own = {"grid_found": found.grid is None, "classes": Classes.of(found)}
+        return super().of(found, **own, **others)
 
     def release(self) -> ROCCurve:
         """Return the fitted curve."""
@@ -276,7 +250,7 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
         released = self.classes.released(privacy)
         given = None if self.grid_found else released[0]
         curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation)
-        return curve.keep_release(released, asked=tuple(self.asked), **self.about())
+        return curve.keep_release(released, asked=self.asked, **self.about())
 
 
 class CalibrationFile(_Scored, frozen=True, tag="calibration"):
@@ -286,14 +260,10 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
     groups: Groups
 
     @classmethod
-    def of(cls, test: HosmerLemeshow) -> Self:
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a calibration."""
-        found = test.distribution_
-        return cls.of_scores(
-            test,
-            probabilities=Counts.of(found, found.counts),
-            groups=Groups(groups=int(test.groups), table=test.table_),
-        )
+        own = {"probabilities": Counts.of(found.distribution_), "groups": Groups.of(found)}
+        return super().of(found, **own, **others)
 
     def release(self) -> HosmerLemeshow:
         """Return the fitted test."""
@@ -308,38 +278,40 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     method: str
     model_privacy: dict[str, Any] | None
     other_rows: bool
-    cautions: list[str]
+    cautions: tuple[str, ...]
     classes: Classes
-    asked: list[float]
+    asked: tuple[float, ...]
     groups: Groups | None
 
     @classmethod
-    def of(cls, found: Evaluation) -> Self:
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of an evaluation."""
-        judged, test = JudgedModel.of(found.model), found.calibration
-        return cls.of_scores(
+        judged = JudgedModel.of(found.model)
+        return super().of(
             found.roc,
             method=judged.method,
-            model_privacy=None if judged.privacy is None else judged.privacy.to_dict(),
+            model_privacy=judged.privacy and judged.privacy.to_dict(),
             other_rows=found.other_rows,
-            cautions=list(found.cautions),
+            cautions=found.cautions,
             classes=Classes.of(found.roc),
-            groups=None if test is None else Groups(groups=int(test.groups), table=test.table_),
+            groups=found.calibration and Groups.of(found.calibration),
+            **others,
         )
 
     def release(self) -> Evaluation:
         """Return the evaluation."""
         own, groups = self.model_privacy, self.groups
+        table, asked = (groups.table, groups.groups) if groups else (None, MOST_GROUPS)
         found = evaluation_of(
             JudgedModel(self.method, None if own is None else guaranteed(own)),
-            Judged(self.classes.released(self.guarantee()), groups.table if groups else None),
+            Judged(self.classes.released(self.guarantee()), table),
             self.pos_label,
-            groups.groups if groups else MOST_GROUPS,
+            asked,
             self.other_rows,
-            tuple(self.cautions),
+            self.cautions,
             **self.about(),
         )
-        found.roc.asked_ = tuple(self.asked)
+        found.roc.asked_ = self.asked
         return found
 
 
@@ -349,8 +321,8 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     measure: Literal["R2", "AUC"]
     method: str
     target: str
-    fitted: Annotated[list[bool], Meta(min_length=2)]
-    estimates: list[Estimate | None]
+    fitted: Annotated[tuple[bool, ...], Meta(min_length=2)]
+    estimates: tuple[Estimate | None, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -361,6 +333,5 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
 
     def release(self) -> CrossValidation:
         """Return the cross-validation, without its models."""
-        own = self.fields(lambda name: name not in Finding.__struct_fields__)
-        own |= {"fitted": tuple(self.fitted), "estimates": tuple(self.estimates)}
-        return CrossValidation(**own, models=(), evaluations=(), **self.about())
+        own = self.fields(Finding) | self.about()
+        return CrossValidation(**own, models=(), evaluations=())

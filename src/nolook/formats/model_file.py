@@ -5,6 +5,7 @@ Numbers are written so that they come back bit for bit.
 
 from __future__ import annotations
 
+import json
 import os
 from pkgutil import resolve_name
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from nolook._validation import check_path
 from nolook._version import __version__
 from nolook.errors import ModelFileError, ParameterError
-from nolook.estimators.catalogue import METHODS
+from nolook.estimators.catalogue import METHODS, name_of
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, convert, expect, plain, read_object
 
@@ -21,14 +22,13 @@ __all__ = ["load", "save", "to_dict"]
 _EXAMPLE = "people.model.json"
 _HEAD = {"format": "nolook", "version": 1}
 
-# The record of each kind of release, loaded when one of that kind is read or written.
-_RECORDS = {
-    "linear model": "_models:LinearModel",
-    "logistic model": "_models:LogisticModel",
-    "count model": "_models:CountModel",
-    "additive model": "_models:AdditiveModel",
-    "additive logistic model": "_models:AdditiveLogisticModel",
-    "additive count model": "_models:AdditiveCountModel",
+# The record of each kind of release, loaded when one of that kind is read or written; of a model
+# that of its method.
+_MODELS = (
+    *("linear model", "logistic model", "count model"),
+    *("additive model", "additive logistic model", "additive count model"),
+)
+_RECORDS = dict.fromkeys(_MODELS, "_models:model_record") | {
     "pipeline": "_models:Pipeline",
     "selection": "_models:Selection",
     "distribution": "findings_file:DistributionFile",
@@ -77,7 +77,16 @@ def to_dict(release: Any) -> dict[str, Any]:  # noqa: ANN401 -- whatever a user 
             f"model is of type {type(release).__name__}; expected a fitted {known} or another "
             "release of nolook (call fit first)"
         )
-    document: dict[str, Any] = plain(_record(kind).of(release))
+    try:
+        record = _record(kind, name_of(release))
+        document: dict[str, Any] = plain(record.of(release))
+        # Nothing is written that could not be read.
+        convert(json.loads(json.dumps(document, allow_nan=False)), record).release()
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"model is of type {type(release).__name__}, which cannot be saved: {error}; "
+            "parameters must be plain values of the types that its class declares"
+        ) from None
     return {**_HEAD, "nolook_version": __version__, **document}
 
 
@@ -127,8 +136,9 @@ def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
     known = head == repr(_HEAD) and type(version) is str
     expect(known, '"format": "nolook" with version 1, and nolook_version')
     expect(kind in list(_RECORDS), f"a kind that is one of {', '.join(map(repr, _RECORDS))}")
-    return convert(document, _record(kind)).release()
+    return convert(document, _record(kind, document.get("method"))).release()
 
 
-def _record(kind: Any) -> Any:  # noqa: ANN401
-    return resolve_name(f"nolook.formats.{_RECORDS[kind]}")
+def _record(kind: Any, method: object) -> Any:  # noqa: ANN401
+    found = resolve_name(f"nolook.formats.{_RECORDS[kind]}")
+    return found(method) if kind in _MODELS else found

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections import ChainMap
 from collections.abc import Mapping
-from sys import modules
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
-from msgspec import Meta, field, to_builtins
+from msgspec import Meta, defstruct, field
 
 from nolook._validation import check_choice
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import Entry, name_of, own_parameters
-from nolook.formats.strict import Broken, Content, convert, expect
+from nolook.formats.strict import Broken, Content, convert, expect, plain
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.tables.design import Feature, Missing
+from nolook.tables.design import Feature, Missing, labels_of
 from nolook.tables.schema import Schema
 from nolook.tables.words import check_categories
 
@@ -51,9 +48,9 @@ class ReadOptions(Content, frozen=True, omit_defaults=True):
             for name in Feature(column, levels.get(column), column in indicated).names
         ]
 
-    def options(self) -> dict[str, Any]:
-        """Return the options."""
-        return dict(to_builtins(self))
+    def labels(self, column: str) -> tuple[str, ...]:
+        """Return the labels of a column's levels; of a boolean if it has none."""
+        return labels_of(check_categories(self.categories).get(column))
 
 
 class Release(Content, frozen=True, tag_field="kind"):
@@ -83,28 +80,22 @@ class Finding(Release, frozen=True):
     read_options: ReadOptions
 
     @classmethod
-    def holding(cls, source: Any, end: str = "", **others: Any) -> Self:  # noqa: ANN401
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a finding, with its guarantee and read options."""
-        own = {
-            "privacy": source.privacy.to_dict(),
-            "read_options": ReadOptions(**source.read_options),
-        }
-        return super().holding(source, end, **own, **others)
+        read_options = ReadOptions(**found.read_options)
+        return super().of(
+            found, privacy=found.privacy.to_dict(), read_options=read_options, **others
+        )
 
     def about(self) -> dict[str, Any]:
         """Return both for `keep_release`."""
-        return {"privacy": self.guarantee(), "read_options": self.read_options.options()}
+        return {"privacy": self.guarantee(), "read_options": plain(self.read_options)}
 
 
 class Counted(Finding, frozen=True):
     """A finding with a private number of rows, if they were counted."""
 
     rows: NoisyCount | None
-
-    @classmethod
-    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return the record of a finding."""
-        return cls.holding(found, **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,29 +119,15 @@ class Fitted(Counted, frozen=True):
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted estimator."""
-        try:
-            return cls.holding(
-                found,
-                "_",
-                method=name_of(found),
-                parameters={name: _plain(one) for name, one in own_parameters(found).items()},
-                named=hasattr(found, "feature_names_in_"),
-                **others,
-            )
-        except Broken as error:
-            raise ParameterError(
-                f"model is of type {type(found).__name__}, which cannot be saved: "
-                f"{error}; parameters must be plain values of the types that its class "
-                "declares"
-            ) from None
+        own = {"method": name_of(found), "parameters": own_parameters(found)}
+        named = hasattr(found, "feature_names_in_")
+        return super().of(found, named=named, **own, **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("method", self.method, tuple(self.entries))
         once = len({*self.features, self.target}) > len(self.features)
         expect(once, "features and target to name each column once")
         expect(set(self.features) <= set(self.read_options.names), "features of read_options")
-        self.unfitted()
 
     def release(self) -> Any:  # noqa: ANN401
         """Return the estimator of a file that holds nothing else."""
@@ -158,45 +135,22 @@ class Fitted(Counted, frozen=True):
         return self.estimator()
 
     def estimator(self) -> Any:  # noqa: ANN401
-        """Return the fitted estimator."""
-        estimator = self.unfitted()
-        estimator.privacy_ = self.guarantee()
-        estimator.read_options_ = self.read_options.options()
-        estimator.rows_ = self.rows
+        """Return the fitted estimator, its parameters of the types that its class declares."""
+        check_choice("method", self.method, self.entries)
+        maker: Any = self.entries[self.method].load()
+        expect(maker.kind == self.__struct_config__.tag, "a method of this kind")
+        hints, privacy = get_type_hints(maker), self.guarantee()
+        own = [(name, hints[name]) for name in own_parameters(maker())]
+        try:
+            convert(plain(self.parameters), defstruct("Parameters", own, bases=(Content,)))
+        except Broken as error:
+            raise Broken(f"in parameters, {error}") from None
+        estimator = maker(epsilon=privacy.epsilon, **self.parameters)
+        if hasattr(estimator, "delta") and privacy.delta:
+            estimator.delta = privacy.delta
+        estimator.privacy_, estimator.rows_ = privacy, self.rows
+        estimator.read_options_ = plain(self.read_options)
         estimator.n_features_in_ = len(self.features)
         if self.named:
             estimator.feature_names_in_ = np.array(self.features, dtype=object)
         return estimator
-
-    def unfitted(self) -> Any:  # noqa: ANN401
-        """Return the estimator with its parameters, of the types its class declares."""
-        maker: Any = self.entries[self.method].load()
-        expect(maker.kind == self.__struct_config__.tag, "a method of this kind")
-        privacy, given = self.guarantee(), self.parameters
-        names = ChainMap(*(vars(modules[each.__module__]) for each in maker.__mro__))
-        hints = get_type_hints(maker.__init__, None, names)
-        for name in sorted(given.keys() ^ own_parameters(maker())):
-            wrong = "unknown" if name in given else "missing"
-            raise Broken(f"in parameters, the key {name!r} is {wrong}")
-        for name, value in given.items():
-            if not _fits(value, hints[name]):
-                raise Broken(f"parameters.{name} has a value of the wrong type")
-        estimator = maker(epsilon=privacy.epsilon, **given)
-        if hasattr(estimator, "delta") and privacy.delta:
-            estimator.delta = privacy.delta
-        return estimator
-
-
-def _plain(value: object) -> object:
-    """Return the value of a parameter as JSON holds it, where it can."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union
-    """Whether a plain value is finite and of a declared type."""
-    try:
-        json.dumps(value, allow_nan=False)
-        convert(value, hint)
-    except (TypeError, ValueError):
-        return False
-    return True

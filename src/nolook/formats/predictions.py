@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -28,22 +28,18 @@ if TYPE_CHECKING:
 
 __all__ = ["check_prediction_file", "write_predictions"]
 
-_PREDICTION = "prediction"
+_ENDINGS = (".parquet", ".pq", ".csv")
 
 #: Takes rows of one schema, as often as called.
 Write: TypeAlias = Callable[[Any], None]
 
 
-def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
-    """Refuse a file whose name says no known format, or two columns of one name."""
-    if path.suffix.lower() not in _WRITERS:
-        known = " or ".join(_WRITERS)
+def check_prediction_file(path: Path) -> None:
+    """Refuse a file whose name says no known format."""
+    if path.suffix.lower() not in _ENDINGS:
+        known = " or ".join(_ENDINGS)
         raise ParameterError(
             f"--output is {one_line(path)}, which is not a format for predictions; expected {known}"
-        )
-    if _PREDICTION in kept:
-        raise ParameterError(
-            f"--keep names {_PREDICTION!r}, the name of the predictions; leave it out"
         )
 
 
@@ -59,17 +55,16 @@ def write_predictions(
     many rows have none, and how many others have a value that is not declared: as confidential as
     the table.
     """
-    fields = table.fields_beside(kept)
-    asked = _questions(model)
+    asked, ending = _questions(model), path.suffix.lower()
     if clash := {*kept}.intersection(asked):
         raise ParameterError(f"--keep names {min(clash)!r}, a column of predictions; leave it out")
+    fields = table.fields_beside(kept)
     schema = pa.schema([*fields, *(pa.field(name, pa.float64()) for name in asked)])
-    writer = _WRITERS[path.suffix.lower()]
     empty = other = 0
-    _check_types(fields, writer, path.suffix)
+    _check_types(fields, ending)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
-    with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
+    with replacing(path) as part, part.open("wb") as file, _opened(file, schema, ending) as write:
         for numbers, complete, cells in table.batches_in_place(kept):
             found = [ask(numbers) for ask in asked.values()]
             empty += int(np.count_nonzero(~complete))
@@ -83,7 +78,7 @@ def write_predictions(
 
 def _questions(model: Any) -> dict[str, Callable[[Any], Any]]:  # noqa: ANN401
     """Return the columns of predictions, and what gives each for rows, given columns first."""
-    asked: dict[str, Callable[[Any], Any]] = {_PREDICTION: partial(predicted, model)}
+    asked: dict[str, Callable[[Any], Any]] = {"prediction": partial(predicted, model)}
     if getattr(model, "inverse", None) is not None:
         asked["median"] = lambda numbers: model.predict_median(named_rows(model, numbers))
         if model.smearing_ is not None:
@@ -91,15 +86,15 @@ def _questions(model: Any) -> dict[str, Callable[[Any], Any]]:  # noqa: ANN401
     return asked
 
 
-def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
+def _check_types(fields: list[Any], ending: str) -> None:
     """Refuse a column of a type the format has no place for; looks at no row."""
     for field in fields:
         schema = pa.schema([field])
         try:
-            with writer(io.BytesIO(), schema) as write:
+            with _opened(io.BytesIO(), schema, ending) as write:
                 write(schema.empty_table())
         except (pa.ArrowException, NotImplementedError):
-            other = ".parquet" if ending.lower() == ".csv" else ".csv"
+            other = ".parquet" if ending == ".csv" else ".csv"
             raise ParameterError(
                 f"--keep names {one_line(field.name)!r}, whose type a {ending} file cannot "
                 f"store; leave it out (or write {other})"
@@ -107,15 +102,14 @@ def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
 
 
 @contextmanager
-def _parquet(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
-    with pq.ParquetWriter(file, schema) as writer:
-        yield lambda rows: writer.write_table(
-            pa.Table.from_arrays(list(map(_utf8, rows.columns)), schema=schema)
-        )
-
-
-@contextmanager
-def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
+def _opened(file: BinaryIO, schema: Any, ending: str) -> Iterator[Write]:  # noqa: ANN401
+    """Open a file for rows of a schema."""
+    if ending != ".csv":
+        with pq.ParquetWriter(file, schema) as writer:
+            yield lambda rows: writer.write_table(
+                pa.Table.from_arrays(list(map(_utf8, rows.columns)), schema=schema)
+            )
+        return
     # A line that is empty would be no row: a text that is alone in its row is in quotes. Bytes are
     # copied, whether or not they are a text.
     types = [written_out(pa.nulls(0, kind)).type for kind in schema.types]
@@ -130,11 +124,6 @@ def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
             writer.write_table(pa.Table.from_arrays(filled, schema=written))
 
         yield write
-
-
-#: Opens a file for rows of a schema.
-Writer: TypeAlias = Callable[[BinaryIO, Any], AbstractContextManager[Write]]
-_WRITERS: dict[str, Writer] = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv}
 
 
 def _utf8(column: Any) -> Any:  # noqa: ANN401

@@ -5,40 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Any, Self, TypeVar, get_args
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._arrays import Numbers
+from nolook._arrays import Interval, Intervals, Numbers
 
-__all__ = [
-    "Broken",
-    "Content",
-    "Interval",
-    "Intervals",
-    "Places",
-    "Vector",
-    "convert",
-    "expect",
-    "plain",
-    "read_object",
-]
+__all__ = ["Broken", "Content", "convert", "expect", "plain", "read_object"]
 
 _LARGEST_FILE = 64 * 2**20  # bytes; a model of 100,000 features has about half as many
 _LONGEST_MESSAGE = 300  # characters; it may quote a key of the file
 
 _Kind = TypeVar("_Kind")
 
-#: Finite numbers in a list, or in lists of one length.
-Vector: TypeAlias = NDArray[np.float64]
-Places: TypeAlias = NDArray[np.intp]
-#: A lower end and an upper end; in a list of them, null where there is none.
-Interval: TypeAlias = np.ndarray[tuple[Literal[2]], np.dtype[np.float64]]
-Intervals: TypeAlias = np.ndarray[tuple[int, Literal[2]], np.dtype[np.float64]]
+# In a list of intervals null stands where there is none.
 _PAIRS: dict[Any, Any] = {
     Interval: tuple[float, float],
     Intervals: list[tuple[float, float] | None],
@@ -59,18 +42,20 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """An object in a file; `__post_init__` refuses an inconsistent one."""
 
     @classmethod
-    def holding(cls, source: object, end: str = "", **others: Any) -> Self:  # noqa: ANN401
-        """Return an object as JSON types: `others`, and its attributes of the other names.
+    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return the record of an object: `others`, and its attributes of the other names.
 
-        Their names have an `end` there. Null stands for an infinite number, and for an attribute
-        that the object does not have.
+        Their names may end in an underscore there. Null stands for an infinite number, and for an
+        attribute that the object does not have.
         """
-        names = (name for name in cls.__struct_fields__ if name not in others)
-        return cls(**{name: _known(getattr(source, name + end, None)) for name in names}, **others)
+        own = (name for name in cls.__struct_fields__ if name not in others)
+        named = {name: getattr(found, f"{name}_", getattr(found, name, None)) for name in own}
+        return cls(**{name: _known(value) for name, value in named.items()}, **others)
 
-    def fields(self, names: Callable[[str], object] = bool) -> dict[str, Any]:
-        """Return the values by name, of all names or those that a condition holds for."""
-        return {name: getattr(self, name) for name in self.__struct_fields__ if names(name)}
+    def fields(self, base: type[Content]) -> dict[str, Any]:
+        """Return the values by name, without those of a base."""
+        own = (name for name in self.__struct_fields__ if name not in base.__struct_fields__)
+        return {name: getattr(self, name) for name in own}
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401
@@ -86,7 +71,7 @@ def read_object(path: Path) -> dict[str, Any]:
         document = json.loads(
             text,
             parse_float=_finite,
-            parse_int=_whole,
+            parse_int=lambda digits: int(digits) if _finite(digits) else 0,
             parse_constant=_finite,
             object_pairs_hook=_distinct,
         )
@@ -122,10 +107,6 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise Broken("it holds a number that is not a finite double")
     return number
-
-
-def _whole(digits: str) -> int:
-    return int(digits) if _finite(digits) else 0
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,9 +148,9 @@ def _list(value: object) -> object:
 
 
 def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
-    """Return the array that a file holds as lists; `kind` is one of the types above."""
+    """Return the array that a file holds as lists; of no certain type, it may hold texts."""
     (dtype,) = get_args(get_args(kind)[1])
-    entry = {np.float64: float, np.bool_: bool}.get(dtype, int)
+    entry = {np.float64: float, np.bool_: bool, Any: str | bool | int | float}.get(dtype, int)
     known = list[float | None] if kind == Numbers else list[entry]  # type: ignore[valid-type]
     rows: Any = _PAIRS.get(kind, known)
     if kind not in _PAIRS and isinstance(value, list) and value and isinstance(value[0], list):
@@ -183,7 +164,7 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
     elif len({len(row) for row in found if isinstance(row, list)}) > 1:
         raise ValueError("expected rows of one length")
     try:
-        array = np.array(found, dtype)
+        array = np.array(found, None if dtype is Any else dtype)
     except OverflowError:
         raise ValueError("expected smaller integers") from None
     if kind in _PAIRS and (array[..., 0] > array[..., 1]).any():

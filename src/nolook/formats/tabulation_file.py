@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -15,8 +15,6 @@ from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.formats.parts import Counted
 from nolook.formats.strict import expect
-from nolook.tables.design import labels_of
-from nolook.tables.words import check_categories
 
 __all__ = ["DescriptionFile", "TabulationFile"]
 
@@ -50,8 +48,7 @@ class _TableFile(Counted, frozen=True):
 
     def made(self, kind: Any, by: tuple[tuple[str, ...], ...]) -> Any:  # noqa: ANN401
         """Return the table."""
-        known = check_categories(self.read_options.categories)
-        levels = {name: labels_of(known.get(name)) for name in chain(*by)}
+        levels = {name: self.read_options.labels(name) for name in chain(*by)}
         expect(levels.keys() <= {*self.read_options.features}, "columns of read_options")
         margins = subsets([tuple(sorted(each)) for each in by] or [()])
         groups = sum(math.prod(len(levels[name]) for name in own) for own in margins)
@@ -66,25 +63,18 @@ class _TableFile(Counted, frozen=True):
 class TabulationFile(_TableFile, frozen=True, tag="tabulation"):
     """A tabulation: the columns of each of its tables."""
 
-    by: list[list[str]]
+    by: tuple[tuple[str, ...], ...]
 
-    def release(self) -> Tabulation:
+    def release(self) -> Any:  # noqa: ANN401
         """Return the tabulation."""
-        found: Tabulation = self.made(Tabulation, tuple(map(tuple, self.by)))
-        return found
+        return self.made(Tabulation, self.by)
 
 
 class DescriptionFile(_TableFile, frozen=True, tag="description"):
     """A description: the columns of levels."""
 
-    columns: list[str]
+    names: tuple[str, ...]
 
-    @classmethod
-    def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
-        """Return the record of a description."""
-        return super().of(found, columns=list(found.names), **others)
-
-    def release(self) -> Description:
+    def release(self) -> Any:  # noqa: ANN401
         """Return the description."""
-        found: Description = self.made(Description, tuple((name,) for name in self.columns))
-        return found
+        return self.made(Description, tuple((name,) for name in self.names))
