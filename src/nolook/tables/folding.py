@@ -208,8 +208,9 @@ class BlockCache:
 
 
 _MAX_ROWS = 65_536
-# Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few.
-_MAX_NUMBERS = 1 << 20
+# Numbers in a block: 2 MB, so that a core has it at hand, and a table of many columns needs no more
+# memory than one of few.
+_MAX_NUMBERS = 1 << 18
 
 
 def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -> Iterator[Matrix]:
