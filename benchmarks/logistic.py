@@ -150,7 +150,7 @@ class PrivateRows:
         few = min(2.0 * size * math.sqrt(2 * size) / release._mu("gram"), 0.5 * scaling.rows.value)
         squared = whitened_bound(held, some, self.spread, few, release._mu("norms"), source)
         self.norm = math.sqrt(1.0 + squared / UNIT**2)
-        self.mu = mu * math.sqrt(1.0 - sum(release.SHARES[part] for part in spent))
+        self.mu = mu * math.sqrt(1.0 - sum(release.shares()[part] for part in spent))
 
     def rows(self, X):
         """Return the rows of features."""

@@ -180,21 +180,12 @@ class CountRelease(Frame):
 
     exposure: str | None = None
 
-    SHARES: ClassVar = {
-        "scales": 0.26,
-        "spread": 0.08,
-        "norms": 0.02,
-        "gram": 0.06,
-        "clips": 0.06,
-        "descent": 0.46,
-        "fit": 0.03,
-        "scores": 0.03,
-    }
-    CALLED: ClassVar = {
-        "clips": "histograms of the gradients' sizes",
-        "descent": "gradients and curvatures of the likelihood",
-        "fit": "deviances",
-        "scores": "second moments of the rows' gradients",
+    COMMON: ClassVar = {"scales": 0.26, "spread": 0.08, "norms": 0.02, "gram": 0.06}
+    OWN: ClassVar = {
+        "clips": (0.06, "histograms of the gradients' sizes"),
+        "descent": (0.46, "gradients and curvatures of the likelihood"),
+        "fit": (0.03, "deviances"),
+        "scores": (0.03, "second moments of the rows' gradients"),
     }
     FAMILY: ClassVar = LOG
     RARE_TARGET: ClassVar = True

@@ -8,7 +8,7 @@ where that model is true, and ``u u'`` is what the gradient's curvature is made 
 ==============  =========================================================================
 name here       meaning
 ==============  =========================================================================
-``mu``          mu-GDP parameter of the whole, split by ``SHARES``
+``mu``          mu-GDP parameter of the whole, split by :meth:`Frame.shares`
 ``n~``          ``scaling.rows.value``, the released number of rows
 ``limit``       L, the number of scales features are clipped to
 ``norm``        B, bound on the norm of a row
@@ -73,8 +73,8 @@ class NoisyFrame:
 class Frame(GaussianRelease):
     """The common part of a regression's release.
 
-    A family states in `SHARES` what each part costs, in `CALLED` what its own parts are called, and
-    releases them in `run`, after `_begun`.
+    A family states in `COMMON` and `OWN` what each part costs, and releases its own in `run`, after
+    `_begun`.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ class Frame(GaussianRelease):
 
     straight: tuple[str, ...] | None = field(default=None, kw_only=True)
 
-    #: Shares of mu^2. The scales' part counts the rows, too.
-    SHARES: ClassVar[dict[str, float]]
-    #: What a family's own parts are called.
-    CALLED: ClassVar[dict[str, str]]
+    #: Shares of mu^2 of the common parts. The scales' part counts the rows, too.
+    COMMON: ClassVar[dict[str, float]]
+    #: Shares of a family's own parts, and what these are called.
+    OWN: ClassVar[dict[str, tuple[float, str]]]
     FAMILY: ClassVar[Family]
     #: Whether the target's centre and scale are searched for.
     SEARCHES_TARGET: ClassVar[bool] = True
@@ -113,7 +113,7 @@ class Frame(GaussianRelease):
             "spread": "second moments of the features",
             "norms": "histogram of the whitened rows' norms",
             "gram": "second moments of the whitened features",
-            **self.CALLED,
+            **{part: name for part, (_, name) in self.OWN.items()},
         }
         if self.straight is not None:
             names[self.STEPS] = f"histograms for curves, their choice, {names[self.STEPS]}"
@@ -127,8 +127,13 @@ class Frame(GaussianRelease):
     def _scales(self) -> ScaleSearch:
         return ScaleSearch(self._mu("scales"), self.SEARCHES_TARGET, self.RARE_TARGET)
 
+    @classmethod
+    def shares(cls) -> dict[str, float]:
+        """Return the shares of mu^2 of all parts."""
+        return cls.COMMON | {part: share for part, (share, _) in cls.OWN.items()}
+
     def _mu(self, part: str, draws: int = 1) -> float:
-        return self.mu * math.sqrt(self.SHARES[part] / draws)
+        return self.mu * math.sqrt(self.shares()[part] / draws)
 
     def _begun(
         self, table: Table, source: ByteSource, progress: OnStep

@@ -121,25 +121,14 @@ class LinearRelease(Frame):
 
     k: int | str | None = None
 
-    SHARES: ClassVar = {
-        "scales": 0.28,
-        "spread": 0.06,
-        "norms": 0.02,
-        "gram": 0.10,
-        "clips": 0.08,
-        "gradients": 0.40,
-        "fit": 0.02,
-        "errors": 0.01,
-        "sides": 0.005,
-        "scores": 0.025,
-    }
-    CALLED: ClassVar = {
-        "clips": "histograms of the gradients' sizes",
-        "gradients": f"gradients of {GRADIENTS} rounds",
-        "fit": "squared errors",
-        "errors": "counts of errors by their size",
-        "sides": "counts of large errors on either side",
-        "scores": "second moments of the rows' gradients",
+    COMMON: ClassVar = {"scales": 0.28, "spread": 0.06, "norms": 0.02, "gram": 0.10}
+    OWN: ClassVar = {
+        "clips": (0.08, "histograms of the gradients' sizes"),
+        "gradients": (0.40, f"gradients of {GRADIENTS} rounds"),
+        "fit": (0.02, "squared errors"),
+        "errors": (0.01, "counts of errors by their size"),
+        "sides": (0.005, "counts of large errors on either side"),
+        "scores": (0.025, "second moments of the rows' gradients"),
     }
     FAMILY: ClassVar = Family(GridModel, np.ones_like, mean=float, score=float)
     OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4

@@ -106,21 +106,12 @@ class LogisticRelease(Frame):
         GDP parameter of the whole.
     """
 
-    SHARES: ClassVar = {
-        "scales": 0.25,
-        "spread": 0.10,
-        "norms": 0.01,
-        "gram": 0.06,
-        "classes": 0.02,
-        "descent": 0.51,
-        "fit": 0.02,
-        "scores": 0.03,
-    }
-    CALLED: ClassVar = {
-        "classes": "balance of the classes",
-        "descent": "gradients and curvatures of the log-likelihood",
-        "fit": "histogram of the scores by class",
-        "scores": "second moments of the rows' gradients",
+    COMMON: ClassVar = {"scales": 0.25, "spread": 0.10, "norms": 0.01, "gram": 0.06}
+    OWN: ClassVar = {
+        "classes": (0.02, "balance of the classes"),
+        "descent": (0.51, "gradients and curvatures of the log-likelihood"),
+        "fit": (0.02, "histogram of the scores by class"),
+        "scores": (0.03, "second moments of the rows' gradients"),
     }
     FAMILY: ClassVar = LOGISTIC
     SEARCHES_TARGET: ClassVar = False
