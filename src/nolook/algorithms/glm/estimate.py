@@ -79,6 +79,7 @@ class CombinedGradients:
     moments: Vector
     variance: float  # positive
     prior: float
+    misled: Vector | float = 0.0  # how wrong that is where the base's model is right, squared
 
     @property
     def shrinkage(self) -> Vector:

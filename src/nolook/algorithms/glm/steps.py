@@ -26,7 +26,7 @@ from collections.abc import Callable
 from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, likeliest_prior
@@ -180,11 +180,7 @@ class Steps:
     dispersion: float = 1.0  # how many times the curvature sampling's variance is
 
     def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
-        """Combine gradients as observations of the model less the base's."""
-        return self._combined(metric, seen)[0]
-
-    def _combined(self, metric: Metric, seen: Gradients) -> tuple[CombinedGradients, Vector]:
-        """Combine gradients, and return how wrong that is where the base's model is right.
+        """Combine gradients as observations of the model less the base's.
 
         As a fixed point: a gradient's error depends on the way to the solution.
         """
@@ -199,21 +195,16 @@ class Steps:
         weights /= weights.sum()
         for _ in range(_FIXED_POINT_STEPS):
             moments, variance = weights @ observed, float(weights**2 @ noise)
-            found = CombinedGradients(
-                vectors,
-                eigenvalues,
-                values,
-                moments,
-                variance,
-                likeliest_prior(_PRIORS, moments, values, variance),
-            )
+            prior = likeliest_prior(_PRIORS, moments, values, variance)
+            found = CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
             ways = (found.shrinkage * moments / values - points) ** 2
             wrong = 0.5 * sigma**2 * ways.sum(axis=1) + MISFIT * (ways @ values**2) / len(values)
             weights = _weights(np.sqrt(_COMMON * wrong), noise + (1.0 - _COMMON) * wrong)
         # What was added to the gradients is the curvature times this way, and noise is in both.
         way = weights @ points
         floor = 0.5 * sigma * math.sqrt(len(values))
-        return found, 0.5 * sigma**2 * float(way @ way) + (floor * way) ** 2
+        misled = 0.5 * sigma**2 * float(way @ way) + (floor * way) ** 2
+        return evolve(found, misled=misled)
 
     def evidence(self, metric: Metric, seen: Gradients) -> float:
         """Return the log-likelihood of the model found, less that of no slope at all.
@@ -222,8 +213,8 @@ class Steps:
         independent rows varies by the curvature. Later ones were taken where noise led, and what
         is added to them for the way there is as wrong as the curvature.
         """
-        found, misled = self._combined(metric, seen)
-        nothing = found.variance + self.dispersion * found.values + misled
+        found = self.combined(metric, seen)
+        nothing = found.variance + self.dispersion * found.values + found.misled
         total = found.prior * found.values**2 + nothing
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
