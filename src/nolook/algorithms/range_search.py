@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from attrs import frozen
 
-from nolook._arrays import Array, Vector
+from nolook._arrays import Vector
 from nolook.algorithms.histogram_location import read_linear
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
@@ -92,10 +92,10 @@ def find_range(
     magnitudes, places = events
     changes = cell_counts_sensitivity(relation)
 
-    def release(count: Count, event: PureEvent) -> tuple[Array, BinNoise]:
+    def release(count: Count, event: PureEvent) -> tuple[Vector, BinNoise]:
         exact = Histograms(count)
         rows.fold(Mapped(exact, _as_columns))
-        return noisy_bins(exact.value(1), event, changes, source, whole)
+        return noisy_bins(exact.value(1)[0], event, changes, source, whole)
 
     progress("magnitudes")
     first = first_look(*release(magnitude_counts, magnitudes))
@@ -105,41 +105,37 @@ def find_range(
     return second_look(*release(count, places), first)
 
 
-def first_look(counts: Array, noise: BinNoise) -> FirstLook:
-    """Read the noisy counts of one column by magnitude, shape (1, bins)."""
+def first_look(counts: Vector, noise: BinNoise) -> FirstLook:
+    """Read the noisy counts of one column by magnitude."""
     fit, rows = _most_plausible(counts, noise)
     # One of the bins is left free at either end.
     width = (fit.high - fit.low) / (BINS - 2)
     return FirstLook(float((fit.low - width)[0]), float(width[0]), rows)
 
 
-def second_look(counts: Array, noise: BinNoise, first: FirstLook) -> FoundRange:
-    """Read the noisy counts of one column in equal bins, shape (1, bins)."""
-    found = read_linear(counts, noise, np.array([first.rows]))
+def second_look(counts: Vector, noise: BinNoise, first: FirstLook) -> FoundRange:
+    """Read the noisy counts of one column in equal bins."""
+    found = read_linear(counts[np.newaxis], noise, np.array([first.rows]))
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)
     low = np.maximum(found.low - room, np.minimum(found.low, 1.0))
     high = np.minimum(found.high + room, np.maximum(found.high, BINS - 1.0))
-    return FoundRange(
-        low=first.low + float(low[0]) * first.width,
-        high=first.low + float(high[0]) * first.width,
-        rows=first.rows,
-        center=first.low + float(found.mean[0]) * first.width,
-        scale=float(found.deviation[0]) * first.width,
-    )
+    places = np.concatenate([low, high, found.mean]) * first.width + first.low
+    scale = float(found.deviation[0]) * first.width
+    return FoundRange(*places[:2].tolist(), first.rows, float(places[2]), scale)
 
 
 def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weights]]:
     yield values[np.newaxis], weights
 
 
-def _most_plausible(counts: Array, noise: BinNoise) -> tuple[MagnitudeFit, float]:
+def _most_plausible(counts: Vector, noise: BinNoise) -> tuple[MagnitudeFit, float]:
     """Return the best shape of a column of any number of rows, and that number."""
     sigma = noise.deviation
     most = max(float(np.abs(counts).sum()), 4 * sigma)
 
     def fitted(rows: float) -> tuple[MagnitudeFit, float]:
-        return fit_magnitudes(counts, noise, rows), rows
+        return fit_magnitudes(counts[np.newaxis], noise, rows), rows
 
     tries = [fitted(sigma * 2.0**power) for power in range(1, math.frexp(most / sigma)[1])]
     nearest = max(tries, key=_gain)

@@ -333,14 +333,13 @@ class _Run:
         """Find the range of every column of numbers, and where its cells end."""
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
-        firsts = [first_look(noisy[place : place + 1], noise) for place in range(len(numbers))]
+        firsts = [first_look(each, noise) for each in noisy]
         low, width = np.array([[each.low for each in firsts], [each.width for each in firsts]])
         found = Histograms(partial(linear_counts, low=low, width=width, bins=BINS), numbers)
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
-        looks = zip(np.split(noisy, len(numbers)), firsts, strict=True)
-        found_ranges = (second_look(own, noise, first) for own, first in looks)
-        self.ranges = dict(zip(numbers, found_ranges, strict=True))
+        for column, own, first in zip(numbers, noisy, firsts, strict=True):
+            self.ranges[column] = second_look(own, noise, first)
         places = (numbers.index(column) for column in self._release.spread)
         self.ends = [
             self._even(noisy[each] - noise.deviation, firsts[each], numbers[each])
