@@ -104,7 +104,8 @@ class Scaling:
     #: Whether values stood out from the noise; if not, centre and scale are guesses.
     detected: Flags
     limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
-    median: Vector | None = None  # middle of the bin that holds the median, where it is known
+    #: Middle of the bin that holds the median; the centre where no bin is known.
+    median: Vector = field(default=Factory(lambda self: self.center, takes_self=True))
     rows: NoisyCount = NoisyCount(1.0, math.inf)  # of the table it was found in, if any
     #: Columns of 0 and 1 by type or declaration: clipped to that range, whatever the limit.
     binary: Flags = field(
@@ -124,7 +125,7 @@ class Scaling:
             center=self.center[places],
             scale=self.scale[places],
             detected=self.detected[places],
-            median=None if self.median is None else self.median[places],
+            median=self.median[places],
             binary=self.binary[places],
             histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
             curves=tuple(self.curves[place] for place in places[:-1]) if self.curves else (),

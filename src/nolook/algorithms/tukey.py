@@ -207,9 +207,8 @@ class Basis:
     def constant(self) -> Vector:
         """Return the model of the basis' columns that is the target's private median everywhere."""
         theta = np.zeros(len(self.matrix))
-        if self.scaling.median is not None:
-            middle = self.scaling.median[-1] - self.scaling.center[-1]
-            theta[0] = middle / self.scaling.scale[-1]
+        middle = self.scaling.median[-1] - self.scaling.center[-1]
+        theta[0] = middle / self.scaling.scale[-1]
         return theta
 
 
