@@ -75,8 +75,11 @@ def select_features(moments: NoisyProducts, k: int | None, detected: Flags) -> t
     chosen: list[int] = []
     while len(chosen) < most:
         pool = _others(wanted, chosen)
-        if len(chosen) >= fewest and not _any_stands_out(moments, gram, chosen, pool):
-            break
+        if len(chosen) >= fewest:
+            left = _standing_out(moments, gram, chosen)[pool]
+            # Noise and sampling alone would typically leave one as large.
+            if not left.size or left.max() <= largest_of(left.size):
+                break
         if not pool.any():
             pool = _others(np.arange(size) > 0, chosen)
         chosen.append(_best(shrunk, moments.products, chosen, pool))
@@ -157,14 +160,6 @@ def _in_order(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) 
         pool = _others(left & wanted, order)
         order.append(_best(gram, products, order, pool if pool.any() else _others(left, order)))
     return tuple(column - 1 for column in order)
-
-
-def _any_stands_out(moments: NoisyProducts, gram: Matrix, chosen: list[int], pool: Flags) -> bool:
-    """Tell whether a product left is larger than noise and sampling alone would typically leave."""
-    others = int(pool.sum())
-    if others == 0:
-        return False
-    return bool((_standing_out(moments, gram, chosen)[pool] > largest_of(others)).any())
 
 
 def _standing_out(moments: NoisyProducts, gram: Matrix, chosen: list[int]) -> Vector:
