@@ -121,8 +121,8 @@ def second_look(counts: Vector, noise: BinNoise, first: FirstLook) -> FoundRange
     low = np.maximum(found.low - room, np.minimum(found.low, 1.0))
     high = np.minimum(found.high + room, np.maximum(found.high, BINS - 1.0))
     places = np.concatenate([low, high, found.mean]) * first.width + first.low
-    scale = float(found.deviation[0]) * first.width
-    return FoundRange(*places[:2].tolist(), first.rows, float(places[2]), scale)
+    start, end, center = places.tolist()
+    return FoundRange(start, end, first.rows, center, float(found.deviation[0]) * first.width)
 
 
 def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weights]]:
