@@ -495,7 +495,7 @@ def test_parts_of_a_stream(monkeypatch):
 
 
 def test_a_stream_without_end_leaves_room_on_the_disk(monkeypatch):
-    free = spool.shutil.disk_usage(spool.tempfile.gettempdir()).free
+    free = spool.shutil.disk_usage(spool.gettempdir()).free
     monkeypatch.setattr(spool, "_LEFT_FREE", free - (1 << 25))
 
     def endless():

@@ -10,7 +10,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.tables.files import ParquetFile
-from nolook.tables.folding import BlockCache
+from nolook.tables.folding import CACHE_BYTES, Run
 
 ROWS, COLUMNS = 30_000, 4
 
@@ -98,12 +98,12 @@ def test_what_is_kept_of_a_table_goes_with_the_release(path, reads):
 def test_rows_in_memory_are_not_kept_twice():
     rng = np.random.default_rng(0)
     table = nolook.read_table(pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100)}), "y")
-    assert in_a_release(table)._run.kept is None
+    assert in_a_release(table)._run.room < 0
 
 
 def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
     def kept(source):
-        return in_a_release(nolook.read_table(source, "y"))._run.kept is not None
+        return in_a_release(nolook.read_table(source, "y"))._run.room >= 0
 
     (tmp_path / "more").mkdir()
     held = pq.read_table(path)
@@ -120,7 +120,7 @@ def block(rows):
 
 
 def test_a_pass_that_is_stopped_is_read_again_from_its_start():
-    kept = BlockCache()
+    kept = Run(room=CACHE_BYTES)
     stopped = kept.through(0, iter([block(100), block(100)]))
     next(stopped)
     stopped.close()
@@ -129,9 +129,8 @@ def test_a_pass_that_is_stopped_is_read_again_from_its_start():
     assert numbers.shape == (2, 500)
 
 
-def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
-    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
-    kept = BlockCache()
+def test_no_more_is_kept_than_may_be_whatever_a_file_tells():
+    kept = Run(room=10 * 160)
     assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
     assert len(list(kept.through(0, iter([])))) == 3
     # The same rows as one part: they no longer fit, and are read each time.
@@ -140,9 +139,8 @@ def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
     assert len(list(kept.through(0, iter([])))) == 3
 
 
-def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
-    monkeypatch.setattr("nolook.tables.folding.CACHE_BYTES", 10 * 160)
-    kept = BlockCache()
+def test_a_part_of_a_block_keeps_all_of_it():
+    kept = Run(room=10 * 160)
     list(kept.through(0, iter([block(1000)[:, :5]])))
     assert not list(kept.through(0, iter([])))
 

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 from attrs import evolve
 
 from nolook._arrays import Vector
@@ -42,7 +41,7 @@ from nolook.tables.folders import Folder, Listing, is_text, kind_of, located, op
 from nolook.tables.office import SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, FileFormat
-from nolook.tables.source import BYTES, TEXT, Source, attempt, in_words, movable, raw_texts
+from nolook.tables.source import BYTES, TEXT, Source, attempt, in_words, raw_texts, written_out
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
 __all__ = ["Draft", "draft_schema"]
@@ -146,7 +145,7 @@ def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = N
 
 def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
     """Guess from the types of columns, some of which names of folders tell."""
-    settings = {each.name: _identifier(each.name) or _by_type(each.type) for each in source.columns}
+    settings = {each.name: _by_type(each.name, each.type) for each in source.columns}
     usable = [each.name for each in source.columns if in_words(each.type) in _READABLE]
     cells = _sample(source, usable)
     found = []
@@ -170,7 +169,7 @@ def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
         return {}
     rows = sum(each.num_rows for each in found)
     chosen_rows = pa.array(range(0, rows, -(-rows // MOST_ROWS) or 1))
-    columns = ([movable(each.column(name)) for each in found] for name in names)
+    columns = ([written_out(each.column(name)) for each in found] for name in names)
     sample = [pa.chunked_array(each).take(chosen_rows).combine_chunks() for each in columns]
     return dict(zip(names, sample, strict=True))
 
@@ -196,9 +195,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     few = [cells[:_FEW_ROWS] for cells in columns.values()]
     number = {"type": "number", "currency": _CURRENCIES}
     signs = max(_NUMBERS, key=lambda signs: sum(share(each, number | signs) for each in few))
-    settings = {
-        name: _identifier(name) or _settings(cells, signs) for name, cells in columns.items()
-    }
+    settings = {name: _settings(name, cells, signs) for name, cells in columns.items()}
     settings |= {key: {"type": "category", "levels": []} for key in told}
     found = []
     if form.skip:
@@ -297,22 +294,19 @@ def _split(text: str, form: FileFormat) -> list[list[str]]:
     return [row for part in parts for row in csv.reader(part, skipinitialspace=True, **how)]
 
 
-def _identifier(name: str) -> dict[str, Any] | None:
-    """Return the settings of a column that its name calls an identifier."""
-    return {"type": "identifier"} if is_identifier(name) else None
-
-
-def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no types
+def _by_type(name: str, kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no types
     """Return the settings of a column that has a type."""
-    words = in_words(kind)
+    words = "identifier" if is_identifier(name) else in_words(kind)
     found = {"text": "category", "date and time": "datetime"}.get(words, words)
     if found == "category":
         return {"type": found, "levels": []}
     return {"type": found if found in SETTINGS else "text"}
 
 
-def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
+def _settings(name: str, cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
     """Return the settings of a column of texts: what fits most cells, the likelier of several."""
+    if is_identifier(name):
+        return {"type": "identifier"}
     words = pc.unique(cells).drop_null()
     words = words.filter(pc.invert(is_nothing(words)))
     if not len(words):
@@ -380,8 +374,6 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
     """Return the different texts of a column, in order."""
-    if pt.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
     if in_words(cells.type) != "text":
         return []
     found = pc.unique(trimmed(cells)).view(BYTES).to_pylist()

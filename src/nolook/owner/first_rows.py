@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 from attrs import frozen
 
 from nolook._arrays import Places, Vector
@@ -198,7 +197,7 @@ def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
     if numbers is not None:
         return float(np.isnan(numbers).mean())
     nothing = cells.null_count
-    if in_words(cells.type) == "text" and not pt.is_dictionary(cells.type):
+    if in_words(cells.type) == "text":
         # Other words may be levels.
         empty = pa.array(["", "NA"], TEXT)
         nothing += pc.is_in(trimmed(cells.drop_null()), value_set=empty).true_count
@@ -240,8 +239,6 @@ def _codes(cells: Any, values: Vector | None) -> Places:  # noqa: ANN401
     """Return a number for each different cell, in order; of numbers, -1 for a missing one."""
     if values is not None:
         return np.where(np.isnan(values), -1, np.unique(values, return_inverse=True)[1])
-    if pt.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
     codes: Places = pc.rank(cells, tiebreaker="dense").to_numpy()
     return codes
 

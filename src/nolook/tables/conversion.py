@@ -153,7 +153,7 @@ class DeclaredSource:
             read.append(partial(_level, levels=levels, level=level) if is_level else numbers_of)
         kind = TEXT if derived.function == "bins_of" else pa.bool_() if marks else pa.float64()
         self._derived[name] = tuple(of), partial(_derived, derived=derived, read=read, kind=kind)
-        self.columns += (Column(name, kind, in_words(kind)),)
+        self.columns += (Column(name, kind),)
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """Return the columns of the original that some columns, and the choice of rows, need."""

@@ -85,11 +85,6 @@ class CsvFile(File):
     kind, is_text = "CSV", True
     endings = tuple(f".{end}{way}" for end in ("csv", "tsv", "txt") for way in ("", ".gz", ".zst"))
 
-    def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
-        usual = "\t" if ".tsv" in Path(place.label.lower()).suffixes else ","
-        self._form, self._names = evolve(form, delimiter=form.delimiter or usual), names
-        super().__init__(place)
-
     def _declared(self) -> tuple[Column, ...]:
         with self._rows() as rows:
             header = rows.header
@@ -118,12 +113,14 @@ class CsvFile(File):
     @contextmanager
     def _rows(self) -> Iterator[Rows]:
         header = None if self._form.header else [name.encode() for name in self._names]
+        usual = "\t" if ".tsv" in Path(self.label.lower()).suffixes else ","
+        form = evolve(self._form, delimiter=self._form.delimiter or usual)
         with uncompressed(self.place) as stream:
             chunks: Iterator[bytes] = iter(partial(stream.read, _BLOCK), b"")
             if self._form.encoding != "utf-8":
                 texts = codecs.iterdecode(chunks, self._form.encoding, _KEPT)
                 chunks = (text.encode("utf-8", "surrogatepass") for text in texts)
-            yield Rows(chunks, self._form, header)
+            yield Rows(chunks, form, header)
 
 
 @contextmanager

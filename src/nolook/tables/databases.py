@@ -23,7 +23,7 @@ import pyarrow as pa
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import require
 from nolook.errors import ParameterError, TableError
-from nolook.tables.source import LONGEST_CELL, Column, attempt, in_words
+from nolook.tables.source import LONGEST_CELL, Column, attempt
 from nolook.tables.spool import Spooled
 
 __all__ = ["DATABASES", "Database", "is_address"]
@@ -174,7 +174,7 @@ class _Reader(ABC):
         for pattern, sql, kind in self.cells:
             if found := re.fullmatch(pattern, declared, re.IGNORECASE | re.DOTALL):
                 made = kind(*map(int, found.groups())) if callable(kind) else kind
-                column = Column(name, made, in_words(made), nullable or "CASE" in sql)
+                column = Column(name, made, nullable=nullable or "CASE" in sql)
                 return column, sql.format(_quoted(name))
         words = declared.partition("(")[0].strip().lower() or "no declared type"
         return Column(name, None, words), ""

@@ -16,6 +16,7 @@ from attrs import frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
+from nolook.tables.schema import FileFormat
 from nolook.tables.source import Column, attempt, changed, guarded, sound
 
 __all__ = [
@@ -41,6 +42,7 @@ _STREAM_BUFFER = 1 << 20
 MOST_PARTS = 256
 
 _ARROW_FILE_MAGIC = b"ARROW1"
+_USUAL = FileFormat()
 
 _STORAGE = re.compile(r"(s3|gs)://", re.IGNORECASE)
 _SECONDS = 60  # to try again
@@ -144,7 +146,8 @@ def in_runs(count: int, most: int) -> list[range]:
 class File(ABC):
     """A regular file that is read again on every pass and must not change between them.
 
-    Raises TableError if there is no such file, it is not a regular file, or it cannot be opened.
+    One of text needs its format, and the names of its columns if it has no header. Raises
+    TableError if there is no such file, it is not a regular file, or it cannot be opened.
     """
 
     kind: ClassVar[str]  # the format, for messages
@@ -154,8 +157,8 @@ class File(ABC):
     _run_of: range | None = None  # the pieces to be read, if not all
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, place: Place, form: FileFormat = _USUAL, names: Sequence[str] = ()) -> None:
+        self.place, self._form, self._names = place, form, names
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self.unreadable = f"{self.name} is not a readable {self.kind} file ({why})"

@@ -44,10 +44,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Condition",
     "Where",
-    "are_numbers",
     "check_where",
     "read_condition",
-    "tests",
+    "test_of",
 ]
 
 Value: TypeAlias = str | int | float | bool | dt.date
@@ -153,25 +152,12 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
-def are_numbers(conditions: Sequence[Condition], column: str) -> bool:
-    """Whether a column is compared with numbers only, judged by parameters."""
-    values = [v for each in conditions if each.column == column for v in each.values]
-    return all(number_of(value) is not None for value in values)
+def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[[Any], Any]:
+    """Return the mask of the cells of a column that meet a condition; no cell makes it fail.
 
-
-def tests(
-    conditions: Sequence[Condition], columns: Columns, schema: Schema
-) -> list[tuple[str, Callable[[Any], Any]]]:
-    """Return, for each condition, its column and what marks the cells that meet it.
-
-    Raises TableError if a column is unknown or occurs twice, and ParameterError for a value that
-    no cell of a column could have.
+    Raises TableError if the column is unknown or occurs twice, and ParameterError for a value that
+    no cell of it could have.
     """
-    return [(each.column, _test(each, columns, schema)) for each in conditions]
-
-
-def _test(condition: Condition, columns: Columns, schema: Schema) -> Callable[[Any], Any]:
-    """Return the mask of the cells of a column that meet a condition; no cell makes it fail."""
     column = columns.find(condition.column, "where")
     kind, own = in_words(column.type), schema.columns.get(column.name) or ColumnSchema("text")
     dates = own.type in _DATES or kind in {"date", "date and time"}

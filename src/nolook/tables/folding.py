@@ -30,7 +30,6 @@ from nolook.tables.units import kept_cells, named_rows
 __all__ = [
     "CACHE_BYTES",
     "Batches",
-    "BlockCache",
     "Drawing",
     "Foldable",
     "Mapped",
@@ -41,6 +40,7 @@ __all__ = [
     "Together",
     "Weights",
     "blocks",
+    "cache_room",
     "fold",
     "identified",
     "rows_at_once",
@@ -174,37 +174,11 @@ def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
 CACHE_BYTES = 256 * 2**20
 
 
-class BlockCache:
-    """Blocks of a table's parts. Code that receives some must leave their numbers as they are."""
-
-    def __init__(self) -> None:
-        self._parts: dict[int | None, list[Matrix]] = {}
-        self._held: list[int] = []  # bytes of each block, by any of several threads
-
-    @classmethod
-    def for_table(cls, source: DeclaredSource, design: Design) -> BlockCache | None:
-        """Return a cache if the source tells that all numbers fit, and holds none itself."""
-        rows = getattr(source.original, "rows", None)
-        fits = rows is not None and rows * 8 * design.size <= CACHE_BYTES
-        return cls() if fits and not isinstance(source.original, MemorySource) else None
-
-    def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:
-        """Yield the blocks of a part: those that were kept, or else those that are read."""
-        if part in self._parts:
-            yield from self._parts[part]
-            return
-        taken = []
-        for block in read:
-            # A damaged file may have more rows than it tells, and parts be read as one, too.
-            # An array keeps all of the one that it is a view of.
-            self._held.append((block if block.base is None else block.base).nbytes)
-            taken.append(block)
-            if sum(self._held) > CACHE_BYTES:
-                taken.clear()
-            yield block
-        # One that is not read to its end is read again from its start.
-        if taken:
-            self._parts[part] = taken
+def cache_room(source: DeclaredSource, design: Design) -> int:
+    """Return the bytes of blocks to keep: -1 unless all fit, and are not in memory yet."""
+    rows = getattr(source.original, "rows", None)
+    fits = rows is not None and rows * 8 * design.size <= CACHE_BYTES
+    return CACHE_BYTES if fits and not isinstance(source.original, MemorySource) else -1
 
 
 _MAX_ROWS = 65_536
@@ -268,15 +242,17 @@ class Run:
 
     Charges are made at the end of the first pass, if all could be read; until then nothing that
     was read is handed on. No number depends on any of this. A table that no release was given owes
-    nothing.
+    nothing. Code that receives blocks must leave their numbers as they are.
     """
 
     threads: Threads = "auto"
-    kept: BlockCache | None = None
+    room: int = -1  # bytes of blocks that may be kept; below 0 none are
     due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
     is_of_release: bool = False
     left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
     seen: object = None  # what an engine compares its passes by
+    _kept: dict[int | None, list[Matrix]] = field(factory=dict)  # the blocks of parts
+    _held: list[int] = field(factory=list)  # bytes of each block, by any of several threads
 
     def add(self, pay: Callable[[], object]) -> None:
         """Let a part of the release pay as well: with the release, or now if that has paid."""
@@ -292,8 +268,22 @@ class Run:
             del self.due[0]  # what could not be paid stays due
 
     def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:
-        """Return the blocks of a part: those that were kept, or else those that are read."""
-        return read if self.kept is None else self.kept.through(part, read)
+        """Yield the blocks of a part: those that were kept, or else those that are read."""
+        if self.room < 0 or part in self._kept:
+            yield from self._kept.get(part, read)
+            return
+        taken = []
+        for block in read:
+            # A damaged file may have more rows than it tells, and parts be read as one, too.
+            # An array keeps all of the one that it is a view of.
+            self._held.append((block if block.base is None else block.base).nbytes)
+            taken.append(block)
+            if sum(self._held) > self.room:
+                taken.clear()
+            yield block
+        # One that is not read to its end is read again from its start.
+        if taken:
+            self._kept[part] = taken
 
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.

@@ -62,9 +62,9 @@ class _OnceFile(File):
     library: str
     _kept: Spooled | None = None
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *how: Any, **form: Any) -> None:  # noqa: ANN401
         require(self.library, f"files such as {place.name}", "files")
-        super().__init__(place)
+        super().__init__(place, *how, **form)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": None}  # a file without a name stays here
@@ -93,10 +93,6 @@ class SheetFile(_OnceFile):
 
     kind, library, is_text = "Excel", "python_calamine", True
     endings = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-
-    def __init__(self, place: Place, form: FileFormat, names: Sequence[str] = ()) -> None:
-        self._form, self._names = form, names
-        super().__init__(place)
 
     def _declared(self) -> tuple[Column, ...]:
         names: Sequence[str | None] = self._names

@@ -28,7 +28,7 @@ from nolook.tables.design import (
     delimiter_hint,
     plan,
 )
-from nolook.tables.filter import Where, are_numbers, check_where, tests
+from nolook.tables.filter import Where, check_where, test_of
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.schema import ColumnSchema, Schema, as_schema
 from nolook.tables.source import (
@@ -44,7 +44,7 @@ from nolook.tables.source import (
 )
 from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
-from nolook.tables.words import Categories, Levels, check_categories
+from nolook.tables.words import Categories, Levels, check_categories, number_of
 
 __all__ = [
     "Rows",
@@ -183,13 +183,20 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
-    texts = {c.column for c in conditions if not are_numbers(conditions, c.column)}
+    texts = {each.column for each in conditions if None in map(number_of, each.values)}
     outcome = (aim, positive, negative)
     opened = open_declared(source, declared, texts, outcome, levels, protected, engine)
-    opened = opened.filtered(conditions, tests(conditions, Columns(opened), declared))
+    known = Columns(opened)
+    marks = [(each.column, test_of(each, known, declared)) for each in conditions]
+    opened = opened.filtered(conditions, marks)
     # A category without levels is no feature, until it is given some.
-    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), aim, protected.column}
-    unused |= {weights}
+    unused = {
+        *declared.used_as("nothing"),
+        *declared.used_as("unit"),
+        aim,
+        protected.column,
+        weights,
+    }
     unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Flags
@@ -87,13 +87,14 @@ class Column:
 
     name: str
     type: Any  # a pyarrow.DataType; None if it can become neither numbers nor categories
-    declared: str  # the type in words, for messages
+    #: The type in words, for messages.
+    declared: str = Factory(lambda column: in_words(column.type), takes_self=True)
     nullable: bool = True
 
     @classmethod
     def from_field(cls, field: Any) -> Column:  # noqa: ANN401 -- pyarrow has no types
         """Take over an Arrow field."""
-        return cls(field.name, field.type, in_words(field.type), field.nullable)
+        return cls(field.name, field.type, nullable=field.nullable)
 
 
 def in_words(kind: Any) -> str:  # noqa: ANN401
@@ -367,7 +368,7 @@ def _float(cell: Any) -> float:  # noqa: ANN401
 
 def _numeric_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
     kind = pa.from_numpy_dtype(dtype)
-    column = Column(name, kind, in_words(kind), nullable=False)
+    column = Column(name, kind, nullable=False)
     return column, lambda start, stop: pa.array(_cast(values[start:stop], dtype), kind)
 
 
@@ -389,21 +390,17 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
             part = codes[start:stop].astype(np.int32)
             return pa.DictionaryArray.from_arrays(pa.array(part, mask=part < 0), words)
 
-        return Column(name, kind, in_words(kind)), coded
+        return Column(name, kind), coded
     text = isinstance(dtype, pandas.StringDtype) and dtype.storage == "python"
     if text or dtype is np.dtype(object):
-        kind = TEXT
-        declared = in_words(kind) if text else "object"
-        return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
+        column = Column(name, TEXT, "text" if text else "object")
+        return column, lambda start, stop: _texts(series.iloc[start:stop])
 
     # Other types convert themselves, if they can; an empty part tells what that gives.
     kind = None
     with suppress(Exception):
         kind = pa.array(series.iloc[:0]).type
-    return (
-        Column(name, kind, in_words(kind)),
-        lambda start, stop: _whole(pa.array(series.iloc[start:stop])),
-    )
+    return Column(name, kind), lambda start, stop: _whole(pa.array(series.iloc[start:stop]))
 
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401

@@ -9,13 +9,13 @@ could stay behind.
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from tempfile import TemporaryFile, gettempdir
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -141,29 +141,25 @@ class _Kept:
     """Rows in a file of Arrow's, which several threads may read."""
 
     def __init__(self, name: str, schema: Any, start: Start) -> None:  # noqa: ANN401
-        self._file = tempfile.TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with this
+        self._file = TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with this
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._schema = schema
-        stopped = f"{name} stopped giving rows that can be read; start again"
-        with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
-            for batch in guarded(chain.from_iterable(map(start, [schema.names])), stopped):
-                self._write(writer, batch, stopped)
-        reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"))
-        self.pieces: int = reader.num_record_batches
-
-    def _write(self, writer: Any, batch: Any, stopped: str) -> None:  # noqa: ANN401
-        folder = tempfile.gettempdir()
+        stopped, folder = f"{name} stopped giving rows that can be read; start again", gettempdir()
         full = (
             f"the rows do not fit on the disk of {folder!r}, of which "
             f"{_LEFT_FREE >> 30} GB stay free; expected room for a copy (set TMPDIR)"
         )
-        for first in range(0, batch.num_rows, _ROWS):
-            cells = batch.slice(first, _ROWS)
-            rows = attempt(stopped, _plain, cells, self._schema)
-            if shutil.disk_usage(folder).free < _LEFT_FREE:
-                raise TableError(full)
-            attempt(full, writer.write_batch, rows)
+        batches = guarded(chain.from_iterable(map(start, [schema.names])), stopped)
+        pieces = (each.slice(i, _ROWS) for each in batches for i in range(0, each.num_rows, _ROWS))
+        with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
+            for piece in pieces:
+                rows = attempt(stopped, _plain, piece, schema)
+                if shutil.disk_usage(folder).free < _LEFT_FREE:
+                    raise TableError(full)
+                attempt(full, writer.write_batch, rows)
+        reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"))
+        self.pieces: int = reader.num_record_batches
 
     def batches(self, names: Sequence[str], run: range | None) -> Iterator[Any]:
         """Yield record batches of the named columns, of some pieces if not of all."""

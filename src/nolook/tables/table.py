@@ -20,12 +20,12 @@ from nolook.errors import TableError
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
-    BlockCache,
     Foldable,
     Run,
     S,
     Weights,
     blocks,
+    cache_room,
     fold,
     identified,
     rows_at_once,
@@ -285,8 +285,8 @@ class Table:
         if self._run.is_of_release:
             self._run.add(pay)
             return self
-        kept = BlockCache.for_table(self._source, self._design)
-        run = Run(self._run.threads, kept, [pay], is_of_release=True)
+        room = cache_room(self._source, self._design)
+        run = Run(self._run.threads, room, [pay], is_of_release=True)
         # Rows are counted in each release.
         return changed(self, _run=run, _places=self._places if self._places.chosen else _Places())
 
