@@ -84,18 +84,15 @@ class ColumnGroup:
     def counting(self) -> Histograms:
         """Return the histograms of the next round, of no rows yet."""
         linear = partial(linear_counts, low=self._low, width=self._width, bins=self._bins)
-        return Histograms(
-            linear if self._bins else magnitude_counts, self.columns[self._next].tolist()
-        )
+        columns = self.columns[self._next].tolist()
+        return Histograms(linear if self._bins else magnitude_counts, columns)
 
     def read(self, counts: Array, mu: float, rows: float, next_mu: float | None) -> None:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
         sigma = _sigma(len(counts), mu)
         lower, upper = self._edges()
-        for place, column in enumerate(self._next):
-            self.histograms[column] = ColumnHistogram(
-                lower[place], upper[place], counts[place], sigma
-            )
+        for column, *own in zip(self._next, lower, upper, counts, strict=True):
+            self.histograms[column] = ColumnHistogram(*own, sigma)
         noise = BinNoise(sigma)
         if self._bins:
             low, high, closer = self._read_linear(counts, noise, last=next_mu is None)

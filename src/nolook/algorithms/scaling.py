@@ -245,13 +245,10 @@ class ScaleSearch(GaussianRelease):
         searched = np.flatnonzero(~table.binary)
         last = table.n_columns - 1
         is_target = (searched == last) & self.target & (table.target_name is not None)
+        target, features = searched[is_target], searched[~is_target]
         groups = {
-            "target": ColumnGroup(
-                searched[is_target], alone=True, gaps=False, rare=self.rare_target
-            ),
-            "features": ColumnGroup(
-                searched[~is_target], alone=False, gaps=table.has_gaps, rare=True
-            ),
+            "target": ColumnGroup(target, alone=True, gaps=False, rare=self.rare_target),
+            "features": ColumnGroup(features, alone=False, gaps=table.has_gaps, rare=True),
         }
         rounds = self._rounds()
         rows = NoisyCount(1.0, math.inf)

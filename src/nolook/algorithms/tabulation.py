@@ -421,14 +421,9 @@ class _Run:
         release, clips = self._release, self.clips
         centers = np.array([self.ranges[column].center for column in release.summed])
         widths = np.array([clip for clip, _, _ in clips])
-        exact = GroupMoments(self._grouped, release.summed, centers, widths)
-        noisy, variance = noisy_counts(
-            self._table.fold(exact).value,
-            self._cost[SUMS],
-            _sums_sensitivities(release),
-            self._source,
-            MOMENT_UNIT,
-        )
+        moments = GroupMoments(self._grouped, release.summed, centers, widths)
+        exact, limits = self._table.fold(moments).value, _sums_sensitivities(release)
+        noisy, variance = noisy_counts(exact, self._cost[SUMS], limits, self._source, MOMENT_UNIT)
         found, sums = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3)), {}
         for place, column in enumerate(release.summed):
             own, (clip, *others) = _of_column(found, place, [4.0, 1.0, 4.0]), clips[place]

@@ -97,12 +97,8 @@ def cut_errors(
     largest = np.minimum(ERROR_EDGES, 2.0 * max(_farthest(known), whole))
     total = float(counts @ np.where(largest > whole, largest**2, 0.0))
     low, high = (float((each / rows.value).clip(0.0, 1.0)) for each in (below, above))
-    return CutErrors(
-        below=low,
-        above=high,
-        effect=scale * math.sqrt(total / rows.value),
-        positive=_positive(scaling.histograms[-1]),
-    )
+    effect, positive = scale * math.sqrt(total / rows.value), _positive(scaling.histograms[-1])
+    return CutErrors(below=low, above=high, effect=effect, positive=positive)
 
 
 def _positive(histogram: ColumnHistogram | None) -> bool:

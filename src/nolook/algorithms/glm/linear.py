@@ -147,14 +147,17 @@ class LinearRelease(Frame):
             center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
             return scaling.with_target(center + scale * mean, scale)
         progress("fit")
-        fit = self._fit(blocks, theta, found.gram, source)
+        model = GridModel(*blocks.design.on_grid(theta))
+        mean = float(found.gram[0] @ theta) / max(float(found.gram[0, 0]), 1.0)
+        exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
+        mu, sensitivity, square = self._mu("fit"), errors_sensitivity(blocks.whole), ERROR_UNIT**2
+        fit = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / square
         progress("errors")
         errors = release_errors(blocks, theta, self._mu("errors"), source)
         progress("sides")
         clip = float(clips.bounds[-1])
         sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
         progress("scores")
-        model = GridModel(*blocks.design.on_grid(theta))
         scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
         return NoisyRegression(
             **asdict(found, recurse=False),
@@ -163,7 +166,7 @@ class LinearRelease(Frame):
             theta=theta,
             chosen=chosen,
             scores=scores,
-            fit=fit,
+            fit=Noisy(fit, sensitivity / square / mu),
             errors=errors,
             sides=sides,
         )
@@ -223,12 +226,3 @@ class LinearRelease(Frame):
         among = none.and_one(np.zeros(len(fitted)), shown)
         theta[fitted] = combine_gradients(gram[np.ix_(fitted, fitted)], sigma, among).theta
         return back.T @ theta, chosen
-
-    def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Noisy:
-        """Release the squared errors of the model's mean, and of the model."""
-        model = GridModel(*blocks.design.on_grid(theta))
-        mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
-        exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
-        mu, sensitivity, square = self._mu("fit"), errors_sensitivity(blocks.whole), ERROR_UNIT**2
-        noisy = gaussian_release(exact, sensitivity, mu, source)
-        return Noisy(noisy.astype(np.float64) / square, sensitivity / square / mu)

@@ -76,12 +76,8 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     r2 = explained(release.fit, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2)
-    cut = cut_errors(
-        release.sides,
-        errors,
-        release.scaling,
-        float(release.clips.bounds[-1]) / release.norm,
-    )
+    clip = float(release.clips.bounds[-1]) / release.norm
+    cut = cut_errors(release.sides, errors, release.scaling, clip)
     whole = share_beyond(errors, LARGEST_ERROR) <= _MOST_CUT
     measures = {name: error_quantile(errors, scale, each) for name, each in ERROR_SHARES.items()}
     return LinearModel(

@@ -142,14 +142,9 @@ class LogisticRelease(Frame):
             exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)
             counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
             progress("scores")
-            scores = release_score_moments(
-                blocks,
-                partial(unit_scores, model, radius),
-                SCORE_UNIT**2,
-                design.norm / SCORE_UNIT,
-                self._mu("scores"),
-                source,
-            )
+            scored, unit = partial(unit_scores, model, radius), design.norm / SCORE_UNIT
+            mu = self._mu("scores")
+            scores = release_score_moments(blocks, scored, SCORE_UNIT**2, unit, mu, source)
         return NoisyLogistic(
             # A model's value is log-odds.
             **asdict(evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0)), recurse=False),

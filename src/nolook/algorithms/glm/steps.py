@@ -242,9 +242,8 @@ def _secant(
     ages = _SECANT_MEMORY ** np.arange(len(steps))[::-1][told]
     slopes = ages * expected[told] / variances
     known = _SECANT_DEVIATION**-2
-    secant = (known + slopes @ (steps * falls).sum(axis=1)[told]) / (
-        known + slopes @ expected[told]
-    )
+    found = slopes @ (steps * falls).sum(axis=1)[told]
+    secant = (known + found) / (known + slopes @ expected[told])
     return float(min(max(secant, within[0]), within[1]))
 
 
