@@ -91,8 +91,8 @@ class ColumnGroup:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
         sigma = _sigma(len(counts), mu)
         lower, upper = self._edges()
-        for column, *own in zip(self._next, lower, upper, counts, strict=True):
-            self.histograms[column] = ColumnHistogram(*own, sigma)
+        for column, low, high, own in zip(self._next, lower, upper, counts, strict=True):
+            self.histograms[column] = ColumnHistogram(low, high, own, sigma)
         noise = BinNoise(sigma)
         if self._bins:
             low, high, closer = self._read_linear(counts, noise, last=next_mu is None)
