@@ -270,20 +270,15 @@ def matrices(mu: float, sensitivity: int, *pair: Exact) -> Draws:
 
 
 def _histograms(*rows: list[float], weight: int = 1) -> Integers:
-    histograms = Histograms(magnitude_counts)
-    for row in rows:
-        histograms.update(np.array(row)[:, np.newaxis], np.array([weight]))
-    return histograms.value(3)
+    columns = np.reshape(rows, (-1, 3)).T
+    return Histograms(magnitude_counts).update(columns, np.full(len(rows), weight)).value(3)
 
 
 _RADIUS = 3 * (2 * UNIT) ** 2
 
 
 def _moments(columns: int, radius: int, *rows: list[float]) -> NDArray[np.object_]:
-    statistic = MomentMatrix(columns, radius)
-    for row in rows:
-        statistic.update(np.array(row)[:, np.newaxis] * UNIT)
-    return statistic.value
+    return MomentMatrix(columns, radius).update(np.reshape(rows, (-1, columns)).T * UNIT).value
 
 
 # Rows of a design as columns: none, one of the largest norm, one more at a right angle to it.
@@ -319,43 +314,39 @@ def _block(rows: int, target: float, whole: int = 1) -> RowBlock:
     """Return equal rows of a unit, as long in their constant as in their five features."""
     row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
     squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
-    whole_rows = np.repeat(row[:, np.newaxis], rows, axis=1)
-    return RowBlock(
-        whole_rows, squares, np.full(rows, target), np.ones(rows), _weights(rows, whole)
-    )
+    equal, targets = np.repeat(row[:, np.newaxis], rows, axis=1), np.full(rows, target)
+    return RowBlock(equal, squares, targets, np.ones(rows), _weights(rows, whole))
 
 
-def _model(theta: Matrix) -> GridModel:
-    return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
+def _grid(theta: Matrix) -> tuple[Matrix, float, int]:
+    return *grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT
+
+
+_ZERO = GridModel(*_grid(np.zeros(6)))
 
 
 def _products(rows: int, whole: int) -> NDArray[np.object_]:
-    products = ClippedProducts(_model(np.zeros(6)), _CLIP, whole)
-    return products.update(*_block(rows, 1e9, whole)).value
+    return ClippedProducts(_ZERO, _CLIP, whole).update(*_block(rows, 1e9, whole)).value
 
 
 def _scores(rows: int) -> NDArray[np.object_]:
-    block = _block(rows, 1e9)
-    scores = clipped_scores(_model(np.zeros(6)), 1.0, *block[:4])
+    scores = clipped_scores(_ZERO, 1.0, *_block(rows, 1e9)[:4])
     return DesignMoments(6, SCORE_RADIUS, 0).update(scores).gram
 
 
 def _sizes(rows: int) -> Integers:
-    model = _model(1.0 / np.arange(3.0, 9.0))
-    block = _block(rows, 1.0)
+    model = GridModel(*_grid(1.0 / np.arange(3.0, 9.0)))
     row = _block(1, 1.0)
     edge = 2.0 * np.abs(model.scores(row.rows) - row.targets)  # u_0 is 1, |u_x| no more
-    return ProductSizes(model, edge).update(*block).value
+    return ProductSizes(model, edge).update(*_block(rows, 1.0)).value
 
 
 def _errors(rows: int, whole: int) -> NDArray[np.object_]:
-    errors = ModelErrors(_model(np.zeros(6)), 0.0, whole)
-    return errors.update(*_block(rows, 1e9, whole)).value
+    return ModelErrors(_ZERO, 0.0, whole).update(*_block(rows, 1e9, whole)).value
 
 
 def _deviances(rows: int, whole: int) -> NDArray[np.object_]:
-    model = _model(np.array([-9.0, *np.zeros(5)]))
-    counts = CountModel(model.whole, model.spacing, model.unit)
+    counts = CountModel(*_grid(np.array([-9.0, *np.zeros(5)])))
     deviances = ModelDeviances(counts, 1e-9, whole)
     return deviances.update(*_block(rows, 50.0, whole)).value
 
