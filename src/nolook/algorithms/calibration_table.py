@@ -98,11 +98,8 @@ class CalibrationTable:
         positives = generator.binomial(rows.astype(np.int64), mean, size=size)
         scales = np.sqrt(np.stack([self.count_variance, self.count_variance, self.excess_variance]))
         noise = generator.laplace(scale=scales[:, np.newaxis] / np.sqrt(2.0), size=(3, *size))
-        simulated = self._statistic(
-            positives + noise[0],
-            rows - positives + noise[1],
-            expected - self.borders[:-1] * rows + noise[2],
-        )
+        exact = positives, rows - positives, expected - self.borders[:-1] * rows
+        simulated = self._statistic(*map(np.add, exact, noise))
         return float((1 + np.count_nonzero(simulated >= self.statistic)) / (1 + _REPEATS))
 
     def rates(self) -> tuple[Vector, Vector, Vector]:

@@ -340,11 +340,9 @@ class _Run:
         noisy, noise = self._histograms(RANGES, found, len(numbers))
         for column, own, first in zip(numbers, noisy, firsts, strict=True):
             self.ranges[column] = second_look(own, noise, first)
-        places = (numbers.index(column) for column in self._release.spread)
-        self.ends = [
-            self._even(noisy[each] - noise.deviation, firsts[each], numbers[each])
-            for each in places
-        ]
+        for column in self._release.spread:
+            place = numbers.index(column)
+            self.ends.append(self._even(noisy[place] - noise.deviation, firsts[place], column))
 
     def _even(self, counts: Vector, first: FirstLook, column: int) -> Vector:
         """Return round ends of cells that hold about equally many rows, by those in equal bins.
@@ -376,14 +374,12 @@ class _Run:
 
     def cells(self) -> dict[int, ColumnValues]:
         """Count values in cells; choose the clips of sums, and say what these leave out."""
-        release, ranges = self._release, self.ranges
+        release = self._release
         searched = bool(release.summed) and not self.clips
         cells = GroupedCells(self._grouped, release.spread, self.ends)
-        edges = [
-            (ranges[column].scale * np.exp2(HALVES)).clip(None, LARGEST)
-            for column in release.summed
-        ]
-        around = [ranges[column].center for column in release.summed]
+        found = [self.ranges[column] for column in release.summed]
+        edges = [(each.scale * np.exp2(HALVES)).clip(None, LARGEST) for each in found]
+        around = [each.center for each in found]
         far = Histograms(partial(_by_distance, around, edges), release.summed)
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
@@ -452,11 +448,8 @@ def _of_column(found: Margins, place: int, factors: Sequence[float] = (1.0,)) ->
 
 
 def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
-    times = len(release.summed) * len(release.grouped)
-    return (
-        moments_l1_sensitivity(times, release.relation),
-        moments_l2_sensitivity(times, release.relation),
-    )
+    times, relation = len(release.summed) * len(release.grouped), release.relation
+    return moments_l1_sensitivity(times, relation), moments_l2_sensitivity(times, relation)
 
 
 def _by_distance(

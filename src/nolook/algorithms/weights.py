@@ -152,9 +152,6 @@ def _bound(column: str, counts: Vector, largest: float, sigma: float) -> Weighti
     bound = float(ends[place])
     shares = np.minimum(middle / bound, 1.0)
     squares = float(inner @ shares**2) + beyond
-    return Weighting(
-        column,
-        bound,
-        cut=min(max((float(cut[place]) + beyond * (far - bound)) / total, 0.0), 1.0),
-        squares=min(max(squares / max(float(inner @ shares) + beyond, sigma), 1.0 / _BINS), 1.0),
-    )
+    lost = min(max((float(cut[place]) + beyond * (far - bound)) / total, 0.0), 1.0)
+    ratio = squares / max(float(inner @ shares) + beyond, sigma)
+    return Weighting(column, bound, cut=lost, squares=min(max(ratio, 1.0 / _BINS), 1.0))

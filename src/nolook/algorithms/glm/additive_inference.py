@@ -102,11 +102,8 @@ def additive_curves(
         )
     whole = max(sum(each.share for each in found), np.finfo(np.float64).tiny)
     level, half = origin + target * float(means @ theta), half_widths(means[None])
-    return (
-        level,
-        None if half is None else level + half[0],
-        tuple(evolve(each, share=each.share / whole) for each in found),
-    )
+    curves = tuple(evolve(each, share=each.share / whole) for each in found)
+    return level, None if half is None else level + half[0], curves
 
 
 def _half_widths(

@@ -239,11 +239,8 @@ class CountRelease(Frame):
         if not apart.any():
             return table.select(kept), design
         place = int(apart.argmax())
-        exposed = ExposedDesign(
-            **asdict(design, recurse=False),
-            place=int(kept[:place].sum()),
-            exposures=exposure_range(scaling, place),
-        )
+        own, exposures = int(kept[:place].sum()), exposure_range(scaling, place)
+        exposed = ExposedDesign(**asdict(design, recurse=False), place=own, exposures=exposures)
         return table.select(kept | apart), exposed
 
     def _placed(self, scaling: Scaling) -> Scaling:

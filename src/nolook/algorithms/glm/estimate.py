@@ -62,11 +62,8 @@ class Gradients:
 
     def and_one(self, theta: Vector, gradient: Noisy) -> Self:
         """Return these and one more."""
-        return type(self)(
-            np.vstack([self.thetas, theta]),
-            np.vstack([self.values, gradient.value]),
-            np.append(self.sigmas, gradient.sigma),
-        )
+        thetas, values = np.vstack([self.thetas, theta]), np.vstack([self.values, gradient.value])
+        return type(self)(thetas, values, np.append(self.sigmas, gradient.sigma))
 
 
 @frozen(eq=False)

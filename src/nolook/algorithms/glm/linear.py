@@ -27,7 +27,7 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, combine_gradients
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
-from nolook.algorithms.glm.steps import Family
+from nolook.algorithms.glm.steps import Family, score_law
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
@@ -148,7 +148,7 @@ class LinearRelease(Frame):
             return scaling.with_target(center + scale * mean, scale)
         progress("fit")
         model = GridModel(*blocks.design.on_grid(theta))
-        mean = float(found.gram[0] @ theta) / max(float(found.gram[0, 0]), 1.0)
+        mean, _ = score_law(theta, found.gram)
         exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
         mu, sensitivity, square = self._mu("fit"), errors_sensitivity(blocks.whole), ERROR_UNIT**2
         fit = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / square
