@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+import nolook
+
 ROWS = 4_000
 
 
@@ -72,6 +74,39 @@ def test_predictions_are_probabilities(people, fit, cli, tmp_path):
         assert p.between(0, 1).all()
         assert p[true].mean() > p[~true].mean() + 0.2
         assert abs(p.mean() - true.mean()) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "classes"),
+    [
+        (("--target", "sick", "--positive", "yes", "--negative", "no"), ("no", "yes")),
+        (("--target", "sick", "--positive", "yes", "--negative", "..."), ("not yes", "yes")),
+        (("--target", "sick", "--positive", "no", "--negative", "yes"), ("yes", "no")),
+        (("--target", "flag"), (False, True)),
+        (("--target", "number", "--positive", "1"), (0, 1)),
+        (("--target", "number", "--positive", "0", "--negative", "1"), (1, 0)),
+        (("--target", "sick", "--schema", "words.toml"), ("no", "yes")),
+        (("--target", "sick", "--schema", "words.toml", "--positive", "no"), ("yes", "no")),
+    ],
+)
+def test_the_likelier_class_is_named_as_the_outcome_is(words, classes, people, fit, cli, tmp_path):
+    (tmp_path / "words.toml").write_text(
+        '[columns.sick]\ntype = "boolean"\ntrue = ["yes"]\nfalse = ["no"]\n'
+    )
+    done = fit(people, *words)
+    assert done.status == 0, done.err
+    assert nolook.load("m.json").classes_.tolist() == list(classes)
+    done = cli("predict", "--model", "m.json", people, "-o", "p.parquet", "--force")
+    assert done.status == 0, done.err
+    found = pd.read_parquet(tmp_path / "p.parquet")
+    assert found.columns.tolist() == ["prediction", "predicted_class"]
+    likelier = found.prediction > 0.5
+    assert set(found.predicted_class[likelier]) == {classes[1]}
+    assert set(found.predicted_class[~likelier]) == {classes[0]}
+    table = nolook.read_table(people, False, features=["dose", "age"])
+    (rows,) = [numbers for numbers, *_ in table.batches_in_place()]
+    frame = pd.DataFrame(rows.T, columns=["dose", "age"])
+    assert nolook.load("m.json").predict(frame).tolist() == found.predicted_class.tolist()
 
 
 def test_a_model_that_did_not_stand_out_ends_with_status_5(people, fit, tmp_path):

@@ -100,7 +100,8 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
     assert plain["kind"] == found.kind
     assert plain["privacy"]["epsilon"] == found.privacy.epsilon
     lines = [*csv.reader(cli("show", "a.json", "--format", "csv").out.splitlines())]
-    assert lines[0] == [*plain["columns"]]
+    assert lines[0] == [*plain["columns"], "guarantee"]
+    assert {line[-1] for line in lines[1:]} == {found.privacy.in_words()}
     assert len(lines) == 1 + len(next(iter(plain["columns"].values())))
     for form, sign in (("md", "| --- |"), ("latex", "tabular")):
         tables = "Column" in shown.out or "Group" in shown.out

@@ -122,6 +122,8 @@ def test_a_delta_is_judged_by_what_was_counted_and_only_then():
         *(("Patient", "patient"), ("patients", "unit"), ("person", "person")),
         *(("PatNr", "patient"), ("pat_id", "patient"), ("CustomerNo", "customer")),
         *(("HaushaltNr", "unit"), ("Casino", "unit"), ("pattern", "unit")),
+        *(("haushalt_id", "unit"), ("KundeID", "unit"), ("klient_nr", "unit"), ("home", "unit")),
+        *(("home_id", "home"), ("FirmID", "firm"), ("hospital-no", "hospital")),
         *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "unit"), ("id", "unit")),
     ],
 )

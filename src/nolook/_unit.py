@@ -19,11 +19,16 @@ RowsPerUnit: TypeAlias = Literal["weights"] | int
 #: What the rows of a unit weigh together in exact sums, at most; a power of two.
 WHOLE = 2**30
 
-# A column called patient_id names patients; only words whose plural ends in "s" alone.
+# A column called patient_id names patients. English words only, whose plural ends in "s" alone:
+# those of other languages, such as haushalt_id, are units.
+_USUAL = "client|customer|employee|household|participant|pat|patient|person|student|subject|user"
+_OTHERS = (
+    "account|applicant|borrower|card|citizen|clinic|contract|device|doctor|donor|driver|employer|"
+    "farm|firm|guest|home|hospital|member|mother|owner|parent|player|pupil|resident|respondent|"
+    "school|store|taxpayer|teacher|tenant|vehicle|visitor|voter|worker"
+)
 _NAMED = re.compile(
-    r"([A-Za-z]{3,20})(?<![shxyz])(?<!en)(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))"
-    r"|(client|customer|employee|household|participant|pat|patient|person|student|subject|user)"
-    r"(?:nr|no)?",
+    rf"({_USUAL}|{_OTHERS})(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))|({_USUAL})(?:nr|no)?",
     re.IGNORECASE,
 )
 
@@ -76,9 +81,16 @@ class Unit:
 
     @property
     def weight_scale(self) -> int:
-        """The weight of a unit in exact sums, at most; values are divided by it after noise."""
-        shared = self.column is not None and self.rows == "weights"
-        return WHOLE if shared or self.weighting is not None else 1
+        """The weight in exact sums, at most, of a unit, or of a row where rows count in full.
+
+        Values are divided by it after noise.
+        """
+        return WHOLE if self.is_shared or self.weighting is not None else 1
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the rows of a unit share one weight."""
+        return self.column is not None and self.rows == "weights"
 
     @property
     def row_weight(self) -> float:
@@ -93,9 +105,8 @@ class Unit:
     @property
     def counted(self) -> str:
         """The thing that numbers count: units, where each counts once."""
-        if self.weighting is not None:
-            return f"weighted {self.protected}"
-        return self.protected if self.max_rows == 1 else "row"
+        one = self.protected if self.max_rows == 1 else "row"
+        return one if self.weighting is None else f"weighted {one}"
 
     @property
     def protected(self) -> str:

@@ -164,7 +164,7 @@ def attack(
     for ours, theirs in zip(one.calls, other.calls, strict=False):
         assert ours.public == theirs.public, "something else is asked for"
     assert len(one.calls) == len(other.calls) > 0, "something else is asked for"
-    most = first.unit.max_rows if first.unit.column and first.unit.weight_scale == 1 else 1
+    most = first.unit.max_rows
     squares = epsilons = 0.0
     for ours, theirs in zip(one.calls, other.calls, strict=True):
         share = ours.share(theirs)

@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 import nolook
 from nolook._unit import WHOLE, Weighting
+from nolook.algorithms.weights import WeightedRelease
 from nolook.estimators.catalogue import MODELS
 from nolook.tables import read_table, table, units
 from nolook.tables.table import Table
@@ -39,6 +41,8 @@ OTHER_RELEASES = {
 }
 #: Weights of the others, and of the row or unit that is added.
 OTHERS = ("survey", "none")
+#: How rows of a unit count; None where each row is a unit.
+UNITS = (None, "weights", 3)
 MORE = {"huge": 1e300, "largest": 50.0, "zero": 0.0, "missing": math.nan, "tiny": 5e-324}
 
 
@@ -53,7 +57,7 @@ def rows(kind, others, more, unit, extra=0):
     y = y > 0 if "logistic" in kind else np.floor(np.abs(y)) if "poisson" in kind else y
     g = np.where(np.arange(len(y)) < n // 2, "A", "B")
     made = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "w": w, "id": ids, "g": g})
-    named = {"unit": "id"} if unit else {}
+    named = {"unit": "id", "rows_per_unit": unit} if unit else {}
     if kind in METHODS:
         return read_table(made, "y", features=["a", "b"], weights="w", **named)
     columns = OTHER_RELEASES[kind][1]
@@ -75,14 +79,14 @@ def check(kind, others, more, unit, epsilon=3.0):
         assert drawn <= stated * (1 + 1e-9), "more is drawn than is stated"
 
 
-@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("more", MORE)
 def test_a_row_of_any_weight_reveals_what_is_stated_alone(more, unit):
     check("linear", "survey", more, unit)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("kind", [*METHODS, *OTHER_RELEASES])
@@ -93,8 +97,9 @@ def test_so_it_is_for_each_method_that_takes_weights(kind, others, more, unit):
 
 @pytest.mark.parametrize("kind", [name for name in (*METHODS, *OTHER_RELEASES) if name != "linear"])
 def test_the_other_methods_briefly(kind):
-    check(kind, "none", "huge", unit=True)
-    check(kind, "survey", "huge", unit=False)
+    check(kind, "none", "huge", unit="weights")
+    check(kind, "survey", "huge", unit=3)
+    check(kind, "survey", "huge", unit=None)
 
 
 def unclipped(patch):
@@ -145,13 +150,23 @@ def multiplied_before_clipping(patch):
     patch.setattr(Table, "_with_weights", fault)
 
 
+def searched_at_full_cost(patch):
+    """Divide the costs of the release by the rows of a unit, not those of the searches."""
+    patch.setattr(
+        WeightedRelease,
+        "for_rows_per_unit",
+        lambda self, most: evolve(self, release=self.release.for_rows_per_unit(most)),
+    )
+
+
 FAULTS = [
-    (unclipped, False),
-    (share_of_the_largest, False),
-    (shares_forgotten, True),
-    (weights_of_its_own, False),
-    (not_divided, False),
-    (multiplied_before_clipping, True),
+    (unclipped, None),
+    (share_of_the_largest, None),
+    (shares_forgotten, "weights"),
+    (weights_of_its_own, None),
+    (not_divided, None),
+    (multiplied_before_clipping, "weights"),
+    (searched_at_full_cost, 3),
 ]
 
 
@@ -223,6 +238,22 @@ def test_weights_of_a_unit_are_said_to_count_units_once():
     )
     words = " ".join(str(nolook.describe(table, epsilon=1.0).summary()).split())
     assert "Each home counts once, with the mean weight of its rows: totals are of homes." in words
+
+
+def test_rows_of_a_unit_in_full_have_their_own_weights(tmp_path):
+    # Households of one to four persons, whose weights grow with it.
+    size = np.tile(np.repeat([1, 2, 3, 4], [1, 2, 3, 4]), 1_000)
+    home = np.cumsum(np.concatenate([np.diff(size, prepend=0) != 0]))
+    data = pa.table({"a": size.astype(float), "w": 2.0 * size, "home_id": home})
+    read = partial(read_table, data, features=["a"], weights="w", unit="home_id")
+    everyone, few = (nolook.ECDF(100.0).fit(read(rows_per_unit=c)) for c in (4, 2))
+    assert everyone.rows_.value == pytest.approx(2.0 * size.sum(), rel=0.05)
+    assert few.rows_.value == pytest.approx(2.0 * (1 + 2 * 2 + 2 * 3 + 2 * 4) * 1_000, rel=0.05)
+    nolook.save(few, tmp_path / "f.json")
+    words = " ".join(str(nolook.load(tmp_path / "f.json").summary()).split())
+    assert "weighted rows" in words
+    assert "At most 2 rows of each home, drawn at random, count, each with its own" in words
+    assert "counts once" not in words
 
 
 @pytest.mark.parametrize("kind", METHODS)
@@ -388,7 +419,6 @@ def test_so_do_all_other_releases(release, costs_nothing):
         ({"weights": "v"}, "weights names 'v', but the table has no such column"),
         ({"weights": "y"}, "weights names 'y', which is also the target"),
         ({"weights": "w", "features": ["a", "w"]}, "which is also a feature"),
-        ({"weights": "w", "unit": "no", "rows_per_unit": 3}, "with weights each unit counts once"),
         ({"weights": 3}, "weights"),
     ],
 )

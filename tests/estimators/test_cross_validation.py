@@ -73,6 +73,22 @@ def test_without_noise_areas_are_scikit_learns():
     assert found.evaluations[0].other_rows
 
 
+def test_pages_name_the_positive_class(tmp_path):
+    X, y = happened()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(ill=y)
+    table = nolook.read_table(frame, "ill", positive="yes", negative="no")
+    of_table = nolook.cross_validate(YES, table, folds=2, epsilon=1e3)
+    of_arrays = nolook.cross_validate(named(), X, pd.Series(y, name="ill"), folds=2, epsilon=1e3)
+    of_numbers = nolook.cross_validate(LINEAR, *data(), folds=2, epsilon=1e3)
+    for place, found in enumerate((of_table, of_arrays)):
+        nolook.save(found, tmp_path / f"{place}.json")
+        for each in (found, nolook.load(tmp_path / f"{place}.json")):
+            said = " ".join(str(each.summary()).split())
+            assert "For one positive row (ill = yes) and one negative" in said
+            assert ("Positive class", "yes") in each.content().settings
+    assert "Positive class" not in str(of_numbers.content().settings)
+
+
 def test_intervals_hold_what_they_are_for():
     """The noise moves R2 as far as its error says: neither 30 % more nor less."""
     random = np.random.default_rng(0)

@@ -161,6 +161,22 @@ def test_either_class_may_be_the_positive_one(kind):
     assert usual.auc_ > 0.7
 
 
+def test_a_class_of_a_table_is_0_or_1_whatever_the_model_calls_it():
+    X, y = data(2000)
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.where(y == 1, 2, 1))
+    table = nolook.read_table(rows, "y", positive="2", negative="1")
+    model = nolook.LogisticRegression(1e3, 1e-6).fit(table)
+    assert model.classes_.tolist() == [1, 2]
+    assert set(model.predict(rows[["a", "b"]])) == {1, 2}
+    usual, one, none = (
+        nolook.evaluate(model, table, epsilon=1e3, pos_label=label).roc for label in (None, 1, 0)
+    )
+    assert usual.auc_ == pytest.approx(one.auc_, abs=3e-3)
+    assert none.auc_ == pytest.approx(one.auc_, abs=3e-3)
+    assert usual.auc_ > 0.7
+    assert none.base_rate_ == pytest.approx(1 - one.base_rate_, abs=1e-2)
+
+
 @cache
 def models():
     """Models of so many features that a product of whole batches rounds them otherwise."""

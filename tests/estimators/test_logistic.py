@@ -139,13 +139,13 @@ def table(target, **options):
 
 def test_a_table_names_its_positive_class(fitted):
     model = nolook.LogisticRegression(3.0, 1e-6, random_state=0)
-    for each in (
-        table("buys", **YES),
-        table("flag"),
-        table("number", positive="1"),
+    for each, classes in (
+        (table("buys", **YES), ["no", "yes"]),
+        (table("flag"), [False, True]),
+        (table("number", positive="1"), [0, 1]),
     ):
         np.testing.assert_array_equal(model.fit(each).coef_, fitted.coef_)
-        assert model.classes_.tolist() == [0, 1]
+        assert model.classes_.tolist() == classes
 
 
 def test_a_table_of_numbers_has_no_classes():

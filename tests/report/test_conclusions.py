@@ -130,9 +130,9 @@ def test_per_cents_are_those_of_the_mean():
     found = re.search(
         r"The mean of visits is ([\d.]+) % higher where age.*?interval (.*?)\)", words
     )
-    assert float(found[1]) == pytest.approx(100 * math.expm1(0.035), rel=0.01)
+    assert float(found[1]) == pytest.approx(100 * math.expm1(0.035), abs=0.05)
     ends = [float(end) for end in found[2].split(" to ")]
-    assert ends == pytest.approx([100 * math.expm1(0.031), 100 * math.expm1(0.039)], rel=0.01)
+    assert ends == pytest.approx([100 * math.expm1(0.031), 100 * math.expm1(0.039)], abs=0.1)
     assert "<b>income</b> has no clear direction (the interval includes 0)." in words
     assert "accounts for 12.5 % of the deviance of visits from its mean (10.0 to 15.0 %)" in words
 
@@ -181,7 +181,7 @@ def test_an_interval_is_never_shown_narrower_and_hardly_wider(value, below, abov
     assert ends[0] <= low + room
     assert ends[1] >= high - room
     largest = max(map(abs, (low, high)))
-    wide = max(0.12 * (high - low), 2.1e-5 * largest)
+    wide = max(0.29 * (high - low), 2.1e-5 * largest)
     assert (ends[1] - ends[0]) - (high - low) <= wide
     assert float(shown.replace(",", "")) == pytest.approx(value, abs=wide)
     # As many decimals in all three.

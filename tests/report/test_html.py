@@ -49,8 +49,8 @@ def test_the_page_shows_what_was_released():
     assert "Linear model of income" in text
     assert "people.parquet" in text
     assert model.privacy_.in_words() in text
-    assert "R² 0.812" in text
-    assert "0.750 to 0.875" in text
+    assert "R² 0.81" in text
+    assert "0.75 to 0.88" in text
     assert "RMSE 2.25" in text
     assert nolook.__version__ in text
     for value, ends in zip(model.coef_, model.coef_interval_, strict=True):
@@ -94,8 +94,8 @@ def test_what_a_method_does_not_estimate_is_not_there_and_said_to_be_missing():
     [
         ("coef_interval_", 'class="interval"'),
         ("intercept_interval_", "11.0 to 14.0"),
-        ("r2_", "0.812"),
-        ("r2_interval_", "0.750 to 0.875"),
+        ("r2_", "0.81"),
+        ("r2_interval_", "0.75 to 0.88"),
         ("median_error_", "at most 1.50"),
         ("p90_error_interval_", "3.50 to 4.00"),
         ("p90_error_", "at most 3.75"),
@@ -254,7 +254,7 @@ def test_the_picture_is_in_comparable_units_and_ordered_by_size():
     drawn = re.findall(r'<g class="(\w+)"><title>(\w+): (\S+) \((\S+) to (\S+)\)', text)
     assert drawn == [
         ("clear", "large", "1,000", "500", "2,000"),
-        ("clear", "small", "0.00100", "0.00050", "0.00200"),
+        ("clear", "small", "0.0010", "0.0005", "0.0020"),
     ]
 
 

@@ -249,6 +249,21 @@ def test_what_numbers_of_dates_count_is_said():
     assert "cost is a date" not in said
 
 
+def test_means_of_dates_in_groups_are_days_and_differences_numbers_of_them():
+    late = np.arange(4_000) % 2 == 1
+    days = pd.Timestamp("1980-01-01") + pd.to_timedelta(np.arange(4_000) // 2 % 30 + 60 * late, "D")
+    frame = pd.DataFrame({"born": days.strftime("%Y-%m-%d"), "ward": np.where(late, "B", "A")})
+    columns = {"born": "date", "ward": {"type": "category", "levels": ["A", "B"]}}
+    table = nolook.read_table(frame, schema={"columns": columns})
+    found = nolook.compare_groups(table, "born", "ward", epsilon=1e3)
+    said = " ".join(str(found.summary()).split())
+    assert re.search(r"The mean of born is 60(\.\d+)? days later for B than for A", said)
+    assert re.search(r"1980-01-1\d \(1980-01-1\d to 1980-01-1\d\)", said)
+    assert re.search(r"B 60(\.\d+)? days \([\d.]+ ", said)
+    assert not re.search(r"\b3,[67]\d\d", said)  # days since 1970
+    assert found.to_frame()["mean"].between(3_652, 3_760).all()
+
+
 def test_means_and_quantiles_of_dates_are_days():
     days = pd.date_range("1980-01-01", periods=500).strftime("%d.%m.%Y")
     frame = pd.DataFrame({"born": days, "ward": ["A", "B"] * 250})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import json
 import math
 from contextlib import suppress
 
@@ -172,6 +173,43 @@ def test_what_a_file_declares_is_for_columns_that_declare_no_other(tmp_path):
     assert opened.feature_names == ("a", "b", "c", "d=B", "d=...")
     (read,) = opened.batches()
     assert read.T.tolist() == [[1234.5, 1234.5, 1234, 1, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 1]]
+
+
+MERGED = {
+    "type": "category",
+    "levels": ["north", "south"],
+    "merge": {"north": ["N", "Nord"], "south": ["S", "7"]},
+}
+
+
+@pytest.mark.parametrize("stored", ["csv", "text", "categorical"])
+def test_words_of_a_level_are_merged_into_it_again_with_a_models_own_options(tmp_path, stored):
+    cells = ["Nord", "S", " n ", "south", "7.0", "east", "North", ""]
+    source = pa.table({"region": cells, "y": [*map(float, range(8))]})
+    if stored == "csv":
+        lines = [f"{cell},{y}" for y, cell in enumerate(cells)]
+        source = store(tmp_path / "t.csv", "\n".join(["region,y", *lines]).encode())
+    elif stored == "categorical":
+        source = source.to_pandas().astype({"region": "category"})
+    schema = nolook.Schema({"region": MERGED, "y": "number"})
+    assert nolook.Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    opened = read_table(source, "y", schema=schema, missing="zero")
+    again = read_table(source, "y", **opened.read_options())
+    kept = read_table(source, "y", schema=schema, missing="zero", where=[("region", "=", "north")])
+    for each in (opened, again):
+        assert each.feature_names == ("region=south", "region=...")
+        (read,) = each.batches()
+        assert read[0].tolist() == [0, 1, 0, 1, 1, 0, 0, 0]
+        assert read[1].tolist() == [0, 0, 0, 0, 0, 1, 0, 1]
+    assert next(kept.batches())[-1].tolist() == [0, 2, 6]
+
+
+@pytest.mark.parametrize(
+    "merge", [{"west": ["W"]}, {"north": ["N"], "south": ["N"]}, {"north": ["south"]}, {"north": 3}]
+)
+def test_words_that_are_of_no_level_or_of_two_are_refused(merge):
+    with pytest.raises(ParameterError, match=r"merge|north is 3"):
+        nolook.Schema({"region": MERGED | {"merge": merge}})
 
 
 DAYS = ["29.02.2024", "01.01.2023", "none", "31.12.2024"]

@@ -67,7 +67,8 @@ class EcdfRelease:
 
     def for_rows_per_unit(self, most: int) -> EcdfRelease:
         """Return the release that costs the same for units of `most` rows."""
-        return evolve(self, event=event_for_rows(self.event, most, self.relation))
+        squares = self.squares and event_for_rows(self.squares, most, self.relation)
+        return evolve(self, event=event_for_rows(self.event, most, self.relation), squares=squares)
 
     def for_weights(self, part: float) -> EcdfRelease:
         """Return the release of rows with survey weights, at a part of its mu or epsilon."""

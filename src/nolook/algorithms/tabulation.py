@@ -209,9 +209,12 @@ class TabulationRelease:
 
     def for_rows_per_unit(self, most: int) -> TabulationRelease:
         """Return the release that costs a unit of at most `most` rows as much."""
-        costs = tuple(event_for_rows(each, most, self.relation) for each in self.costs)
+        costs, squares = (
+            tuple(event_for_rows(each, most, self.relation) for each in own)
+            for own in (self.costs, self.squares)
+        )
         if self.search is None:
-            return evolve(self, costs=costs)
+            return evolve(self, costs=costs, squares=squares)
         if most > 1:
             raise ParameterError(
                 f"{parameter_name('rows_per_unit')} is {most}, but levels are found where each "

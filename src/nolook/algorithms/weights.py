@@ -20,7 +20,7 @@ from nolook._language import parameter_name
 from nolook._unit import Weighting
 from nolook.algorithms.forest import CountEvent
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.algorithms.node_counts import SQUARES_PARTS, noisy_bins
+from nolook.algorithms.node_counts import SQUARES_PARTS, event_part, noisy_bins
 from nolook.errors import ParameterError
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.privacy.guarantee import GaussianEvent, PureEvent
@@ -89,8 +89,9 @@ class WeightedRelease:
         return (*self.searches, *self.release.events())
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return the release for units: `most` is 1, since rows of a unit have weights."""
-        return evolve(self, release=self.release.for_rows_per_unit(most))
+        """Return the release that costs a unit of at most `most` rows what this one costs a row."""
+        searches = tuple(event_part(each, 1.0, most=most) for each in self.searches)
+        return evolve(self, release=self.release.for_rows_per_unit(most), searches=searches)
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> tuple[Weighting, Any]:
         """Find the bound, and release what the weighted rows give."""

@@ -124,7 +124,7 @@ def cases() -> tuple[Case, ...]:
         mu=mu,
     )
     rows = (scaler, *methods, logistic, folds, *_selectors(mu), *_distributions(), *_scores())
-    return tuple(_case(each) for each in (*rows, _weighted(), *map(_of_units, rows)))
+    return tuple(_case(each) for each in (*rows, *_weighted(), *map(_of_units, rows)))
 
 
 def _selectors(mu: float) -> tuple[_Audited, ...]:
@@ -196,17 +196,27 @@ def _distributions() -> tuple[_Audited, ...]:
     )
 
 
-def _weighted() -> _Audited:
-    """Return the case of a row whose survey weight is far above all others."""
-    rows = pa.table({"x0": np.zeros(4), "w": [1.0, 1.0, 1.0, 1e300]})
-    tables = (read_table(each, features=["x0"], weights="w") for each in (rows[:3], rows))
-    first, second = ((each,) for each in tables)
-    return _Audited(
-        name="ECDF-weights",
+def _weighted() -> tuple[_Audited, ...]:
+    """Return the cases of rows whose survey weights are far above all others."""
+    rows = pa.table({"x0": np.zeros(5), "w": [1.0] * 3 + [1e300] * 2, "id": [0, 1, 2, 3, 3]})
+    read = partial(read_table, features=["x0"], weights="w")
+    several = partial(read, unit="id", rows_per_unit=2)
+    weighted = partial(
+        _Audited,
         make=_pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0)),
-        neighbours="a value more in the first of two cells, of weight 1e300",
-        tables=(first, second),
         score=lambda fitted: fitted.distribution_.counts[0],
+    )
+    return (
+        weighted(
+            name="ECDF-weights",
+            neighbours="a value more in the first of two cells, of weight 1e300",
+            tables=((read(rows[:3]),), (read(rows[:4]),)),
+        ),
+        weighted(
+            name="ECDF-weights-units",
+            neighbours="two such values more, of one unit, both in full",
+            tables=((several(rows[:3]),), (several(rows),)),
+        ),
     )
 
 

@@ -38,7 +38,8 @@ def predict(
 ) -> None:
     """Predict the target of each row of a table, in the column `prediction`.
 
-    For a yes/no model this is the probability of the positive class. Predictions and copied columns
+    For a yes/no model this is the probability of the positive class, and `predicted_class` is the
+    likelier class. Predictions and copied columns
     are as confidential as the table: they are not a private release.
     """
     from nolook.formats.predictions import check_prediction_file, write_predictions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from nolook.cli._declared import SchemaOption, with_options
 from nolook.cli._places import (
@@ -45,7 +45,7 @@ def schema(
     levels: bool = False,
     target: str | None = None,
     check: bool = False,
-    schema: SchemaOption = None,
+    declared: SchemaOption = None,
     from_table: FromTableOption = None,
     force: bool = False,
     quiet: bool = False,
@@ -53,7 +53,7 @@ def schema(
     """Draft a schema from a sample of rows for the data owner to review. Not private."""
     source = place_of(table, from_table)
     if check:
-        _show_gaps(source, schema)
+        _show_gaps(source, cast("Path | None", declared))
         return
 
     place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
@@ -79,10 +79,12 @@ def schema(
         )
 
 
-def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
-    """Show the columns that lack values, exactly."""
+def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:
+    """Show the columns that lack values, exactly; of a draft also what it leaves open."""
     from nolook.owner.gaps import MALFORMED, find_gaps
+    from nolook.tables.schema import Schema
 
+    schema, is_draft = (None, False) if declared is None else Schema.read_draft(declared)
     found = [each for each in find_gaps(source, schema) if each.causes]
     tell("Not private, for the data owner only: exact shares, from all rows.")
     for each in found:
@@ -94,3 +96,17 @@ def _show_gaps(source: Path | str | Database, schema: Schema | None) -> None:
             "A malformed row has fewer or more values than the header. Are there line breaks in "
             "quotes? Declare multiline = true."
         )
+    if schema is not None and is_draft:
+        tell(f"{one_line(declared)} is still a draft. Not declared yet:", *_open_in(schema))
+
+
+def _open_in(schema: Schema) -> list[str]:
+    """List the open points of a draft."""
+    kinds = schema.columns.items()
+    bare = [name for name, each in kinds if each.type == "category" and not each.levels]
+    uses = {"target": "the column to explain", "unit": "the patient or household of a row"}
+    lines = [f"  levels of {one_line(', '.join(bare))}"] * bool(bare)
+    lines += [
+        f'  use = "{use}" ({words})' for use, words in uses.items() if not schema.used_as(use)
+    ]
+    return [*lines, "Once every line is reviewed, delete the line draft = true."]

@@ -17,6 +17,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import marks, training_table, warn_of_column
 from nolook.tables import Table
 from nolook.tables.source import attempt, dtype_name
+from nolook.tables.words import OTHERS, number_of
 
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -66,7 +67,7 @@ def class_table(
                 "to have two values; expected a boolean (say which of its values counts as 1: "
                 f"{usage_hint('positive', '1')})"
             )
-        return table, np.array([0, 1])
+        return table, table_classes(table)
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
     pandas, dtype = sys.modules.get("pandas"), getattr(y, "dtype", None)
@@ -79,6 +80,21 @@ def class_table(
     known = usual if declared is None else declared
     negative, positive = (marks(values, one) for one in known)
     return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
+
+
+def table_classes(table: Table) -> NDArray[Any]:
+    """Return the classes of a table's target, the negative one first, as their words declare them.
+
+    Words for numbers and truth values are these; all values but the positive one are "not" it.
+    """
+    negative, positive = table.class_words
+    if negative == OTHERS:
+        return np.array([f"not {positive}", positive])
+    words = [negative.lower(), positive.lower()]
+    numbers = [number_of(word) for word in words]
+    if {*words} == {"false", "true"}:
+        return np.array([word == "true" for word in words])
+    return np.array([negative, positive] if None in numbers else numbers)
 
 
 def class_values(target: object, name: str) -> NDArray[Any]:

@@ -283,6 +283,8 @@ class PrivateModel(PrivateEstimator):
     ----------
     coef_ : ndarray of shape (n_features_in_,)
         Coefficients, on the scale of the columns.
+        One without an interval may be noise only: it is for predictions, and
+        :meth:`to_frame` has NaN there.
     intercept_ : float
     coef_interval_, intercept_interval_ : None
         This method has no intervals. Methods that have them return none if several rows of a unit

@@ -35,8 +35,8 @@ __all__ = ["Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation
 _SCORE = "prediction"
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
 _FLATTERS = (
-    "It was not stated that the model was fitted on other rows ({}). If it was fitted on these, "
-    "all figures here flatter it: expect worse on new rows."
+    "It was not stated whether the model was fitted on these rows. If it was, all figures here "
+    "flatter it: expect worse on new rows."
 )
 _DECLARED = (
     "The model is not private. All of this guarantee rests on the statement that it was fitted on "
@@ -231,13 +231,13 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         )
     if pos_label is not None:
         check_pos_label(pos_label)
-    scores = ModelScores(model, pos_label)
+    scores = ModelScores(model, _own_label(model, X, pos_label))
     cautions = _cautions(model, other_rows=other_rows)
     _check_two_classes(model, X)
     own = asked_groups if scores.probabilities else None
     release = evaluation_release(budget.epsilon, own, scores.bounds)
     plan = Plan.of(release, budget, random_state)
-    label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
+    label = (1 if pos_label is None else pos_label) if isinstance(X, Table) else scores.pos_label
     rows = _scored(model, scores, X, y, label)
 
     scored = Scored(called(model), rows.column_names[-1], str(label))
@@ -280,7 +280,7 @@ def evaluation_of(
 
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
     """Return the warnings a reader must see; refuse a model that nothing is promised for."""
-    judged, declared = JudgedModel.of(model), usage_hint("other_rows", True)
+    judged = JudgedModel.of(model)
     if other_rows:
         return () if judged.private else (_DECLARED,)
     if not judged.private:
@@ -289,9 +289,16 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
         raise ParameterError(
             f"model {what}: if it was fitted on these rows, one row moves all its scores and "
             f"nothing is promised; expected a private model (or, if it was fitted on other rows "
-            f"only, {declared})"
+            f"only, {usage_hint('other_rows', True)})"
         )
-    return (_FLATTERS.format(declared),)
+    return (_FLATTERS,)
+
+
+def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa: ANN401
+    """Return the model's own class for a label: those of a table are 0 and 1."""
+    classes = list(getattr(model, "classes_", ()))
+    by_place = isinstance(X, Table) and len(classes) == 2 and label in {0, 1}
+    return classes[int(label or 0)] if by_place else label
 
 
 def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401

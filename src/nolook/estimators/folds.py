@@ -26,6 +26,7 @@ from nolook.estimators.evaluation import Evaluation, evaluation_of
 from nolook.estimators.result import Measure, Result
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
+from nolook.tables.source import as_text
 
 __all__ = ["GROUPS", "CrossValidation", "Found", "cross_validated"]
 
@@ -156,8 +157,13 @@ def cross_validated(
         guarantee,
         called(model),
         str(table.target_name),
-        table.read_options(),
+        table.read_options() | _positive(model),
     )
+
+
+def _positive(model: Any) -> dict[str, str | None]:  # noqa: ANN401
+    """Return the positive class of a classifier as an option of reading its table."""
+    return {"positive": as_text(model.classes_[-1].item())} if is_classifier(model) else {}
 
 
 def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:

@@ -56,7 +56,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         The negative class, then the positive one. They are not read from the target, since that
         would leak. None: False and True for an array of booleans, else 0 and 1. For a `Table`, name
         the positive class when you open it, ``read_table(..., positive="yes")``; the classes are
-        then 0 and 1.
+        then its words.
 
     Attributes
     ----------
@@ -64,6 +64,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         The negative class, then the positive one.
     coef_ : ndarray of shape (n_features_in_,)
         Change in the log-odds of the positive class if the column is one higher.
+        One without an interval may be noise only: it is for predictions, and
+        :meth:`to_frame` has NaN there.
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals for sampling and noise; NaN where none is known. They are for the weighted

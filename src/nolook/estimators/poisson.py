@@ -54,6 +54,8 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
         Exposures are clipped to this range, in training and in prediction; found privately.
     coef_ : ndarray of shape (n_features_in_,)
         Change in the logarithm of the mean if the column is one higher.
+        One without an interval may be noise only: it is for predictions, and
+        :meth:`to_frame` has NaN there.
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals for sampling and noise; NaN where none is known. They are for the weighted

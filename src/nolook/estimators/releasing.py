@@ -115,7 +115,7 @@ def make_release(
             charged.callback(_RUNNING.reset, _RUNNING.set(True))
             payment = charge(ledger, guarantee, purpose, details)
             rows = rows.charging(partial(charged.enter_context, payment))
-            if rows.unit.column is not None and rows.unit.weight_scale == 1:
+            if rows.unit.column is not None and not rows.unit.is_shared:
                 # From a source of its own, so that noise does not depend on how many there are.
                 keys = byte_source(plan.random_state).words
                 rows = rows.sample_rows(rows.unit.max_rows, keys)

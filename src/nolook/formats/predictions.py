@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_prediction_file", "write_predictions"]
 
+_CLASS = "predicted_class"
 _ENDINGS = (".parquet", ".pq", ".csv")
 
 #: Takes rows of one schema, as often as called.
@@ -49,17 +50,20 @@ def write_predictions(
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
-    prediction (of two classes, the probability of the positive one), null if the row lacks a value
-    the model needs. For a declared logarithm "median" and "mean" have those of the
-    column itself, the mean if it is known. The name says whether it is Parquet or CSV. Returns how
-    many rows have none, and how many others have a value that is not declared: as confidential as
-    the table.
+    prediction (of two classes, the probability of the positive one, then the likelier class), null
+    if the row lacks a value the model needs. For a declared logarithm "median" and "mean" have
+    those of the column itself, the mean if it is known. The name says whether it is Parquet or CSV.
+    Returns how many rows have none, and how many others have a value that is not declared: as
+    confidential as the table.
     """
     asked, ending = _questions(model), path.suffix.lower()
     if clash := {*kept}.intersection(asked):
         raise ParameterError(f"--keep names {min(clash)!r}, a column of predictions; leave it out")
     fields = table.fields_beside(kept)
-    schema = pa.schema([*fields, *(pa.field(name, pa.float64()) for name in asked)])
+    classes = getattr(model, "classes_", None)
+    kinds = {} if classes is None else {_CLASS: pa.array(classes).type}
+    more = (pa.field(name, kinds.get(name, pa.float64())) for name in asked)
+    schema = pa.schema([*fields, *more])
     empty = other = 0
     _check_types(fields, ending)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
@@ -79,6 +83,8 @@ def write_predictions(
 def _questions(model: Any) -> dict[str, Callable[[Any], Any]]:  # noqa: ANN401
     """Return the columns of predictions, and what gives each for rows, given columns first."""
     asked: dict[str, Callable[[Any], Any]] = {"prediction": partial(predicted, model)}
+    if hasattr(model, "classes_"):
+        asked[_CLASS] = lambda numbers: model.predict(named_rows(model, numbers))
     if getattr(model, "inverse", None) is not None:
         asked["median"] = lambda numbers: model.predict_median(named_rows(model, numbers))
         if model.smearing_ is not None:

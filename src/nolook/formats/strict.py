@@ -163,6 +163,8 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
         found = np.reshape([(math.nan, math.nan) if row is None else row for row in found], (-1, 2))
     elif len({len(row) for row in found if isinstance(row, list)}) > 1:
         raise ValueError("expected rows of one length")
+    if len({isinstance(each, str) for each in found}) > 1:
+        raise ValueError("expected strings or numbers, not both")
     try:
         array = np.array(found, None if dtype is Any else dtype)
     except OverflowError:

@@ -17,7 +17,14 @@ from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.summary import summary_of
 from nolook.report.terminal import Line
-from nolook.report.wording import NOT_KNOWN, interval, loss_in_words, number, rows_in_words
+from nolook.report.wording import (
+    NOT_KNOWN,
+    estimated,
+    loss_in_words,
+    number,
+    rows_in_words,
+    with_error,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,10 +191,10 @@ def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
 
 def _unit(unit: Unit) -> str:
     if unit.weighting is not None:
-        return f"a weighted {unit.protected}"
+        return f"a {unit.counted}"
     if unit.column is None:
         return "a row"
-    counted = "rows have weights" if unit.weight_scale > 1 else f"at most {unit.max_rows} rows"
+    counted = "rows have weights" if unit.is_shared else f"at most {unit.max_rows} rows"
     return f"{plain(unit.column)!r} ({counted})"
 
 
@@ -228,8 +235,8 @@ def _with_ends(values: Vector) -> str:
         return f"{number(value)} ({NOT_KNOWN})"
     half = (high - low) / 2
     if abs(value - low - half) > _SAME * half:
-        return f"{number(value)} ({interval((low, high))})"
-    return f"{number(value)} ± {number(half, 3)}"
+        return "{} ({})".format(*estimated(value, (low, high)))
+    return "{} ± {}".format(*with_error(value, half))
 
 
 def _both(found: Comparison) -> Table:
@@ -241,7 +248,7 @@ def _both(found: Comparison) -> Table:
             shown = (
                 NOT_KNOWN
                 if one.value is None
-                else f"{number(one.value)} ({interval(one.ends, NOT_KNOWN)})"
+                else "{} ({})".format(*estimated(one.value, one.ends, NOT_KNOWN))
                 for one in measures
             )
             head, short, _ = MEASURES[measures[0].name]

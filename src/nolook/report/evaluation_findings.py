@@ -14,6 +14,7 @@ from nolook.report.score_findings import (
     curve_grid,
     curve_said,
     curve_sections,
+    two_classes,
 )
 from nolook.report.wording import loss_in_words
 
@@ -50,7 +51,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
             ("Thresholds", curve_grid(found.roc)),
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
-        question=(": how well the model ", Name(scored.score), " predicts ", Name(scored.target)),
+        question=(": how well the model ", Name(scored.score), " predicts ", *two_classes(scored)),
         conclusion=(
             *curve_said(found.roc, "the model"),
             _NO_PROBABILITIES if test is None else calibration_said(test),

@@ -26,13 +26,13 @@ _SPECIAL |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumera
 
 def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
     """Return a release's main table unrounded (csv), its report's (md, latex), or all (json)."""
+    promised = one_line(found.privacy.in_words())  # a table is copied without its page
     if form == "csv":
-        return _csv(found._columns())
+        return _csv(found._columns(), promised)
     if form == "json":
         return _json(found)
     table_in = _markdown if form == "md" else _latex
     tables = [table for each in found.content().sections for table in each.printed]
-    promised = one_line(found.privacy.in_words())  # a table is copied without its page
     last = _MARKDOWN.sub(r"\\\g<0>", promised) if form == "md" else f"% {promised}"
     return "\n".join([*(table_in(each) for each in tables if isinstance(each, Table)), last, ""])
 
@@ -66,12 +66,14 @@ def _known(value: Any) -> Any:  # noqa: ANN401 -- a number or an end of an inter
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _csv(columns: dict[str, Any]) -> str:
+def _csv(columns: dict[str, Any], promised: str) -> str:
+    """Return columns and, as the last one, the guarantee in each row: spreadsheets read it too."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([*columns, "guarantee"])
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if isinstance(c, float) and math.isnan(c) else c for c in row])
+        cells = ["" if isinstance(c, float) and math.isnan(c) else c for c in row]
+        writer.writerow([*cells, promised])
     return out.getvalue()
 
 

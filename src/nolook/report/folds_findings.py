@@ -38,7 +38,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         rows,
         foot=("Mean", *mean),
     )
-    unit = found.privacy.unit
+    unit, positive = found.privacy.unit, found.read_options.get("positive")
     notes = (noise_and_sampling("Intervals", unit), _WEAKER)
     return findings_of(
         found,
@@ -50,6 +50,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         settings=(
             ("Method", found.method),
             ("Target", found.target),
+            *((("Positive class", positive),) if positive else ()),
             ("Folds", f"{folds}; each {unit.protected} drew its own at random"),
             (
                 "Budget",
@@ -101,10 +102,12 @@ def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
     low, high = found.mean.interval
     if found.measure == "AUC":
         one = found.privacy.unit.counted
-        first: Text = (
-            f"For one positive and one negative {one}, the model ranks the positive one higher in "
-            f"{shown} of cases on average over {folds} folds ({between}; guessing: 50 %)."
+        words = (
+            f") and one negative, the model ranks the positive one higher in {shown} of cases on "
+            f"average over {folds} folds ({between}; guessing: 50 %)."
         )
+        positive = Name(found.read_options["positive"])
+        first: Text = (f"For one positive {one} (", target, " = ", positive, words)
         unclear = low <= 0.5 <= high
         return (first, *(("So models may do no better than guessing.",) if unclear else ()))
     if high <= 0.0:

@@ -19,12 +19,21 @@ from nolook.report.findings import (
     Section,
     Table,
     Text,
+    dates_of,
     findings_of,
     unseen_levels,
 )
 from nolook.report.picture import DASHES, Axis, Picture, around, axis, groups_picture
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, percent, rows_in_words
+from nolook.report.wording import (
+    CONFIDENCE,
+    NOT_KNOWN,
+    day_within,
+    estimated,
+    number,
+    percent,
+    rows_in_words,
+)
 
 if TYPE_CHECKING:
     from nolook._arrays import Vector
@@ -153,15 +162,23 @@ def _p_value(p_value: float | None, unit: Unit) -> str:
 
 
 def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> tuple[str, str]:
-    return percent(value, ends) if found.boolean else estimated(value, ends)
+    """Return a difference and its interval; those of dates are in days."""
+    if found.boolean:
+        return percent(value, ends)
+    shown, between = estimated(value, ends)
+    days = " days" * (found.value in dates_of(found))
+    return f"{shown}{days}", f"{between}{days}"
 
 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
     rows, _ = rows_in_words(*found.forests.groups[place].counted, found.privacy.unit.counted)
     mean, low, high, *noise = (float(each[place]) for each in found.means)
     ends = (noise[0], noise[1]) if found.privacy.unit.max_rows > 1 else (low, high)
-    shown = NOT_KNOWN if math.isnan(mean) else "{} ({})".format(*_amount(found, mean, ends))
-    return found.groups[place], rows, shown
+    if math.isnan(mean):
+        return found.groups[place], rows, NOT_KNOWN
+    origin = dates_of(found).get(found.value)
+    shown = _amount(found, mean, ends) if origin is None else day_within(mean, ends, origin)
+    return found.groups[place], rows, "{} ({})".format(*shown)
 
 
 def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
@@ -193,6 +210,7 @@ def _said(found: GroupComparison, pair: Pair) -> Text:
         amount=amount,
         interval=f"{_interval(found.privacy.unit)} {interval}",
         boolean=found.boolean,
+        later=found.value in dates_of(found),
         clear=low > 0.0,
     )
 

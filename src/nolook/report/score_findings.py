@@ -21,7 +21,9 @@ from nolook.report.wording import (
     grid_in_words,
     number,
     percent,
+    rows_in_words,
     span,
+    told_apart,
     with_error,
 )
 
@@ -44,6 +46,7 @@ __all__ = [
     "curve_sections",
     "gaps_of_groups",
     "roc_findings",
+    "two_classes",
 ]
 
 #: Share of pairs that share a cell from which a reader must know of it.
@@ -93,7 +96,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
             ": how well ",
             Name(scored.score),
             " tells ",
-            *_classes(scored),
+            *two_classes(scored),
             " from all else",
         ),
         conclusion=curve_said(curve, Name(scored.score)),
@@ -101,7 +104,8 @@ def roc_findings(curve: ROCCurve) -> Findings:
     )
 
 
-def _classes(scored: Scored) -> tuple[str, ...]:
+def two_classes(scored: Scored) -> tuple[str, ...]:
+    """Return the target and its positive value."""
     return Name(scored.target), " = ", Name(scored.positive)
 
 
@@ -169,11 +173,14 @@ def _clearest_gap(test: HosmerLemeshow) -> str:
     if surely[place] <= 0.0:
         return f"No single group has a gap that is clear of noise and chance ({_TOGETHER})."
     curve, gap = test.calibration_curve(), abs(gaps[place])
-    low, middle, high = (number(100.0 * x, 2) for x in (gap - room[place], gap, gap + room[place]))
+    ends = 100.0 * (gap - room[place]), 100.0 * (gap + room[place])
+    middle, between = estimated(100.0 * gap, ends)
+    error = float(test.table_.count_error[place])
+    about, _ = rows_in_words(float(curve.counts[place]), error, test.privacy_.unit.counted)
     return (
-        f"The clearest gap: of about {curve.counts[place]:,.0f} {test.privacy_.unit.counted}s with "
-        f"a mean probability of {100.0 * curve.prob_pred[place]:.0f} %, {middle} percentage points "
-        f"{'more' if gaps[place] > 0.0 else 'fewer'} are positive ({low} to {high}; {_TOGETHER})."
+        f"The clearest gap: of {about} with a mean probability of "
+        f"{100.0 * curve.prob_pred[place]:.0f} %, {middle} percentage points "
+        f"{'more' if gaps[place] > 0.0 else 'fewer'} are positive ({between}; {_TOGETHER})."
     )
 
 
@@ -227,33 +234,36 @@ def _called(measure: str) -> str:
 
 def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     counted = f"{curve.privacy_.unit.counted}s"
-    tables = tuple(_classification(curve.at(each), each, counted) for each in curve.asked_)
+    tables = tuple(_classification(curve, each, counted) for each in curve.asked_)
     if not tables:
         return ()
     heading, words = f"How {counted} are classified", f"{_CELL} {_HIDDEN}"
     return (Section("classified", heading, tables=tables, notes=(words,)),)
 
 
-def _classification(found: Classified, asked: float, counted: str) -> Table:
-    used = "" if found.threshold == asked else f" ({_threshold(found.threshold)} on the grid)"
-    counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
-    rows = []
+def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
+    found, rows = curve.at(asked), []
+    on_grid = _threshold(curve, found.threshold)
+    used = "" if found.threshold == asked else f" ({on_grid} on the grid)"
     for each in fields(Classified)[1:]:
         measure: Measure | None = getattr(found, each.name)
         if measure is None:
             cells = NOT_KNOWN, NOT_KNOWN
-        elif each.name in counts:
-            cells = f"{measure.value:,.0f}", f"{measure.low:,.0f} to {measure.high:,.0f}"
         else:
             cells = estimated(measure.value, (measure.low, measure.high))
         rows.append((_called(each.name), *cells))
-    above = f"with a score above {_threshold(asked)}{used}"
+    above = f"with a score above {number(asked, 6)}{used}"
     caption = f"{counted.capitalize()} {above} are called positive"
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
 
 
-def _threshold(value: float) -> str:
-    return number(value, 6) if math.isfinite(value) else "any" if value < 0 else "none"
+def _threshold(curve: ROCCurve, value: float) -> str:
+    """Return a threshold with the digits that tell it from those next to it."""
+    if not math.isfinite(value):
+        return "any" if value < 0 else "none"
+    others = np.setdiff1d(curve.thresholds_, value)
+    place = int(np.searchsorted(others, value))
+    return told_apart(value, others[max(place - 1, 0) : place + 1].tolist())
 
 
 def calibration_findings(test: HosmerLemeshow) -> Findings:
@@ -272,7 +282,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         sections=(calibration_section(test),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
-        question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
+        question=(": whether ", Name(scored.score), " is the chance of ", *two_classes(scored)),
         conclusion=(calibration_said(test),),
         certainty=(_ABOUT_TESTS,),
     )
@@ -359,14 +369,14 @@ def calibration_picture(test: HosmerLemeshow) -> Picture:
 
 def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
     rows, room = counted.rows, NORMAL_95 * math.sqrt(counted.noise.rows_variance)
-    return f"{rows:,.0f}", f"{max(0.0, rows - room):,.0f} to {rows + room:,.0f}"
+    return estimated(rows, (max(0.0, rows - room), rows + room))
 
 
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
     known = estimated(float(curve.rate_at(rate)), (low, high))
-    above = _threshold(curve.threshold_at(fpr=rate))
+    above = _threshold(curve, curve.threshold_at(fpr=rate))
     return f"True positive rate at {100 * rate:g} % false", *known, above
 
 
@@ -392,8 +402,9 @@ def _square(
 
 def _roc_picture(curve: ROCCurve) -> Picture:
     labels = "false positive rate", "true positive rate"
+    area, _ = estimated(curve.auc_, curve.auc_interval_)
     guessing = Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True)
-    line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})")
+    line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {area})")
     name = f"ROC curve of {curve.scored_.score}"
     return _square(name, _CURVE, labels, curve.band_, guessing, line)
 

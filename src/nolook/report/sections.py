@@ -140,7 +140,7 @@ def rows_used(found: Findings) -> str | None:
     about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
     if unit.weighting is not None:
         about += f" ({one_line(unit.weighting.column)})"
-    elif unit.weight_scale > 1:
+    elif unit.is_shared:
         about += f" ({one_line(unit.column)})"
     elif unit.column is not None:
         several = f"at most {unit.max_rows} of each {unit.protected}"
@@ -159,7 +159,7 @@ def rows_described(found: Findings) -> tuple[str, ...]:
     population += () if unit.weighting is None else units_in_words(unit)
     if rows is None or rows.lost_error is None:
         return population
-    one = unit.counted if unit.weighting is None else unit.protected
+    one = unit.protected  # a unit is left out with all its rows
     weighted = unit.row_weight * rows.lost_error
     said = (
         (rows.left_out, rows.lost_error, one, "left out because of missing or undeclared values"),
@@ -313,10 +313,6 @@ def _unit_settings(unit: Unit) -> tuple[tuple[str, str], ...]:
     """Return the column that names units and how their rows count; nothing where rows are units."""
     if unit.column is None:
         return ()
-    rows = (
-        "weights that add up to one"
-        if unit.weight_scale > 1
-        else f"at most {unit.max_rows}, in full"
-    )
+    rows = "weights that add up to one" if unit.is_shared else f"at most {unit.max_rows}, in full"
     one = unit.protected
     return (f"A {one} is all rows with the same", unit.column), (f"Rows of a {one}", rows)

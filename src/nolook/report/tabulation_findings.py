@@ -33,7 +33,7 @@ from nolook.report.picture import (
     groups_picture,
     rows_picture,
 )
-from nolook.report.wording import CONFIDENCE, count, day, estimated, number
+from nolook.report.wording import CONFIDENCE, count, day_within, estimated, number
 from nolook.tables.words import OTHERS
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _cell(each: Measured, place: int, dates: Mapping[str, str] = _NO_DATES) -> s
         return f"{value:,.0f}"
     origin = dates.get(str(each.column))
     if origin is not None and each.name in {"mean", "quantile"}:
-        shown, first, last = (day(one, origin) for one in (value, low, high))
-        return f"{shown} ({first} to {last})"
+        return "{} ({})".format(*day_within(value, (low, high), origin))
     scale, percent = (100.0, " %") if each.name == "share" else (1.0, "")
     if each.name in {"count", "values", "missing", "share"}:
         value = min(max(value, low), high)

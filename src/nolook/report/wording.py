@@ -12,6 +12,8 @@ from nolook._defaults import LEVEL
 from nolook._validation import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -23,14 +25,15 @@ __all__ = [
     "Ends",
     "count",
     "day",
+    "day_within",
     "estimated",
     "grid_in_words",
-    "interval",
     "loss_in_words",
     "number",
     "percent",
     "rows_in_words",
     "span",
+    "told_apart",
     "units_in_words",
     "with_error",
 ]
@@ -46,6 +49,7 @@ _HUGE = 1e12  # from here on digits are harder to read than an exponent
 _TINY = 1e-4  # below, too
 _FREE_DIGITS = 6  # of a number that nothing says to be less exact
 _MORE = 3  # digits at most, to tell an end from 0
+_TWO_DIGITS = 3.5  # of a width that begins with more one digit is enough
 
 Ends: TypeAlias = tuple[float, float]
 
@@ -74,12 +78,17 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     if unit.weighting is not None and unit.weighting.bound is not None:
         weighting, bound = unit.weighting, number(unit.weighting.bound)
         one = unit.protected
-        once = f" Each {one} counts once, with the mean weight of its rows: totals are of {one}s."
+        once = (
+            f" Each {one} counts once, with the mean weight of its rows: totals are of {one}s."
+            if unit.is_shared
+            else f" At most {unit.max_rows} rows of each {one}, drawn at random, count, each with "
+            "its own weight: totals are of rows, too low where others were not drawn."
+        )
         words = (
             f"Everything here describes the population that the weights "
             f"({one_line(weighting.column)}) stand for. A weight above {bound} counts as {bound}, "
             f"which cuts about {max(100.0 * weighting.cut, 0.1):.1f} % of all weight. Numbers of "
-            f"weighted {one}s are sums of these weights.{once * (unit.column is not None)}"
+            f"{unit.counted}s are sums of these weights.{once * (unit.column is not None)}"
         )
         return (words,)
     if unit.column is None:
@@ -87,7 +96,7 @@ def units_in_words(unit: Unit) -> tuple[str, ...]:
     words = (
         f"Everything here describes {unit.counted}s. Each counts once, and its rows share this "
         f"weight equally, so numbers of {unit.counted}s need not be whole."
-        if unit.weight_scale > 1
+        if unit.is_shared
         else f"Everything here describes {unit.counted}s: at most {unit.max_rows} of the rows of "
         f"each {unit.protected}, drawn at random."
     )
@@ -133,7 +142,7 @@ def estimated(
     Examples
     --------
     >>> estimated(992.1, (987.6, 1011.0)), estimated(0.81251, (0.75, 0.87501))
-    (('992', '987 to 1,011'), ('0.813', '0.750 to 0.876'))
+    (('992', '987 to 1,011'), ('0.81', '0.75 to 0.88'))
     >>> estimated(2.0, None)
     ('2', 'not estimated by this method')
     """
@@ -152,23 +161,18 @@ def estimated(
     return shown, f"{least} to {most}"
 
 
-def interval(ends: Ends | Vector | None, missing: str = NOT_ESTIMATED) -> str:
-    """Return an interval with the digits its width supports, or what is said of a missing one."""
-    return estimated(0.0 if ends is None else float(ends[0]), ends, missing)[1]
-
-
 def span(ends: Ends) -> str:
     """Return from where to where something lies, if that is not an estimate."""
     return f"{number(ends[0])} to {number(ends[1])}"
 
 
 def with_error(value: float, error: float) -> tuple[str, str]:
-    """Return a number and its standard error, of which two digits are shown.
+    """Return a number and its standard error, with the digits that the error supports.
 
     Examples
     --------
     >>> with_error(5874.93, 7.059), with_error(171.141, 0.0)
-    (('5,874.9', '7.1'), ('171.141', '0'))
+    (('5,875', '8'), ('171.141', '0'))
     """
     decimals = _decimals(error, max(abs(value), error))
     if decimals is None:
@@ -184,12 +188,17 @@ def percent(share: float, ends: Ends | Vector | None) -> tuple[str, str]:
 
 
 def _decimals(width: float, largest: float) -> int | None:
-    """Return the number of decimals that show two digits of a width; None if they would mislead."""
+    """Return the number of decimals that show a width; None if they would mislead.
+
+    They show two digits of a width up to 35, one of 36 to 99, and so on by powers of 10: the rule
+    of the Particle Data Group.
+    """
     if not (0.0 < width < math.inf and _TINY <= largest < _HUGE):
         return None
     # No more than six digits in all: beyond them a width is not what limits anybody.
     most = _FREE_DIGITS - 1 - math.floor(math.log10(largest))
-    return min(1 - math.floor(math.log10(float(f"{width:.1e}"))), most)
+    digits, _, power = f"{width:.1e}".partition("e")
+    return min((float(digits) <= _TWO_DIGITS) - int(power), most)
 
 
 def _rounded(value: float, decimals: int, way: str) -> float:
@@ -200,6 +209,22 @@ def _rounded(value: float, decimals: int, way: str) -> float:
 
 def _written(value: float, decimals: int, way: str) -> str:
     return f"{_rounded(value, decimals, way):,.{max(decimals, 0)}f}"
+
+
+def told_apart(value: float, others: Iterable[float], digits: int = _FREE_DIGITS) -> str:
+    """Return a number with the fewest digits, up to some, that tell it from others next to it.
+
+    Examples
+    --------
+    >>> told_apart(0.419355, (0.387097, 0.451613)), told_apart(41.0, (40.0, 42.0))
+    ('0.42', '41')
+    """
+    words = (
+        number(value, each)
+        for each in range(1, digits)
+        if not {number(value, each)}.intersection(number(other, each) for other in others)
+    )
+    return next(words, number(value, digits))
 
 
 def day(number_of_days: float, origin: str) -> str:
@@ -214,6 +239,12 @@ def day(number_of_days: float, origin: str) -> str:
         return str(date.fromisoformat(origin) + timedelta(math.floor(number_of_days)))
     except (OverflowError, ValueError):
         return number(number_of_days)
+
+
+def day_within(value: float, ends: Ends, origin: str) -> tuple[str, str]:
+    """Return an estimated day and its interval, of numbers of days after `origin`."""
+    shown, first, last = (day(each, origin) for each in (value, *ends))
+    return shown, f"{first} to {last}"
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:

@@ -92,7 +92,7 @@ class DeclaredSource:
         columns: Mapping[str, ColumnSchema] = MappingProxyType({}),
         form: FileFormat = _USUAL,
     ) -> None:
-        self.name, self.original = original.name, original
+        self.name, self.original, self.declared = original.name, original, columns
         # By name: which column of the source a column is made of, and how if not as it is.
         self._made: dict[str, tuple[str, Conversion | None]] = {}
         made: list[Column] = []
@@ -240,7 +240,7 @@ def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
 def _check_words(column: Column, declared: ColumnSchema) -> None:
     """Refuse declared words that no cell of a column's type can be, or that are one value there."""
     kind = in_words(column.type)
-    levels = named_levels(declared.levels)
+    levels = [*declared.spellings]
     groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
     if declared.type == "boolean":
         groups = [("true", declared.true), ("false", declared.false or declared.true)]
@@ -353,9 +353,10 @@ def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    levels = named_levels(declared.levels)
-    found, other = _among(cells, levels, declared)
-    return pc.coalesce(pa.array(levels, TEXT).take(found), pc.if_else(other, trimmed(cells), None))
+    words = declared.spellings
+    found, other = _among(cells, [*words], declared)
+    levels = pa.array(words.values(), TEXT)
+    return pc.coalesce(levels.take(found), pc.if_else(other, trimmed(cells), None))
 
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
@@ -471,7 +472,8 @@ def two_classes(
             f"{parameter_name('positive')} is given, but {column.name!r} is of type {kind}; "
             "expected a target of text, numbers or booleans"
         )
-    classes: list[tuple[str, ...]] = [(level,) for level in named_levels(own.levels)]
+    levels = named_levels(own.levels)
+    classes: list[tuple[str, ...]] = [(each, *own.merge.get(each, ())) for each in levels]
     if own.type == "boolean":
         classes = [own.true, own.false or (OTHERS,)]
     elif negative is None and not classes and isinstance(positive, str):

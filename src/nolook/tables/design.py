@@ -346,12 +346,18 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     column = schema.find(name, parameter)
     if _is_number(column.type):
         return
+    coded = column.type is not None and pt.is_dictionary(column.type)
+    declared = "categorical" if coded else column.declared
     advice = "turn it into a number first or use another column"
     if in_words(column.type) in {"date", "date and time"}:
         date = {"columns": {column.name: "date"}}
         python = f"nolook.read_table(..., schema={date})"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}, or leave it out"
-    elif parameter == "features" and column.declared == "text" and is_settable("categories"):
+    elif (
+        parameter == "features"
+        and declared in {"text", "categorical"}
+        and is_settable("categories")
+    ):
         levels = {column.name: ["A", "B"]}
         way = usage_hint("categories", levels, f"nolook.read_table(..., categories={levels})")
         advice = f"declare its levels, for example {way}, or leave it out"
@@ -359,7 +365,7 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
         advice = f"name the value that counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
         f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
-        f"{column.declared}; expected a number or a boolean ({advice})"
+        f"{declared}; expected a number or a boolean ({advice})"
     )
 
 

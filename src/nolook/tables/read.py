@@ -17,7 +17,7 @@ from nolook._arrays import Matrix
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, Weighting, check_rows_per_unit
-from nolook._validation import check_names, shown
+from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource, two_classes
 from nolook.tables.databases import Database, is_address
@@ -287,11 +287,6 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) 
     """Return the unit, that of the schema if none is given, and how its rows count."""
     weighting = None
     if weights is not None:
-        if rows_per_unit != "weights":
-            raise ParameterError(
-                f"with {parameter_name('weights')} each unit counts once, so "
-                f"{parameter_name('rows_per_unit')} cannot be {shown(rows_per_unit)} (leave it out)"
-            )
         weighting = Weighting(check_names((weights,), "weights")[0])
     rows, unit = check_rows_per_unit(rows_per_unit), schema.chosen("unit", unit)
     if unit is not None:
@@ -359,7 +354,8 @@ def open_declared(
         columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     for name, each in levels.items():
         own = columns.get(name, _CATEGORY)
-        columns[name] = evolve(_CATEGORY, missing=own.missing, levels=each)
+        merge = {level: words for level, words in own.merge.items() if level in each}
+        columns[name] = evolve(_CATEGORY, missing=own.missing, levels=each, merge=merge)
     target, *words = outcome
     if target is not None and any(word is not None for word in words):
         if target in schema.derived:

@@ -25,7 +25,7 @@ from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
 from nolook.tables.derived import Derivation, in_order
-from nolook.tables.words import OTHERS, Levels, column_levels, is_list, recipe_levels
+from nolook.tables.words import OTHERS, Levels, check_pattern, column_levels, is_list, recipe_levels
 
 __all__ = ["Schema"]
 
@@ -36,7 +36,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "number": ("decimal", "thousands", "currency", "percent", "indicator"),
     "integer": ("thousands", "indicator"),
     "boolean": ("true", "false", "indicator"),
-    "category": ("levels", "undeclared"),
+    "category": ("levels", "merge", "undeclared"),
     "date": ("pattern", "origin", "parts", "years", "indicator"),
     "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
@@ -56,7 +56,7 @@ COMMENTS = ("#", "%", "!", "*")
 TRUE, FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 # Few and short: they are part of an expression.
 _CURRENCY = re.compile(r"[^0-9+\-.,%]{1,20}")
-_LONGEST_PATTERN, _MOST_SKIPPED = 60, 100
+_MOST_SKIPPED = 100
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
     *("utf-8", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman"),
@@ -80,6 +80,13 @@ def _words(words: object, name: str) -> tuple[str, ...]:
     if is_list(words) and all(isinstance(word, str) for word in words):
         return tuple(dict.fromkeys(word.strip() for word in words))
     raise refusal(name, words, "a list of strings", f'for example {name} = ["yes"]')
+
+
+def _merged(words: object, name: str) -> dict[str, tuple[str, ...]]:
+    """Return further words of levels."""
+    if isinstance(words, Mapping):
+        return {str(level): _words(each, name) for level, each in words.items()}
+    raise refusal(name, words, "lists of words by level", 'for example {north = ["N", "Nord"]}')
 
 
 def _false_words(words: object, name: str) -> tuple[str, ...] | None:
@@ -118,16 +125,6 @@ def _lines(count: object, name: str) -> int:
     if type(count) is not int or not 0 <= count <= _MOST_SKIPPED:
         raise refusal(name, count, f"a whole number from 0 to {_MOST_SKIPPED}", "for example 1")
     return count
-
-
-def check_pattern(pattern: object, name: str = "pattern") -> str:
-    """Return a pattern of a date if it has year, month and day, each sign once."""
-    if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN:
-        signs = re.findall(r"%(.?)", pattern)
-        if {*"Ymd"} <= {*signs} <= {*"YmdHMSz"} and len({*signs}) == len(signs):
-            return pattern
-    expected = "a string with %Y, %m and %d, and %H, %M, %S and %z for times"
-    raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
 
 
 def _setting(
@@ -196,6 +193,7 @@ class ColumnSchema:
 
     type: str = _setting("type", tuple(SETTINGS))
     levels: tuple[str | None, ...] = _setting("levels", column_levels, ())
+    merge: Mapping[str, tuple[str, ...]] = _setting("merge", _merged, Factory(dict))
     use: str = _setting(
         "use",
         ("feature", "target", "unit", "nothing"),
@@ -224,10 +222,14 @@ class ColumnSchema:
             _check_signs(self.decimal, self.thousands)
         for part in self.parts:
             check_choice("parts", part, PARTS)
+        known = [*filter(None, self.levels), *(w for own in self.merge.values() for w in own)]
         numbers = "indicator" in SETTINGS[self.type] and not self.parts
         refused = {
             f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
                 self.type in _NEVER_NUMBERS and use in {"feature", "target"}
+            ),
+            "merge names a level that levels does not, or has a word twice": (
+                not self.merge.keys() <= {*self.levels} or len({*known}) < len(known)
             ),
             "use is 'target' for categories; expected a number, a boolean or a date": (
                 use == "target" and not numbers
@@ -247,6 +249,12 @@ class ColumnSchema:
         for words, wrong in refused.items():
             if wrong:
                 raise ParameterError(words)
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """The level of each word that a category declares."""
+        own = {each: (each, *self.merge.get(each, ())) for each in self.levels if each is not None}
+        return {word: level for level, each in own.items() for word in each}
 
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return the features of the column, by name: levels, or None for a number."""
@@ -300,8 +308,8 @@ class Schema:
         * Booleans: "true" and "false", lists of strings, or ["..."] for all that are not true;
           other strings are missing.
         * Categories: "levels", the first of which is the reference, "..." for all others; optional
-          if the column is not a feature; "undeclared" for other values: "other" (a level of their
-          own, "NAME=...") or "missing".
+          if the column is not a feature; "merge", further words of levels: {"north": ["N"]};
+          "undeclared" for other values: "other" (a level of their own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
           "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") that become
           categories, with "years", the list of years.
@@ -374,6 +382,17 @@ class Schema:
         ParameterError
             If there is no such file, it is still a draft, or anything in it is not as described.
         """
+        schema, is_draft = cls.read_draft(path)
+        if is_draft:
+            raise ParameterError(
+                f"{str(path)!r} is still a draft: check every line, then delete the line "
+                "draft = true"
+            )
+        return schema
+
+    @classmethod
+    def read_draft(cls, path: str | os.PathLike[str]) -> tuple[Self, bool]:
+        """Read a schema as :meth:`read` does; also return whether it still is a draft."""
         place = check_path(path, "people.toml")
         name = repr(str(place))
         try:
@@ -392,11 +411,8 @@ class Schema:
                 f"{name} is not TOML{f' ({where[0]})' if where else ''}; expected a schema (see "
                 "nolook schema)"
             ) from None
-        if content.pop("draft", False) is not False:
-            raise ParameterError(
-                f"{name} is still a draft: check every line, then delete the line draft = true"
-            )
-        return _located(name, cls.from_dict, content)
+        is_draft = content.pop("draft", False) is not False
+        return _located(name, cls.from_dict, content), is_draft
 
     @classmethod
     def from_dict(cls, content: object) -> Self:

@@ -30,6 +30,7 @@ from nolook.tables.folding import (
     identified,
     rows_at_once,
 )
+from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Source, changed, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
@@ -132,6 +133,15 @@ class Table:
         """Flags of the columns that hold whole numbers only, by declared type."""
         return tuple(self._types.get(name) == "integer" for name in self.column_names)
 
+    @property
+    def class_words(self) -> tuple[str, str]:
+        """The words of the target's negative and positive class; "..." for all others."""
+        own = self._source.declared.get(str(self.target_name), ColumnSchema("boolean"))
+        yes, no = own.true, own.false or (OTHERS,)
+        positive, negative = self._design.outcome or (None, None)
+        place = yes.index(positive) if positive in yes and len(yes) == len(no) else 0
+        return negative or no[place], positive or yes[0]
+
     def __repr__(self) -> str:
         types = self._types
         features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
@@ -209,7 +219,9 @@ class Table:
                 yield *self._with_weights(numbers, whole), None
             return
         units = self.units()
-        shares = self.unit.weight_scale // np.maximum(units.counts, 1)
+        # A unit's rows share its weight, or each has a weight of its own.
+        rows = units.counts if self.unit.is_shared else np.ones_like(units.counts)
+        shares = self.unit.weight_scale // np.maximum(rows, 1)
         start, last = self._places.between(part)
         for numbers in self._read(part):
             of_rows = units.between(start, min(start + numbers.shape[1], last))
@@ -241,9 +253,9 @@ class Table:
 
         It takes batches of rows, as of :meth:`batches`, cut elsewhere perhaps, and what each row
         weighs: whole numbers, those of a unit ``unit.weight_scale`` together at most, shared
-        equally and rounded down; or None where every row counts in full. Parts of the table are
-        read by several threads at a time, or by an engine's workers; what it holds is the same, to
-        the last bit, for any number of them.
+        equally and rounded down, or of each row where rows count in full; None where all are 1.
+        Parts of the table are read by several threads at a time, or by an engine's workers; what it
+        holds is the same, to the last bit, for any number of them.
         """
         if self._cluster is not None:
             self._cluster.fold(self, statistic)

@@ -35,6 +35,7 @@ __all__ = [
     "Vocabulary",
     "by_word",
     "check_categories",
+    "check_pattern",
     "checked_level",
     "column_levels",
     "fits",
@@ -210,6 +211,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
+_LONGEST_PATTERN = 60  # of a date
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
@@ -285,6 +287,16 @@ def column_levels(levels: object, name: str) -> Levels:
         if not levels:
             return ()
     return _levels(levels, name, f'{name} = ["A", "B"]')
+
+
+def check_pattern(pattern: object, name: str = "pattern") -> str:
+    """Return a pattern of a date if it has year, month and day, each sign once."""
+    if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN:
+        signs = re.findall(r"%(.?)", pattern)
+        if {*"Ymd"} <= {*signs} <= {*"YmdHMSz"} and len({*signs}) == len(signs):
+            return pattern
+    expected = "a string with %Y, %m and %d, and %H, %M, %S and %z for times"
+    raise refusal(name, pattern, expected, "for example '%d.%m.%Y'")
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
