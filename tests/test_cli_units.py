@@ -75,11 +75,11 @@ def test_a_release_protects_the_unit_or_is_refused_for_it_and_costs_nothing(
 ):
     done, unit, spent = asked(folder, name, *words)
     if done.status == 2:  # never because the column was lost on the way
-        assert "--unit is 'who', but this method has no proof for units" in done.err
+        assert "--unit is named, but this method has no proof for units" in done.err
         assert spent == 0.0
         return
     assert done.status in {0, 5}
-    assert privacy(folder)["unit"] == {"column": "who", "rows": rows}
+    assert privacy(folder)["unit"] == {"column": "who", "rows": rows, "weighting": None}
     assert unit == Unit("who").in_words()
     assert spent == 1.0
     assert "who" in " ".join(done.out.split())

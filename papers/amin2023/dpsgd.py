@@ -270,9 +270,7 @@ class DPSGDRegressor(PrivateRegressor):
     _ledger_label = "DP-SGD"
     _needs_local_rows = True
 
-    @property
-    def _imputes_centres(self) -> bool:
-        return True
+    _imputes_centres = True
 
     def plan(self) -> Plan[tuple[NDArray[np.float64], Scaling]]:
         """Check the parameters; return what a fit will release and cost."""

@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from nolook._arrays import Array
-from nolook._validation import check_count_or_auto
+from nolook._validation import check_count_or_auto, count_or_auto
 
 #: How many threads read a table: "auto" for all that the process may use.
 Threads: TypeAlias = int | Literal["auto"]
@@ -50,9 +50,8 @@ def worker_threads(threads: Threads = "auto") -> int:
     if threads != "auto":
         return threads
     text = os.environ.get(_VARIABLE, "").strip() or "auto"
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else text
-    given = check_count_or_auto(number, _VARIABLE, _MOST_THREADS)
-    return given or max(1, min(_processors(), _MOST_THREADS))
+    given = count_or_auto(text, _VARIABLE, _MOST_THREADS)
+    return given if isinstance(given, int) else max(1, min(_processors(), _MOST_THREADS))
 
 
 def _processors() -> int:

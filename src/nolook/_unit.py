@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from attrs import asdict, evolve, field, frozen
 from msgspec import ValidationError, convert
@@ -124,17 +124,13 @@ class Unit:
         # As Python writes a text: no two names look alike, and none breaks the line.
         return f"{self.protected} named by {self.column!r}, with all its rows"
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the unit as plain data, fit for JSON."""
-        return asdict(self)
-
     @classmethod
     def from_plain(cls, data: object) -> Self:
-        """Read the output of :meth:`to_plain`; anything else is a ParameterError."""
+        """Read a unit from plain data, its fields; anything else is a ParameterError."""
         with suppress(ValidationError):
             found = evolve(convert(data, cls))  # which checks the number of rows
             known = found.column or (found.column is None and found.rows == "weights")
-            if known and found.to_plain() == data:
+            if known and asdict(found) == data:
                 return found
         raise ParameterError("unit is not a column with a number of rows and their weights")
 

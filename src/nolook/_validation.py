@@ -87,16 +87,11 @@ def check_count_or_auto(value: object, name: str, most: int) -> int | None:
     return None if auto else check_count(value, name, most, "'auto' or ")
 
 
-def count_or_auto(text: str, name: str) -> int | str:
-    """Translate a text that says how many columns to choose: a number, or ``auto``."""
-    if text == "auto":
-        return text
+def count_or_auto(text: str, name: str, most: int = 2**20) -> int | str:
+    """Translate a text that is a number from 1 to `most`, or ``auto``."""
     # More digits are too many for anything, and Python refuses to read some.
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
-    if number < 1:
-        expected = "how many columns to choose, at least 1, or auto"
-        raise refusal(name, text, expected, f"for example {name} 5")
-    return number
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else text
+    return check_count_or_auto(number, name, most) or "auto"
 
 
 def check_path(path: object, example: str) -> Path:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from nolook._arrays import Flags, Vector
+from nolook._arrays import Flags
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.estimators._tables import marks, training_table, warn_of_column
@@ -31,19 +30,13 @@ def declared_classes(classes: object) -> NDArray[Any] | None:
     except TypeError:
         pair = []
     known = len(pair) == 2 and all(isinstance(one, _KINDS) for one in pair)
-    if not known or isinstance(classes, str) or pair[0] == pair[1]:
+    alike = known and isinstance(pair[0], str) == isinstance(pair[1], str)
+    if not alike or isinstance(classes, str) or pair[0] == pair[1]:
         raise ParameterError(
-            "classes is not a pair of different numbers, booleans or strings; expected the "
-            "negative class, then the positive one (for example classes=('no', 'yes'))"
+            "classes is not a pair of different numbers, booleans or strings, both of one type; "
+            "expected the negative class, then the positive one (for example classes=('no', 'yes'))"
         )
-    if isinstance(pair[0], str) != isinstance(pair[1], str):
-        raise ParameterError("classes are a string and a number; expected two of one type")
     return np.array(pair)
-
-
-def class_probabilities(log_odds: Vector) -> Vector:
-    """Return the probabilities of the negative and the positive class, shape (rows, 2)."""
-    return np.column_stack([expit(-log_odds), expit(log_odds)])
 
 
 def class_table(

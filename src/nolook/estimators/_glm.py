@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nolook._arrays import Array
 from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
@@ -77,8 +76,6 @@ class GeneralisedLinearModel(PrivateModel):
     fit.__doc__ = complete_docstring(fit, PrivateModel.fit)
 
     _imputes_centres = True
-    #: The name of a coefficient's exponential, where that is what one reads.
-    _ratio: ClassVar[str] = ""
 
     def _keep_coefficients(self, known: Coefficients, frame: NoisyFrame) -> None:
         self.coef_, self.coef_interval_ = known.coef, known.coef_interval
@@ -93,24 +90,3 @@ class GeneralisedLinearModel(PrivateModel):
     def _hide(self) -> None:
         """Keep a model that shrinks towards the mean, and say nothing of its coefficients."""
         self.coef_interval_ = self.intercept_interval_ = None
-
-    def _keep_constant(self, intercept: float) -> None:
-        """Keep a constant: the association is no more than noise."""
-        self.detected_, self.curves_ = False, ()
-        self.coef_, self.intercept_ = np.zeros_like(self.coef_), intercept
-        self.coef_interval_ = self.intercept_interval_ = None
-        self._keep_measures(dict.fromkeys(set(self._measured) - {"base_rate"}))
-
-    def _in_other_units(self, *numbers: Array) -> dict[str, Any]:
-        if not self._ratio:
-            return super()._in_other_units(*numbers)
-        names = (self._ratio, f"{self._ratio}_low", f"{self._ratio}_high")
-        # That of the intercept, the last, is no ratio.
-        ratios = [exponential(np.append(each[:-1], np.nan)) for each in numbers]
-        return dict(zip(names, ratios, strict=True))
-
-
-def exponential(logarithms: Array) -> Array:
-    """Return exponentials, cut at the largest number."""
-    with np.errstate(over="ignore"):
-        return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)

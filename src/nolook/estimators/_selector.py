@@ -17,7 +17,7 @@ from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
-from nolook.privacy.guarantee import Budget, Event
+from nolook.privacy.guarantee import Budget
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
@@ -74,13 +74,6 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         """Return whether every fit needs a delta."""
         return False
 
-    def spend_beside(self, events: tuple[Event, ...], budget: Budget, delta: float) -> None:
-        """Let choices and other releases share one budget, in place of the selection's own epsilon.
-
-        `plan` then states the selection's own cost as an epsilon for a `delta`.
-        """
-        self._beside = Beside(events, budget, delta)
-
     def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
         return np.asarray(self.support_)
@@ -123,7 +116,7 @@ class RowSelector(PrivateSelector):
     sample: float | str | None = field(default=None, kw_only=True)
 
     @property
-    def _needs_local_rows(self) -> bool:
+    def _needs_local_rows(self) -> bool:  # type: ignore[override]
         return self.sample is None
 
     def _split(

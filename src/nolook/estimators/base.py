@@ -44,7 +44,7 @@ __all__ = [
     "PrivateEstimator",
     "PrivateModel",
     "PrivateRegressor",
-    "check_adapts",
+    "exponential",
     "gaussian_part",
     "whole_mu",
 ]
@@ -99,10 +99,10 @@ class PrivateEstimator(Declared, Result):
     #: What to use where rows cannot be together.
     _alternative: ClassVar[str] = "a method that needs sums alone"
 
-    @property
-    def _needs_local_rows(self) -> bool:
-        """Whether all rows must be in one memory, not only their sums."""
-        return False
+    #: Whether all rows must be in one memory, not only their sums.
+    _needs_local_rows: ClassVar[bool] = False
+    #: Whether a release has centres to stand for missing values.
+    _imputes_centres: ClassVar[bool] = False
 
     @property
     def privacy(self) -> PrivacyGuarantee:
@@ -247,11 +247,6 @@ class PrivateEstimator(Declared, Result):
         """Keep the release as fitted attributes."""
         raise NotImplementedError
 
-    @property
-    def _imputes_centres(self) -> bool:
-        """Whether a release has centres to stand for missing values."""
-        return False
-
     def _keep_rows(self, rows: NoisyCount | None) -> None:
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
@@ -304,6 +299,8 @@ class PrivateModel(PrivateEstimator):
 
     #: The measure that is 0 for a constant.
     _gain: ClassVar[str] = "r2"
+    #: The name of a coefficient's exponential, where that is what one reads.
+    _ratio: ClassVar[str] = ""
 
     epsilon: float = 1.0
     delta: float = DEFAULT_DELTA
@@ -336,6 +333,12 @@ class PrivateModel(PrivateEstimator):
 
     def _replace_by_constant(self) -> None:
         """Release a constant instead, which predicts no worse than the model."""
+
+    def _keep_constant(self, intercept: float) -> None:
+        """Keep a constant: the association is no more than noise."""
+        self.coef_, self.intercept_ = np.zeros(self.n_features_in_), intercept
+        self.coef_interval_ = self.intercept_interval_ = None
+        self._keep_measures(dict.fromkeys(set(self._measured) - {"base_rate"}))
 
     @property
     def selection(self) -> PrivateEstimator | None:
@@ -448,11 +451,12 @@ class PrivateModel(PrivateEstimator):
         values = np.array([one.value if one.ends else np.nan for one in found])
         names = [one.name for one in found]
         columns = {"column": names, "coefficient": values, "low": low, "high": high}
-        return columns | self.regression._in_other_units(values, low, high)
-
-    def _in_other_units(self, *_numbers: Vector) -> dict[str, Any]:
-        """Return coefficients, low and high ends in units that make columns comparable."""
-        return {"times_scale": [one.effect if one.ends else np.nan for one in self.coefficients]}
+        ratio = self.regression._ratio
+        if not ratio:
+            return columns | {"times_scale": [one.effect if one.ends else np.nan for one in found]}
+        ends = {ratio: values, f"{ratio}_low": low, f"{ratio}_high": high}
+        # That of the intercept, the last, is no ratio.
+        return columns | {n: exponential(np.append(own[:-1], np.nan)) for n, own in ends.items()}
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
@@ -498,10 +502,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def _hide(self) -> None:
         """Keep the target's centre alone: nothing that is made of noise may pass for a model."""
-        self.coef_ = np.zeros(self.n_features_in_)
-        self.intercept_ = float(self.scaling_.center[-1])
-        self.coef_interval_ = self.intercept_interval_ = None
-        self._keep_measures(dict.fromkeys(self._measured))
+        self._keep_constant(float(self.scaling_.center[-1]))
 
     def _predict(self, rows: Vector) -> Vector:
         """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.
@@ -529,15 +530,10 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 
 
-def check_adapts(part: PrivateEstimator, most: int) -> None:
-    """Refuse a part of a release that cannot protect units of `most` rows, before any charge."""
-    adapted = getattr(part.plan().release, "for_rows_per_unit", None)
-    if adapted is None:
-        raise ParameterError(
-            f"{type(part).__name__} has no proof for units of several rows (choose another "
-            "method, or leave the unit out)"
-        )
-    adapted(most)  # refuses what is too small
+def exponential(logarithms: Vector) -> Vector:
+    """Return exponentials, cut at the largest number."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)
 
 
 def gaussian_part(budget: Budget, share: float) -> Budget:

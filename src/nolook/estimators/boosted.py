@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nolook._validation import check_count
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
-from nolook.algorithms.bounded_design import BoundedModel
+from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["BoostedAdaSSPRegressor"]
@@ -62,7 +62,4 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     def _release(self, mu: float) -> BoostedAdaSSP:
         return BoostedAdaSSP(mu, check_count(self.n_rounds, "n_rounds", _MOST_ROUNDS))
 
-    def _store(self, released: BoundedModel) -> None:
-        scaling = released.design.scaling
-        self._store_model(scaling, scaling.all_features(released.theta))
-        self.row_norm_ = released.design.norm
+    _store = AdaSSPRegressor._store

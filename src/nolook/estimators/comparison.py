@@ -50,10 +50,10 @@ class Pair:
     """
 
     group: str
-    difference: Measure | None
-    exceeds: Measure | None
-    p_values: PValues | None
-    distance: float | None
+    difference: Measure | None = None
+    exceeds: Measure | None = None
+    p_values: PValues | None = None
+    distance: float | None = None
 
 
 @frozen(eq=False, repr=False)
@@ -120,7 +120,7 @@ class GroupComparison(TableResult):
         value = float(mean[place] - mean[0])
         difference = None if math.isnan(half) else Measure(value, value - half, value + half)
         if not all(map(forests.enough, places)):
-            return Pair(self.groups[place], difference, None, None, None)
+            return Pair(self.groups[place], difference)
         exceeds = forests.exceeds(place, 0)[several]
         p_values = None if several else forests.differ(places)
         distance = None if p_values is None else forests.distance(place, 0)
@@ -131,14 +131,15 @@ class GroupComparison(TableResult):
         found: dict[str, Any] = {self.by: list(self.groups), "values": rows}
         mean, low, high, *_ = self.means
         found |= {"mean": mean, "mean_low": low, "mean_high": high}
+        pairs = Pair(self.groups[0]), *self.pairs  # the first is compared with no other
         for name in ("difference", "exceeds"):
-            each: list[Measure | None] = [None, *(getattr(pair, name) for pair in self.pairs)]
+            each: list[Measure | None] = [getattr(pair, name) for pair in pairs]
             for end, part in (("", "value"), ("_low", "low"), ("_high", "high")):
                 found[name + end] = [getattr(one, part, math.nan) for one in each]
-        tests = [None, *(pair.p_values for pair in self.pairs)]
+        tests = [pair.p_values for pair in pairs]
         found["p_value"] = [getattr(one, "ranks", math.nan) for one in tests]
-        distances = [pair.distance for pair in self.pairs]
-        found["distance"] = [math.nan if one is None else one for one in (None, *distances)]
+        distances = (pair.distance for pair in pairs)
+        found["distance"] = [math.nan if one is None else one for one in distances]
         found["distance_p_value"] = [getattr(one, "distance", math.nan) for one in tests]
         return found
 

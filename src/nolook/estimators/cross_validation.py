@@ -18,7 +18,7 @@ from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators.base import PrivateEstimator, check_adapts, gaussian_part, whole_mu
+from nolook.estimators.base import PrivateEstimator, gaussian_part, whole_mu
 from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
@@ -28,7 +28,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan
+from nolook.privacy.release import OnStep, Plan, for_rows
 from nolook.tables import Table
 from nolook.tables.views import folds_of
 
@@ -78,7 +78,7 @@ class FoldsInSequence:
 
     def for_rows_per_unit(self, most: int) -> FoldsInSequence:
         """Return the same fits, which adapt themselves to the unit; refuse those that cannot."""
-        check_adapts(self.estimator, most)
+        for_rows(self.estimator.plan().release, most)
         return evolve(self, release=self.release.for_rows_per_unit(most))
 
     def run(

@@ -123,18 +123,17 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         ParameterError
             If the target is not declared as a logarithm, or `smearing_` is None.
         """
-        factor = self.smearing_
-        if factor is None and self.inverse is not None:
-            raise ParameterError("smearing_ is None, so no mean is known (use predict_median)")
-        return self._undone(X, factor or 1.0)
+        return self._undone(X, self.smearing_)
 
-    def _undone(self, X: ArrayLike, factor: float) -> Vector:
+    def _undone(self, X: ArrayLike, factor: float | None) -> Vector:
         predicted, inverse = self.predict(X), self.inverse
         if inverse is None:
             raise ParameterError(
                 "the target is not declared as a logarithm, so predictions are on its own scale "
                 "(use predict, or declare it: log_of in a schema, or log(...) in a formula)"
             )
+        if factor is None:
+            raise ParameterError("smearing_ is None, so no mean is known (use predict_median)")
         function, short = inverse
         with np.errstate(over="ignore"):
             return np.asarray(factor * function(predicted) + short)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from nolook._arrays import Array, Interval
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
-from nolook.estimators._classes import class_probabilities, class_table
+from nolook.estimators._classes import class_table
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import AtMost1, Share, fitted
 from nolook.estimators._tables import prediction_rows
@@ -141,6 +142,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     def _replace_by_constant(self) -> None:
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)
+        self.detected_, self.curves_ = False, ()
         self._keep_constant(math.log(rate / (1.0 - rate)))
 
     questions = ("predict", "decision_function", "predict_proba")
@@ -181,7 +183,8 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         ndarray of shape (n_samples, 2)
             In the order of `classes_`.
         """
-        return class_probabilities(self.decision_function(X))
+        log_odds = self.decision_function(X)
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     def _predict(self, rows: Array) -> NDArray[Any]:
         """Return the likelier class of rows of the fit's columns, shape (rows, features)."""

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._validation import check_fraction
+from nolook.algorithms.selection_plan import Beside
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected
@@ -22,7 +23,6 @@ from nolook.estimators._tables import training_table
 from nolook.estimators.base import (
     PrivateModel,
     PrivateRegressor,
-    check_adapts,
     gaussian_part,
     whole_mu,
 )
@@ -32,7 +32,7 @@ from nolook.privacy.accounting import in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan
+from nolook.privacy.release import OnStep, Plan, for_rows
 from nolook.tables import Table
 
 __all__ = ["PrivatePipeline"]
@@ -62,7 +62,7 @@ class _InSequence:
     def for_rows_per_unit(self, most: int) -> _InSequence:
         """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
         for part in (self.selector, self.regressor):
-            check_adapts(part, most)
+            for_rows(part.plan().release, most)
         return self
 
     def run(
@@ -193,11 +193,11 @@ class PrivatePipeline(PrivateRegressor):
         return self.regressor.questions
 
     @property
-    def _needs_local_rows(self) -> bool:
+    def _needs_local_rows(self) -> bool:  # type: ignore[override]
         return self.selector._needs_local_rows or self.regressor._needs_local_rows
 
     @property
-    def _imputes_centres(self) -> bool:
+    def _imputes_centres(self) -> bool:  # type: ignore[override]
         return self.selector._imputes_centres and self.regressor._imputes_centres
 
     def plan(self) -> Plan[Any]:
@@ -231,7 +231,7 @@ class PrivatePipeline(PrivateRegressor):
                 part.set_params(**gaussian_part(budget, own).to_dict())
             parts = [selector.plan().guarantee, regressor.plan().guarantee]
         else:
-            selector.spend_beside(parts[1].mechanisms, budget, own)
+            selector._beside = Beside(parts[1].mechanisms, budget, own)
             parts[0] = selector.plan().guarantee
         guarantee = in_sequence(parts, budget)
         return Plan(_InSequence(selector, regressor), guarantee, None)

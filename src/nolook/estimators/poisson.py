@@ -9,9 +9,9 @@ from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model, log_mean
 from nolook.errors import ParameterError
-from nolook.estimators._glm import GeneralisedLinearModel, exponential
+from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import AtMost1, Positive, fitted
-from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.base import PrivateRegressor, exponential
 from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.tables import Table
 
@@ -133,6 +133,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
             self.exposure_range_ = released.exposures[1:]
 
     def _replace_by_constant(self) -> None:
+        self.detected_, self.curves_ = False, ()
         self._keep_constant(self._log_mean)
 
     @property

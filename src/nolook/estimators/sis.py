@@ -71,7 +71,7 @@ class SISSelector(RowSelector):
     _ordered = False
 
     @property
-    def _needs_local_rows(self) -> bool:
+    def _needs_local_rows(self) -> bool:  # type: ignore[override]
         return self.score == "kendall" and self.sample is None
 
     delta: float | None = None

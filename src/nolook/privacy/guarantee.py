@@ -242,7 +242,7 @@ class PrivacyGuarantee:
         plain["mechanisms"] = [
             {"mechanism": kinds[type(event)], **asdict(event)} for event in self.mechanisms
         ]
-        plain["unit"] = self.unit.to_plain()
+        plain["unit"] = asdict(self.unit)
         plain["basis"] = list(self.basis)
         if not self.basis:
             del plain["basis"]
