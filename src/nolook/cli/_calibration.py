@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.cli._options import MissingNumbersOption
+from nolook.cli._options import CLASSES
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -10,9 +10,8 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "calibration.json",
     "The calibration's file",
-    {"--probability NAME": "The column of probabilities of being positive."},
+    CLASSES | {"--probability NAME": "The column of probabilities of being positive."},
     about=("probability", "target"),
-    missing=MissingNumbersOption,
     names={"features": "--probability", "columns": "--probability and --target"},
 )
 def calibration(release: Release, classes: Classes, *, probability: str, groups: int = 10) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nolook._defaults import SHAPE
-from nolook.cli._options import MissingNumbersOption, levels_of, read_grid
+from nolook.cli._options import levels_of, read_grid
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import has_levels, release_by_groups
 from nolook.estimators.catalogue import DISTRIBUTIONS
@@ -14,7 +14,6 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
     "The distribution's file",
     {"--column -c NAME": "The column of numbers; a category is counted."},
     about=("column",),
-    missing=MissingNumbersOption,
     names={"features": "--column"},
 )
 def ecdf(

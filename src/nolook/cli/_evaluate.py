@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 from attrs import evolve
 
 from nolook.cli._loaded import model_of
-from nolook.cli._options import form_of
 from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
-
-_MissingOption = Annotated[
-    str | None,
-    form_of(
-        "--missing drop-row|zero",
-        "Policy for missing and infinite values; by default that of the model's fit.",
-    ),
-]
 
 
 @release_command(
@@ -28,9 +18,10 @@ _MissingOption = Annotated[
     {
         "--target -t NAME": "The column of what really happened: 1 or true where it did, or the "
         "value that --positive names; by default the schema's target, or else the model's.",
+        "--missing drop-row|zero": "Policy for missing and infinite values; by default that of the "
+        "model's fit.",
         "--other-rows": "The model was fitted on other rows than these.",
     },
-    missing=_MissingOption,
 )
 def evaluate(
     release: Release,

@@ -36,13 +36,8 @@ def write_examples(folder: Path) -> None:
     people = tables["people"]
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
-    ds.write_dataset(
-        people,
-        folder / "people",
-        format="parquet",
-        partitioning=["city"],
-        partitioning_flavor="hive",
-    )
+    by_city = {"partitioning": ["city"], "partitioning_flavor": "hive"}
+    ds.write_dataset(people, folder / "people", format="parquet", **by_city)
     pyarrow.csv.write_csv(people.drop_columns("city"), folder / "people.csv")
     swapped = str.maketrans(",.", ".,")
     rows = zip(*(people[name].to_pylist() for name in ("age", "height", "income")), strict=True)

@@ -7,6 +7,7 @@ from typing import Any
 from nolook._defaults import DEFAULT_DELTA
 from nolook._language import option_names
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
+from nolook.cli._options import MissingOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
@@ -42,6 +43,7 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
         "--split S": "Share of epsilon for choosing them; 0.2 if not given.",
         **{f"{each.flag} {each.metavar}": each.help for each in _OWN.values()},
     },
+    forms={"missing": MissingOption},
     names={"selector__k": "--select", "regressor__k": "-k"},
 )
 def fit(

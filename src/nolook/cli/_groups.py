@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from nolook.cli._options import levels_of
+from nolook.cli._options import NO_POLICY, levels_of
 from nolook.cli._release import Release, release_command
 
 _BY = {
@@ -18,7 +18,7 @@ _BY = {
     "The comparison's file",
     _BY | {"--value NAME": "The column of numbers, or a boolean."},
     about=("value", "by"),
-    missing=None,
+    forms=NO_POLICY,
 )
 def compare_groups(
     release: Release,
@@ -45,7 +45,7 @@ def compare_groups(
         **_BY,
     },
     about=("time", "event"),
-    missing=None,
+    forms=NO_POLICY,
 )
 def survival(
     release: Release,

@@ -56,6 +56,8 @@ SHARED = {
     "--groups N": "Number of groups of rows that a calibration compares.",
     "--threshold NUMBER": "Classify a score above this as positive, and show the confusion matrix, "
     "sensitivity and predictive values. Costs nothing more. May be repeated.",
+    "--missing drop-row|zero": "Policy for missing values. Default: drop-row. Infinite values fall "
+    "in the end cells.",
     "--where CONDITION": "Use only the rows that meet a condition, such as 'age >= 18' or 'region "
     "in North,South'. May be repeated: all must hold. Choose it without looking at the rows.",
     "--unit NAME": "The column that identifies the unit of a row, such as patient_id: all rows of "
@@ -74,7 +76,13 @@ SHARED = {
     "--spark-master URL": "Where Spark is, such as local[4] or spark://HOST:7077; by default what "
     "Spark's own settings say.",
 }
+CLASSES = {
+    "--target -t NAME": "The column of classes, what really happened: text, integers or booleans; "
+    "by default the schema's target."
+}
 PAGE = {"--output -o FILE": "The HTML page to write."}
+#: The form of a policy for missing values where they are groups of their own.
+NO_POLICY = {"missing": None}
 MissingOption = Annotated[
     list[str] | None,
     form_of(
@@ -82,13 +90,6 @@ MissingOption = Annotated[
         "Missing and infinite values: leave the row out, or replace a feature by 0 or by the "
         "column's private centre. Default: drop-row. indicator=A,B adds columns that show where "
         "these are missing. May be repeated.",
-    ),
-]
-MissingNumbersOption = Annotated[
-    str | None,
-    form_of(
-        "--missing drop-row|zero",
-        "Policy for missing values. Default: drop-row. Infinite values fall in the end cells.",
     ),
 ]
 LedgerOption = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from nolook.cli._options import MissingNumbersOption, column_names, levels_of, named_grids, shares
+from nolook.cli._options import column_names, levels_of, named_grids, shares
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import release_by_groups
 
@@ -19,7 +19,6 @@ from nolook.cli._tabulate import release_by_groups
         "default no range is needed. May be repeated.",
     },
     about=("columns",),
-    missing=MissingNumbersOption,
     names={"features": "--columns"},
 )
 def quantiles(

@@ -19,8 +19,6 @@ from nolook.cli._options import (
     DEFAULT_LEDGER,
     LedgerOption,
     Missing,
-    MissingNumbersOption,
-    MissingOption,
     check_missing,
     check_rows_per_unit,
     column_names,
@@ -87,14 +85,7 @@ class Columns:
 class Classes:
     """The target of a score, as options of the command line."""
 
-    target: Annotated[
-        str,
-        form_of(
-            "--target -t NAME",
-            "The column of classes, what really happened: text, integers or booleans; by default "
-            "the schema's target.",
-        ),
-    ] = ""
+    target: str = ""
     positive: str | None = None
     negative: str | None = None
 
@@ -107,7 +98,7 @@ class Reading:
     schema: SchemaOption = None
     from_table: FromTableOption = None
     where: list[str] | None = None
-    missing: MissingNumbersOption = None
+    missing: str | None = None
     unit: str | None = None
     rows_per_unit: str = "weights"
     weights: str | None = None
@@ -346,18 +337,18 @@ def release_command(
     own: Mapping[str, str] = MappingProxyType({}),
     *,
     about: Sequence[str] = ("target",),
-    missing: object | None = MissingOption,
+    forms: Mapping[str, Any] = MappingProxyType({}),
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
-    options `about` name. `own` and `names` are those of :func:`with_options`.
+    options `about` name. `own`, `forms` and `names` are those of
+    :func:`with_options`.
     """
     default = ".".join(filter(None, ("TABLE", "+".join(about).upper(), ending)))
     output = form_of("--output -o FILE", f"{what}; by default {default} here.")
-    # Without a form for them, missing values are groups of their own.
-    forms = {"missing": missing, "output": Annotated[Path | None, output]}
+    own_forms = {**forms, "output": Annotated[Path | None, output]}
 
     def call(command: Callable[..., None], arguments: Arguments, given: dict[str, Any]) -> None:
         if given.get("formula") is not None:
@@ -379,7 +370,7 @@ def release_command(
         ):
             command(**made)
 
-    return with_options(own, forms, names, call)
+    return with_options(own, own_forms, names, call)
 
 
 def _read_formula(given: dict[str, Any]) -> None:
@@ -450,6 +441,6 @@ def tell(*lines: str) -> None:
 
 def console() -> Console:
     """Return the console for results: plain text, whatever the columns' names."""
-    from rich.console import Console
+    from nolook.report._console import plain_console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    return plain_console()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.cli._options import MissingNumbersOption, read_grid
+from nolook.cli._options import CLASSES, read_grid
 from nolook.cli._release import Classes, Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -10,9 +10,8 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 @release_command(
     "roc.json",
     "The curve's file",
-    {"--score NAME": "The column of scores; higher means positive."},
+    CLASSES | {"--score NAME": "The column of scores; higher means positive."},
     about=("score", "target"),
-    missing=MissingNumbersOption,
     names={"features": "--score", "columns": "--score and --target"},
 )
 def roc(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nolook._validation import check_choice, check_delta, count_or_auto
+from nolook.cli._options import MissingOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
@@ -18,6 +19,7 @@ from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
         "--delta": "Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
         "and use one only for many columns.",
     },
+    forms={"missing": MissingOption},
 )
 def select(
     release: Release,

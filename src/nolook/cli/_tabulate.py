@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook.cli._options import column_names, column_options, levels_of, shares
+from nolook.cli._options import NO_POLICY, column_names, column_options, levels_of, shares
 from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
 
@@ -67,7 +67,7 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
         "--all-pairs A,B,C": "Instead: every table of two of these columns, with declared levels.",
     },
     about=("by",),
-    missing=None,
+    forms=NO_POLICY,
 )
 def tabulate(
     release: Release,
@@ -123,7 +123,7 @@ def tabulate(
     release.keep(found)
 
 
-@release_command("description.json", "The description's file", about=(), missing=None)
+@release_command("description.json", "The description's file", about=(), forms=NO_POLICY)
 def describe(
     release: Release,
     *,
