@@ -6,6 +6,7 @@ Imports nothing numeric.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -22,6 +23,11 @@ STYLES: Mapping[Strength | None, str] = {
     "next to none": "red",
     None: "bold red",
 }
+
+
+def plain_console(**how: Any) -> Console:  # noqa: ANN401 -- rich's own types
+    """Return a console that prints texts as they are, whatever names they hold."""
+    return Console(highlight=False, markup=False, emoji=False, **how)
 
 
 def say(console: Console, text: str, style: str = "", *, whole: bool = False) -> None:

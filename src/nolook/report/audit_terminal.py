@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nolook.report._console import empty_table
+from nolook.report._console import empty_table, say
 from nolook.report.audit_page import cells
 
 if TYPE_CHECKING:
@@ -20,13 +20,8 @@ __all__ = ["print_cases", "print_finding"]
 def print_finding(console: Console, finding: Finding) -> None:
     """Print one finding on a line."""
     name, relation, claim, bound, exact, power, draws, verdict = cells(finding)
-    console.print(
-        f"{name} ({relation}): {claim}; shown {bound}, exact {exact}, power {power}, "
-        f"{draws} draws: {verdict}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    shown = f"{name} ({relation}): {claim}; shown {bound}, exact {exact}, power {power}, "
+    say(console, f"{shown}{draws} draws: {verdict}", whole=True)
 
 
 def print_cases(console: Console, cases: Sequence[Case]) -> None:

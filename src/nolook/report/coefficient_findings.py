@@ -14,7 +14,7 @@ from attrs import evolve
 from nolook.algorithms.glm.inference import MOST_CLIPPED
 from nolook.estimators.catalogue import called
 from nolook.formats.files import one_line
-from nolook.report.findings import Figure, Section, Table, plain
+from nolook.report.findings import Figure, Section, Table
 from nolook.report.model_words import at_most, words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
@@ -56,19 +56,11 @@ def coefficient_section(model: PrivateModel) -> Section:
     notes, in_short = _notes(model, found)
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     dropped = (sentence("model.dropped", names=left_out),) if left_out else ()
-    return Section(
-        "coefficients",
-        "Coefficients",
-        figures=figures,
-        tables=(table,),
-        notes=(*((phrase("model.how_to_read_contrasts"),) if compared else ()), *notes, *dropped),
-        printed=(
-            phrase("model.method", called=called(model)),
-            shown,
-            *in_short,
-            *map(plain, dropped),
-        ),
-    )
+    reading = (phrase("model.how_to_read_contrasts"),) if compared else ()
+    notes = (*reading, *notes, *dropped)
+    printed = (phrase("model.method", called=called(model)), shown, *in_short, *dropped)
+    heading = "Coefficients"
+    return Section("coefficients", heading, (), figures, (table,), notes, printed=printed)
 
 
 def by_effect(found: Sequence[Coefficient]) -> list[Coefficient]:

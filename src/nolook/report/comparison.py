@@ -149,7 +149,13 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     if isinstance(names, str) or len(names) != 2:
         raise ParameterError("names is not a pair of strings (for example ('A', 'B'))")
     pair = first, second
-    parts = [_part(model, name) for model, name in zip(pair, ("first", "second"), strict=True)]
+    for model, name in zip(pair, ("first", "second"), strict=True):
+        if not getattr(model, "coefficients", ()):
+            raise ParameterError(
+                f"{name} is of type {type(model).__name__}; expected a fitted model with "
+                "coefficients (for example nolook.LinearRegression; call fit first)"
+            )
+    parts = [model.regression for model in pair]
     _check_alike(parts, pair)
     one, other = (_coefficients(part) for part in parts)
     columns = (*(name for name in {**one, **other} if name != _INTERCEPT), _INTERCEPT)
@@ -159,16 +165,6 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     difference = np.stack([b[:, 0] - a[:, 0], b[:, 1] - a[:, 2], b[:, 2] - a[:, 1]], axis=1)
     called_a, called_b = map(str, names)
     return Comparison(columns, a, b, difference, pair, (called_a, called_b))
-
-
-def _part(model: Any, name: str) -> Any:  # noqa: ANN401
-    """Return the regression of a fitted model."""
-    if not getattr(model, "coefficients", ()):
-        raise ParameterError(
-            f"{name} is of type {type(model).__name__}; expected a fitted model with coefficients "
-            "(for example nolook.LinearRegression; call fit first)"
-        )
-    return model.regression
 
 
 def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
@@ -210,16 +206,11 @@ def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
 def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     """List texts and tables in order."""
     words, (a, b) = words_of(found.models[0].regression), found.names
-    table = Table(
-        f"{words.phrase('coefficients_caption')}, with 95 % intervals",
-        ("Column", a, b, f"{b} less {a}"),
-        tuple(
-            (name, *(_with_ends(values) for values in row))
-            for name, *row in zip(
-                found.columns, found.first, found.second, found.difference, strict=True
-            )
-        ),
-    )
+    numbers = zip(found.first, found.second, found.difference, strict=True)
+    cells = (map(_with_ends, row) for row in numbers)
+    rows = tuple((name, *row) for name, row in zip(found.columns, cells, strict=True))
+    caption = f"{words.phrase('coefficients_caption')}, with 95 % intervals"
+    table = Table(caption, ("Column", a, b, f"{b} less {a}"), rows)
     alike = not np.isnan(found.difference[:, 0]).any()
     notes = _WIDTHS, _LEANING, *((_OTHERS,) * (not alike))
     title = ("Two models of ", words.target)

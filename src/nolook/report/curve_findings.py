@@ -50,16 +50,9 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     )
     caption = "Share of the variances of all curves, each by itself"
     table = Table(caption, ("Column", "Shape", "Share"), rows)
-    return (
-        Section(
-            "curves",
-            "Curves",
-            figures=figures,
-            tables=(table,),
-            notes=(sentence("curves.about", family=family), *_lines(model, found)),
-            printed=(evolve(table, rows=rows[:_MOST_DRAWN]),),
-        ),
-    )
+    notes = sentence("curves.about", family=family), *_lines(model, found)
+    printed = (evolve(table, rows=rows[:_MOST_DRAWN]),)
+    return (Section("curves", "Curves", (), figures, (table,), notes, printed=printed),)
 
 
 def bent_columns(model: PrivateModel) -> list[str]:

@@ -201,14 +201,12 @@ def _few_numbers(measured: Sequence[tuple[str, str]], steps: Sequence[float]) ->
         *(f"{100 * p:g} % lie at or below" for p in _SHARES),
         f"Mean without {100 * _TRIMMED:g} % at either end",
     )
-    return Table(
-        "The distribution in a few numbers",
-        ("Measure", "Value", "Standard error", "Step"),
-        tuple(
-            (name, *texts, _step(step) if texts[1] not in {NOT_KNOWN, _END} else "")
-            for name, texts, step in zip(names, measured, steps, strict=True)
-        ),
+    rows = tuple(
+        (name, *texts, _step(step) if texts[1] not in {NOT_KNOWN, _END} else "")
+        for name, texts, step in zip(names, measured, steps, strict=True)
     )
+    heads = "Measure", "Value", "Standard error", "Step"
+    return Table("The distribution in a few numbers", heads, rows)
 
 
 def _step(step: float) -> str:
@@ -223,11 +221,9 @@ def quantiles_findings(found: Quantiles) -> Findings:
         (one.column, *(_with_error(*one.shown(i, with_step=True)) for i in range(len(one.shares))))
         for one in read
     )
-    table = Table(
-        f"The value at or below which a share of the {unit.counted}s lies, and its standard error",
-        ("Column", *(f"{100 * p:g} %" for p in found.shares)),
-        rows,
-    )
+    share = f"a share of the {unit.counted}s"
+    caption = f"The value at or below which {share} lies, and its standard error"
+    table = Table(caption, ("Column", *(f"{100 * p:g} %" for p in found.shares)), rows)
     return findings_of(
         found,
         what="quantiles of",

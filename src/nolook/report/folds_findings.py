@@ -32,12 +32,9 @@ def folds_findings(found: CrossValidation) -> Findings:
         for place, (score, fitted) in enumerate(zip(found.scores, found.fitted, strict=True), 1)
     )
     value, ends = mean = _score(found.mean, _HIDDEN if all(found.fitted) else _NO_MODEL)
-    table = Table(
-        f"{found.measure} on rows that the model has not seen",
-        ("Fold", found.measure, f"{CONFIDENCE} interval"),
-        rows,
-        foot=("Mean", *mean),
-    )
+    caption = f"{found.measure} on rows that the model has not seen"
+    heads = "Fold", found.measure, f"{CONFIDENCE} interval"
+    table = Table(caption, heads, rows, foot=("Mean", *mean))
     unit, positive = found.privacy.unit, found.read_options.get("positive")
     notes = (noise_and_sampling("Intervals", unit), _WEAKER)
     return findings_of(
@@ -108,16 +105,12 @@ def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
         )
         positive = Name(found.read_options["positive"])
         first: Text = (f"For one positive {one} (", target, " = ", positive, words)
-        unclear = low <= 0.5 <= high
-        return (first, *(("So models may do no better than guessing.",) if unclear else ()))
+        return first, *(("So models may do no better than guessing.",) * (low <= 0.5 <= high))
     if high <= 0.0:
         return (("The models predict ", target, " worse than its mean alone would."),)
-    first = (
-        f"On average over {folds} folds, models account for {shown} of how ",
-        target,
-        f" varies ({between}).",
-    )
-    return (first, *(("So they may do no better than the mean alone.",) if low <= 0.0 else ()))
+    start = f"On average over {folds} folds, models account for {shown} of how "
+    first = start, target, f" varies ({between})."
+    return first, *(("So they may do no better than the mean alone.",) * (low <= 0.0))
 
 
 def _score(found: Estimate | None, otherwise: str) -> tuple[str, str]:

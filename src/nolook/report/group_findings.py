@@ -254,11 +254,9 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
     untested = (phrase(not_tested),) * (tested and not p_value)
     notes = (*p_value, phrase("groups.about_curves"), *untested)
-    table = Table(
-        f"Survival by {found.time}, with {_interval(unit, 's')}",
-        ("Group", "Median", *(f"at {words}" for _, words in ticks)),
-        tuple(map(_curve_row, names, found.curves, [places] * len(names))),
-    )
+    rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
+    heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
+    table = Table(f"Survival by {found.time}, with {_interval(unit, 's')}", heads, rows)
     card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):

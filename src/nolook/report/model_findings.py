@@ -135,18 +135,11 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     if words.estimates_errors:
         notes.append(phrase("model.clipped_shares"))
     if guesses := int(sum(compress(~scaling.detected, used))):
-        hidden.append(
-            phrase("model.guessed_scales", guesses=guesses, columns=len(used), one=words.one)
-        )
-    return (
-        Section(
-            "scales",
-            "Scales found privately",
-            tables=(_scale_table(model, used),),
-            notes=(*notes, *(f"* {words}" for words in hidden)),
-            printed=tuple(hidden),
-        ),
-    )
+        guessed = {"guesses": guesses, "columns": len(used), "one": words.one}
+        hidden.append(phrase("model.guessed_scales", **guessed))
+    heading, tables = "Scales found privately", (_scale_table(model, used),)
+    notes += [f"* {words}" for words in hidden]
+    return (Section("scales", heading, (), (), tables, tuple(notes), printed=tuple(hidden)),)
 
 
 def _scale_table(model: PrivateModel, used: list[bool]) -> Table:

@@ -83,6 +83,7 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
 def roc_findings(curve: ROCCurve) -> Findings:
     """Return the findings of a ROC curve, with the classification at some thresholds."""
     scored = curve.scored_
+    told = " tells ", *two_classes(scored), " from all else"
     return findings_of(
         curve,
         scored.target,
@@ -92,13 +93,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         sections=curve_sections(curve),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
-        question=(
-            ": how well ",
-            Name(scored.score),
-            " tells ",
-            *two_classes(scored),
-            " from all else",
-        ),
+        question=(": how well ", Name(scored.score), *told),
         conclusion=curve_said(curve, Name(scored.score)),
         certainty=(noise_and_sampling(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
     )
@@ -306,22 +301,18 @@ def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str 
     """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
-    cells = zip(
+    columns = (
+        map(span, zip(table.borders[:-1], table.borders[1:], strict=True)),
         map(_with_error, table.positives, table.observed_error),
         map(_with_error, table.expected_positives, table.expected_positives_error),
         map(_with_error, table.counts, table.count_error),
-        strict=True,
     )
-    ends = zip(table.borders[:-1], table.borders[1:], strict=True)
-    _, meaning = _test_in_words(test)
+    caption = "Observed and expected numbers of each group, with standard errors of the noise"
+    heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
+    groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
     small = "The noise has mean 0, so the numbers of a small group may be negative."
-    groups = Table(
-        "Observed and expected numbers of each group, with standard errors of the noise",
-        ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
-        tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
-    )
-    picture = calibration_picture(test)
-    return what_was_found(groups, (meaning, small), picture, name=name, heading=heading)
+    notes, picture = (_test_in_words(test)[1], small), calibration_picture(test)
+    return what_was_found(groups, notes, picture, name=name, heading=heading)
 
 
 def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:

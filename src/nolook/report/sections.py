@@ -119,17 +119,16 @@ def cautions(found: Findings) -> tuple[str, ...]:
 
 def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     """List the cards of a page: the guarantee, how many rows were used, the release's own."""
-    rows: tuple[tuple[str, str, str], ...] = ()
-    if found.rows is not None:
-        noun = found.guarantee.unit.counted
-        about, error = rows_in_words(found.rows.value, found.rows.error, noun)
-        head = f"{noun.capitalize()}s used"
-        rows = ((head, about.removesuffix(f" {noun}s"), f"standard error {error}"),)
     guarantee, word = found.guarantee, verdict(found.guarantee)
-    privacy = ("Privacy", "none", WHY_NOT_PRIVATE[0])
+    unit = guarantee.unit
+    cards = [("Privacy", "none", WHY_NOT_PRIVATE[0])]
     if word is not None:
-        privacy = f"Protection of each {guarantee.unit.protected}", word, loss_in_words(guarantee)
-    return (privacy, *rows, *found.cards)
+        cards = [(f"Protection of each {unit.protected}", word, loss_in_words(guarantee))]
+    if found.rows is not None:
+        about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
+        used = about.removesuffix(f" {unit.counted}s")
+        cards.append((f"{unit.counted.capitalize()}s used", used, f"standard error {error}"))
+    return *cards, *found.cards
 
 
 def rows_used(found: Findings) -> str | None:
@@ -152,28 +151,25 @@ def rows_used(found: Findings) -> str | None:
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, rows = found.guarantee.unit, found.rows
-    population = tuple(
+    said = [
         f"{one_line(name)} is a date, counted in days from {day}."
         for name, day in found.dates.items()
-    )
-    population += () if unit.weighting is None else units_in_words(unit)
+    ]
+    if unit.weighting is not None:
+        said += units_in_words(unit)
     if rows is None or rows.lost_error is None:
-        return population
-    one = unit.protected  # a unit is left out with all its rows
-    weighted = unit.row_weight * rows.lost_error
-    said = (
-        (rows.left_out, rows.lost_error, one, "left out because of missing or undeclared values"),
-        (rows.undeclared, weighted, unit.counted, "used with a value that has no declared level"),
-    )
-    about = ((rows_in_words(n, error, noun)[0], why) for n, error, noun, why in said if n)
-    return (
-        *population,
-        *(
-            f"{words[:1].upper()}{words[1:]} were {why}."
-            for words, why in about
-            if not words.startswith("fewer")
-        ),
-    )
+        return tuple(said)
+    # A unit is left out with all its rows.
+    left_out = rows.left_out, rows.lost_error, unit.protected
+    undeclared = rows.undeclared, unit.row_weight * rows.lost_error, unit.counted
+    for (number_of, error, noun), why in (
+        (left_out, "left out because of missing or undeclared values"),
+        (undeclared, "used with a value that has no declared level"),
+    ):
+        words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"
+        if not words.startswith("fewer"):
+            said.append(f"{words[:1].upper()}{words[1:]} were {why}.")
+    return tuple(said)
 
 
 def _much_lost(found: Findings) -> tuple[str, ...]:
@@ -213,16 +209,14 @@ def _limits(guarantee: PrivacyGuarantee) -> Section:
         if unit.column is None
         else ("A person with several values of ", Name(unit.column), ": their budgets add up.")
     )
-    general = (
-        "General facts. An association found here holds for anyone, in the table or not: finding "
-        "it is the purpose of the release."
-    )
-    others = "Other releases about the same people: losses add up, and this page shows one of them."
     public = f"The number of {one}s, which is treated as public."
     points = (
-        general,
+        (
+            "General facts. An association found here holds for anyone, in the table or not: "
+            "finding it is the purpose of the release."
+        ),
         several,
-        others,
+        "Other releases about the same people: losses add up, and this page shows one of them.",
         *((public,) * (guarantee.relation == "replace")),
         "Names and settings: columns, levels and parameters, which are treated as public.",
         "The computing time.",

@@ -71,14 +71,12 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     order = "in the order they were chosen" if ordered else "in the table's order"
     rows = tuple(zip(*columns.values(), strict=True))
     table = Table(f"{caption}, {order}", tuple(columns), rows)
-    return Section(
-        "selection",
-        "The columns chosen",
-        tuple(words + sample for words in explanation_of(selector)),
-        tables=(table,),
-        notes=(_DOUBTS.format(selector.privacy_.unit.counted) + more, how_strong(selector)),
-        printed=(f"selector: {called(selector)}", table, how_strong(selector)),
-    )
+    about = tuple(words + sample for words in explanation_of(selector))
+    strong = how_strong(selector)
+    notes = _DOUBTS.format(selector.privacy_.unit.counted) + more, strong
+    printed = f"selector: {called(selector)}", table, strong
+    heading = "The columns chosen"
+    return Section("selection", heading, about, (), (table,), notes, printed=printed)
 
 
 def how_strong(selector: PrivateSelector) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from nolook.estimators.result import Summary
+from nolook.report._console import plain_console
 from nolook.report._templates import template
 from nolook.report.findings import Table
 from nolook.report.terminal import Line, print_lines
@@ -19,22 +18,10 @@ _WIDTH = 100  # characters of a line of text
 
 def summary_of(parts: Sequence[Line]) -> Summary:
     """Return texts and tables as one summary."""
-    shown = [(isinstance(part, Table), style, part) for part, style in parts]
-    return Summary(_text(parts), template("summary.html").render(parts=shown))
-
-
-def _text(parts: Sequence[Line]) -> str:
-    """Return the printed lines as plain text."""
     written = io.StringIO()
-    console = Console(
-        file=written,
-        width=_WIDTH,
-        color_system=None,
-        force_terminal=False,
-        force_jupyter=False,  # which would show it at once
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    print_lines(console, parts)
-    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+    # Never shown at once, as a notebook would.
+    here = {"color_system": None, "force_terminal": False, "force_jupyter": False}
+    print_lines(plain_console(file=written, width=_WIDTH, **here), parts)
+    text = "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+    shown = [(isinstance(part, Table), style, part) for part, style in parts]
+    return Summary(text, template("summary.html").render(parts=shown))
