@@ -77,9 +77,8 @@ class BoostedAdaSSP(GaussianRelease):
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released; T gradients of mu each are one of sqrt(T) mu."""
-        gradients = GaussianEvent(
-            f"gradients of {self.rounds} rounds", self._each * math.sqrt(self.rounds)
-        )
+        together = self._each * math.sqrt(self.rounds)
+        gradients = GaussianEvent(f"gradients of {self.rounds} rounds", together)
         return (*self.design().events(), *gram_events(self._each), gradients)
 
     @property

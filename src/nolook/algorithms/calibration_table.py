@@ -60,7 +60,7 @@ class CalibrationTable:
     @property
     def counted(self) -> NoisyCount:
         """Rows in all groups, at least 1, with the standard deviation of their noise."""
-        error = float(np.sqrt(np.sum(self.count_error**2)))
+        error = float(np.linalg.norm(self.count_error))
         return NoisyCount(max(1.0, float(self.counts.sum())), error)
 
     @property

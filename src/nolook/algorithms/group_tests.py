@@ -73,9 +73,8 @@ class Forests:
 
     def distance(self, place: int, other: int) -> float:
         """Return the largest difference of the distribution functions of two groups."""
-        return float(
-            _distance(np.array([self.distribution(each).counts for each in (place, other)]))
-        )
+        counts = [self.distribution(each).counts for each in (place, other)]
+        return float(_distance(np.array(counts)))
 
     def differ(self, places: Sequence[int]) -> PValues | None:
         """Test whether some groups have one distribution; None if any has too few rows."""

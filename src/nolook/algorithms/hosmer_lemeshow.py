@@ -99,9 +99,8 @@ class HosmerLemeshowPlan:
         self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
-        return release_groups(
-            ByClass(table), self, source, progress, Weighing.of(table, self.borders.relation)
-        )
+        weighing = Weighing.of(table, self.borders.relation)
+        return release_groups(ByClass(table), self, source, progress, weighing)
 
 
 def hosmer_lemeshow_plan(
@@ -110,9 +109,8 @@ def hosmer_lemeshow_plan(
     """Split an epsilon; raises ParameterError if it is too small for any noise."""
     borders, sums = split(epsilon, BORDERS_SHARE)
     event = sums_event(sums, epsilon)
-    return HosmerLemeshowPlan(
-        groups, ecdf_release(Budget(borders), relation, [PROBABILITIES]), event
-    )
+    distribution = ecdf_release(Budget(borders), relation, [PROBABILITIES])
+    return HosmerLemeshowPlan(groups, distribution, event)
 
 
 def sums_event(epsilon: float, whole: float) -> PureEvent:

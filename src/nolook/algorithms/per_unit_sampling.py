@@ -118,10 +118,9 @@ def _in_order(batches: list[tuple[Any, ...]]) -> Iterator[tuple[Vector, Weights,
     """Yield all rows at once, sorted by their numbers and weights."""
     if not batches:
         return
-    rows = np.hstack([batch for batch, _, _ in batches])
-    blocks = np.concatenate([blocks for _, _, blocks in batches])
-    whole = batches[0][1] is None
-    weights = None if whole else np.concatenate([own for _, own, _ in batches])
+    drawn, own, places = zip(*batches, strict=True)
+    rows, blocks = np.hstack(drawn), np.concatenate(places)
+    weights = None if own[0] is None else np.concatenate(own)
     order = np.lexsort(rows if weights is None else np.vstack([rows, weights]))
     yield rows[:, order], None if weights is None else weights[order], blocks[order]
 

@@ -116,9 +116,8 @@ class Times:
 def _at_risk(cells: Cells) -> Array:
     """Return the number of rows that are left before each cell."""
     gone = cells[0] + cells[1]
-    return np.asarray(
-        np.maximum(gone.sum(axis=-1, keepdims=True) - np.cumsum(gone, axis=-1) + gone, 0.0)
-    )
+    left = gone.sum(axis=-1, keepdims=True) - np.cumsum(gone, axis=-1) + gone
+    return np.asarray(np.maximum(left, 0.0))
 
 
 def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:

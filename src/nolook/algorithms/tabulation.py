@@ -27,7 +27,7 @@ from attrs import evolve, frozen
 from nolook._arrays import Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.clip_choice import HALVES, LARGEST, Clip, chosen_clip
-from nolook.algorithms.forest import CountEvent, Forest, best_forest
+from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
@@ -337,7 +337,7 @@ class _Run:
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
         firsts = [first_look(each, noise) for each in noisy]
-        low, width = np.array([[each.low for each in firsts], [each.width for each in firsts]])
+        low, width = np.array([(each.low, each.width) for each in firsts]).T.copy()
         found = Histograms(partial(linear_counts, low=low, width=width, bins=BINS), numbers)
         self._table.fold(found)
         noisy, noise = self._histograms(RANGES, found, len(numbers))
@@ -503,9 +503,8 @@ def tabulation(  # noqa: PLR0913 -- what is released
     failure = budget.delta / (2 * len(searched)) if searched else 0.0
     budget = Budget(budget.epsilon, budget.delta / 2 if searched else budget.delta)
     numbers, groupings = len({*summed, *spread}), len(grouped)
-    levels: float = best_forest(
-        CELLS, "gaussian" if budget.delta else "laplace", shares=True
-    ).levels
+    noise: Noise = "gaussian" if budget.delta else "laplace"
+    levels: float = best_forest(CELLS, noise, shares=True).levels
     if any(grouped) and not tests:
         l1, l2 = blocks_and_cells_sensitivities(1, relation)
         levels = (l1 / l2) ** 2

@@ -257,9 +257,8 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, progress:
     progress("models")
     detected = basis.scaling.detected[:-1]
     table, scaling = table.select(detected), basis.scaling.select(detected)
-    sums = BlockMoments(
-        m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.weight_scale
-    )
+    largest = math.floor(scaling.limit * UNIT)
+    sums = BlockMoments(m, table.n_columns, largest, table.unit.weight_scale)
     standard = Mapped(sums, scaling.whole_rows)
     if table.engine is not None:
         table.fold(Drawn(standard, m, SAMPLING_UNIT, source))

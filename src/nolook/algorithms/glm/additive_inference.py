@@ -133,9 +133,8 @@ def _half_widths(
         sampling = np.maximum(scores, ((ways @ alike) * ways).sum(axis=1))
         missed = (contrasts @ shrunk.missed) ** 2 @ shrunk.prior
         missed += _HIDDEN * hidden + ((contrasts @ unsettled) ** 2).sum(axis=1)
-        return np.asarray(
-            QUANTILE * np.sqrt(missed + combined.variance * lengths + sampling + extra)
-        )
+        variance = missed + combined.variance * lengths + sampling + extra
+        return np.asarray(QUANTILE * np.sqrt(variance))
 
     return half_widths
 

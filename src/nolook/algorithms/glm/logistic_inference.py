@@ -39,9 +39,8 @@ def _base_rate(release: NoisyLogistic) -> Estimate:
     share = 0.5 + 0.5 * float(release.balance.value[0]) / rows.value
     rate = min(max(share, 0.0), 1.0)
     variance = (0.5 * release.balance.sigma / rows.value) ** 2
-    variance += ((share - 0.5) * rows.error / rows.value) ** 2 + (
-        rate * (1.0 - rate) * release.squares / rows.value
-    )
+    variance += ((share - 0.5) * rows.error / rows.value) ** 2
+    variance += rate * (1.0 - rate) * release.squares / rows.value
     interval = share + QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
     return Estimate(rate, interval.clip(0.0, 1.0))
 
@@ -49,9 +48,8 @@ def _base_rate(release: NoisyLogistic) -> Estimate:
 def _middles(release: NoisyLogistic) -> Vector:
     """Return a bin's log-odds: their mean in a normal law with the edges as its quantiles."""
     mean, deviation = score_law(release.theta, release.gram)
-    ends = np.concatenate(
-        [[-np.inf], ndtri(np.arange(1, bins := release.fit.value.shape[1]) / bins), [np.inf]]
-    )
+    bins = release.fit.value.shape[1]
+    ends = np.concatenate([[-np.inf], ndtri(np.arange(1, bins) / bins), [np.inf]])
     density = np.exp(-0.5 * ends**2) / np.sqrt(2.0 * np.pi)
     return np.asarray(mean + deviation * bins * (density[:-1] - density[1:]))
 
@@ -67,7 +65,7 @@ def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
     constant = -np.log(classes / classes.sum())[:, None]
     total = float((constant * counts).sum())
     ratio = float((losses * counts).sum()) / total
-    error = release.fit.sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
+    error = release.fit.sigma * float(np.linalg.norm(losses - ratio * constant)) / total
     return _estimate(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
 
 
@@ -80,9 +78,8 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
     below = (np.cumsum(counts[0]) - 0.5 * counts[0]) / negatives
     above = 1.0 - (np.cumsum(counts[1]) - 0.5 * counts[1]) / positives
     area = float(counts[1] @ below) / positives
-    squares = ((above - area) ** 2).sum() / negatives**2 + (
-        (below - area) ** 2
-    ).sum() / positives**2
+    squares = ((above - area) ** 2).sum() / negatives**2
+    squares += ((below - area) ** 2).sum() / positives**2
     noise = release.fit.sigma * float(np.sqrt(squares))
     error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
     return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
