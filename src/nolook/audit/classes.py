@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from nolook.statistics.weighted_rows import (
 
 __all__ = ["cases"]
 
+Sums: TypeAlias = ClassBalance | UnitProducts | ModelCurvature | ScoreCounts
+
 _UNIT = 2**10
 # A constant, and five features that are twice as long together.
 _ROW = np.array([_UNIT, *np.full(4, _UNIT), 0], dtype=np.int16)
@@ -37,8 +39,8 @@ _UNLIKELY = np.array([0.0, *np.full(4, -125.0), 0.0])
 def cases(mu: float) -> tuple[Case, ...]:
     """Return the cases at a mu, the parameter of Gaussian differential privacy."""
     case = gaussian_case(mu)
-    gradient = unit_products_sensitivity(_RADIUS)
-    curvature = curvature_sensitivity(_RADIUS)
+    gradient, curvature = unit_products_sensitivity(_RADIUS), curvature_sensitivity(_RADIUS)
+    counts = histograms_sensitivity(1, "add-remove")
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
     unlikely, even = _model(_UNLIKELY), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
@@ -72,11 +74,7 @@ def cases(mu: float) -> tuple[Case, ...]:
             name="class-scores",
             neighbours="the first of many equal rows on the edge of a bin",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=vectors(
-                mu,
-                histograms_sensitivity(1, "add-remove"),
-                *(_of(ScoreCounts(scored, edge), n) for n in (19, 18)),
-            ),
+            draw=vectors(mu, counts, *(_of(ScoreCounts(scored, edge), n) for n in (19, 18))),
         ),
     )
 
@@ -91,11 +89,7 @@ def _block(rows: int, row: NDArray[np.int16] = _ROW) -> RowBlock:
     return RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, *np.ones((2, rows)))
 
 
-def _of(
-    statistic: ClassBalance | UnitProducts | ModelCurvature | ScoreCounts,
-    rows: int,
-    row: NDArray[np.int16] = _ROW,
-) -> NDArray[Any]:
+def _of(statistic: Sums, rows: int, row: NDArray[np.int16] = _ROW) -> NDArray[Any]:
     return np.asarray(statistic.update(*_block(rows, row)).value)
 
 

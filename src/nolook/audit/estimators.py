@@ -95,12 +95,15 @@ def cases() -> tuple[Case, ...]:
         score=lambda fitted: fitted.scale_[0],
         mu=mu,
     )
+    far = partial(
+        _Audited,
+        neighbours="a row far from all others, with a target as far on the other side",
+        tables=_far_row(),
+    )
     methods = (
-        _Audited(
+        far(
             name=entry.kind,
             make=_whole(entry.load(), **_PARAMETERS.get(name, {})),
-            neighbours="a row far from all others, with a target as far on the other side",
-            tables=_far_row(),
             score=lambda fitted: fitted.coef_[0],
             mu=mu if name in _GAUSSIAN else None,
         )
@@ -115,11 +118,9 @@ def cases() -> tuple[Case, ...]:
         score=lambda fitted: fitted.coef_[0],
         mu=mu,
     )
-    folds = _Audited(
+    folds = far(
         name="cross_validate",
-        make=_whole(partial(_Fitted, partial(cross_validate, AdaSSPRegressor(), folds=2))),
-        neighbours="a row far from all others, with a target as far on the other side",
-        tables=_far_row(),
+        make=_whole(partial(_Fitted, cross_validate, AdaSSPRegressor(), folds=2)),
         score=lambda found: found.models[0].coef_[0],
         mu=mu,
     )
@@ -167,28 +168,28 @@ def _distributions() -> tuple[_Audited, ...]:
         ),
         _Audited(
             name="quantiles",
-            make=_pure(partial(_Fitted, partial(quantiles, p=[0.1], grids={"x0": grid}))),
+            make=_pure(partial(_Fitted, quantiles, p=[0.1], grids={"x0": grid})),
             neighbours="a value below all others",
             tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
             score=lambda found: np.ravel(found.values)[0],
         ),
         _Audited(
             name="tabulate",
-            make=_pure(partial(_Fitted, partial(tabulate, by="x0"))),
+            make=_pure(partial(_Fitted, tabulate, by="x0")),
             neighbours="a row more, alone in its group",
             tables=((np.zeros((8, 1), np.bool_),), (np.arange(9)[:, np.newaxis] == 8,)),
             score=lambda found: found.measured[0].estimates.value[2],
         ),
         _Audited(
             name="compare_groups",
-            make=_pure(partial(_Fitted, partial(compare_groups, value="x1", by="x0"))),
+            make=_pure(partial(_Fitted, compare_groups, value="x1", by="x0")),
             neighbours="a row more, alone in its group",
             tables=one_more,
             score=partial(_last_cell, place=1),
         ),
         _Audited(
             name="survival",
-            make=_pure(partial(_Fitted, partial(survival, time="x1", event="x0"))),
+            make=_pure(partial(_Fitted, survival, time="x1", event="x0")),
             neighbours="a row more, the only event",
             tables=one_more,
             score=partial(_last_cell, place=0),
@@ -334,8 +335,8 @@ def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipelin
 class _Fitted:
     """A function of a table as an estimator."""
 
-    def __init__(self, ask: Callable[..., Any], **parameters: object) -> None:
-        self.fit = partial(ask, **parameters)
+    def __init__(self, ask: Callable[..., Any], *given: object, **parameters: object) -> None:
+        self.fit = partial(ask, *given, **parameters)
 
 
 def _far_row() -> Tables:
