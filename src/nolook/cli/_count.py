@@ -38,10 +38,12 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
 
     counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=reading.random_state)
     opened = nullcontext() if reading.ledger is None else Ledger(reading.ledger)
-    with opened as ledger, explained(lambda: _STOPPED):
-        dry = printed_dry_run(lambda: nullcontext(ledger), quiet=reading.quiet)
-        with dry if reading.dry_run else nullcontext():
-            counter.fit(column, ledger=ledger)
+    with (
+        opened as ledger,
+        explained(lambda: _STOPPED),
+        printed_dry_run(reading, lambda: nullcontext(ledger)),
+    ):
+        counter.fit(column, ledger=ledger)
     if reading.dry_run:
         return None
     if counter.rows_ is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -68,12 +68,6 @@ class Columns:
     exclude: str | None = None
     positive: str | None = None
     negative: str | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of `nolook.read_table`."""
-        options = column_options(self.features, self.categories)
-        return options | {"positive": self.positive, "negative": self.negative}
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -275,7 +269,9 @@ class Release(Reading):
     def opened(self, columns: Columns) -> Table:
         """Open the table for a model's columns; reads no row."""
         schema = self._without(columns.excluded)
-        return self.read(columns.target, schema=schema, **columns.options)
+        options = column_options(columns.features, columns.categories)
+        options |= {"positive": columns.positive, "negative": columns.negative}
+        return self.read(columns.target, schema=schema, **options)
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
@@ -362,12 +358,8 @@ def release_command(
         made = arguments(given)
         release = made["release"]
         outcome = release.outcome
-        dry = printed_dry_run(release.charging, quiet=release.quiet)
-        with (
-            explained(lambda: str(outcome)),
-            outcome.told(),
-            dry if release.dry_run else nullcontext(),
-        ):
+        dry = printed_dry_run(release, release.charging)
+        with explained(lambda: str(outcome)), outcome.told(), dry:
             command(**made)
 
     return with_options(own, own_forms, names, call)
@@ -401,9 +393,12 @@ def _columns(option: str, given: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 @contextmanager
 def printed_dry_run(
-    charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
+    reading: Reading, charging: Callable[[], AbstractContextManager[Ledger | None]]
 ) -> Iterator[None]:
-    """End the block before it reads a row, and print what it would release and charge."""
+    """End a dry run's block before it reads a row; print what it would release and charge."""
+    if not reading.dry_run:
+        yield
+        return
     from nolook.estimators.releasing import DryRun, dry_running
     from nolook.report.dry_run import print_dry_run
 
@@ -411,7 +406,7 @@ def printed_dry_run(
         with dry_running():
             yield
     except DryRun as found:
-        if not quiet:
+        if not reading.quiet:
             with charging() as ledger:
                 print_dry_run(console(), found, ledger)
 
