@@ -80,15 +80,6 @@ def print_lines(console: Console, parts: Iterable[Line]) -> None:
             say(console, plain(part), style=style)
 
 
-def _print_stacked(console: Console, table: Table) -> None:
-    """Print a table that is too wide with a line for each cell, under the name of its row."""
-    first, *heads = texts(table.heads)
-    for name, *values in map(texts, filter(None, (*table.rows, table.foot))):
-        print_table(
-            console, Table("", (name or first, ""), tuple(zip(heads, values, strict=False)))
-        )
-
-
 def print_table(console: Console, table: Table) -> None:
     """Print a table under its caption, stacked if its many columns would have to break words."""
     # Not the table's own title, which would be folded at the width of a narrow table.
@@ -105,7 +96,11 @@ def print_table(console: Console, table: Table) -> None:
     more = [max(map(cell_len, column)) - width for column, width in zip(cells, least, strict=True)]
     spare = console.width - 3 * len(cells) - 1 - sum(least)
     if spare < 0 and len(cells) > _FEW:
-        _print_stacked(console, table)
+        # A line for each cell, under the name of its row.
+        first, *heads = texts(table.heads)
+        for name, *values in map(texts, filter(None, (*table.rows, table.foot))):
+            own = tuple(zip(heads, values, strict=False))
+            print_table(console, Table("", (name or first, ""), own))
         return
     if 0 <= spare < sum(more):
         for done, place in enumerate(sorted(range(len(more)), key=more.__getitem__)):
