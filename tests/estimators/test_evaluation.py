@@ -174,6 +174,7 @@ def test_a_class_of_a_table_is_0_or_1_whatever_the_model_calls_it():
     assert usual.auc_ == pytest.approx(one.auc_, abs=3e-3)
     assert none.auc_ == pytest.approx(one.auc_, abs=3e-3)
     assert usual.auc_ > 0.7
+    assert [each.scored_.positive for each in (usual, one, none)] == ["2", "2", "1"]
     assert none.base_rate_ == pytest.approx(1 - one.base_rate_, abs=1e-2)
 
 

@@ -240,7 +240,9 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = (1 if pos_label is None else pos_label) if isinstance(X, Table) else scores.pos_label
     rows = _scored(model, scores, X, y, label)
 
-    scored = Scored(called(model), rows.column_names[-1], str(label))
+    by_place = isinstance(X, Table) and label in {0, 1}
+    shown = X.class_words[int(label)] if by_place else str(label)  # type: ignore[union-attr]
+    scored = Scored(called(model), rows.column_names[-1], shown)
     about: dict[str, Any] = {"scored": scored, "read_options": rows.read_options()}
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
