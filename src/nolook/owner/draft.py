@@ -180,7 +180,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     is_sheet = kind is SheetFile
     refused = f"{place.name} is not a readable {kind.kind} file (damaged, or not text?)"
     form = attempt(refused, _sheet_form if is_sheet else _text_form, place)
-    opened = open_place(place, form=form)
+    opened = open_place(place, form)
     names = [column.name for column in opened.columns]
     named = [name for name in names if name]
     # A first line that may be one of cells: a draft must not have these.

@@ -23,7 +23,7 @@ from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
-from nolook.tables.schema import FALSE, PARTS, TRUE, ColumnSchema, FileFormat
+from nolook.tables.schema import FALSE, PARTS, TRUE, USUAL, ColumnSchema, FileFormat
 from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable
 from nolook.tables.words import (
     OTHERS,
@@ -64,8 +64,6 @@ _STEPS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _DIGITS = {"Y": r"\d{4}", "S": r"\d{1,2}(?:\.\d{1,9})?"}
 _OFFSET = r"(?:Z|(?P<hours>[+-]\d{2})(?::?(?P<minutes>\d{2}))?)"
 
-_USUAL = FileFormat()
-
 
 class DeclaredSource:
     """The columns and rows of another source that are declared: converted, and chosen one by one.
@@ -90,7 +88,7 @@ class DeclaredSource:
         self,
         original: Source,
         columns: Mapping[str, ColumnSchema] = MappingProxyType({}),
-        form: FileFormat = _USUAL,
+        form: FileFormat = USUAL,
     ) -> None:
         self.name, self.original, self.declared = original.name, original, columns
         # By name: which column of the source a column is made of, and how if not as it is.

@@ -16,7 +16,7 @@ from attrs import frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables.schema import FileFormat
+from nolook.tables.schema import USUAL, FileFormat
 from nolook.tables.source import Column, attempt, changed, guarded, sound
 
 __all__ = [
@@ -42,7 +42,6 @@ _STREAM_BUFFER = 1 << 20
 MOST_PARTS = 256
 
 _ARROW_FILE_MAGIC = b"ARROW1"
-_USUAL = FileFormat()
 
 _STORAGE = re.compile(r"(s3|gs)://", re.IGNORECASE)
 _SECONDS = 60  # to try again
@@ -157,7 +156,7 @@ class File(ABC):
     _run_of: range | None = None  # the pieces to be read, if not all
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
-    def __init__(self, place: Place, form: FileFormat = _USUAL, names: Sequence[str] = ()) -> None:
+    def __init__(self, place: Place, form: FileFormat = USUAL, names: Sequence[str] = ()) -> None:
         self.place, self._form, self._names = place, form, names
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -37,6 +37,7 @@ from nolook.tables.files import (
     place_of,
 )
 from nolook.tables.office import SheetFile, StatisticsFile
+from nolook.tables.schema import USUAL, FileFormat
 from nolook.tables.source import TEXT, Column, attempt, changed, in_words, plain, raw_texts
 
 __all__ = [
@@ -100,9 +101,9 @@ def is_text(source: object) -> TypeGuard[Listing]:
     return isinstance(source, Listing) and kind_of(source.files[0][1]).is_text
 
 
-def open_place(place: Place, **how: Any) -> File:  # noqa: ANN401
+def open_place(place: Place, form: FileFormat, names: Sequence[str] = ()) -> File:
     """Open a file; one of text needs its format, and names where it has none."""
-    return kind_of(place)(place, **how)  # type: ignore[no-any-return]
+    return kind_of(place)(place, form, names)  # type: ignore[no-any-return]
 
 
 def label_of(source: str | os.PathLike[str]) -> str:
@@ -324,10 +325,12 @@ class Folder:
     Parameters
     ----------
     listing : Listing
-    open_file : callable
-        Opens one of its files.
     optional : collection of str, optional
         Columns that files may lack, whose values are missing there; None for all.
+    form : FileFormat, optional
+        How files of text are written.
+    names : sequence of str, optional
+        The columns of files of text without a header.
 
     Raises
     ------
@@ -339,22 +342,23 @@ class Folder:
     def __init__(
         self,
         listing: Listing,
-        open_file: Callable[[Place], File],
         optional: Collection[str] | None = (),
+        form: FileFormat = USUAL,
+        names: Sequence[str] = (),
     ) -> None:
         self.name, self.label, self.keys = listing.name, listing.label, listing.keys
         self._files: list[tuple[File, _Values]] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
         for told, place in listing.files:
-            file = open_file(place)
+            file = open_place(place, form, names)
             if not seen:
                 own = file.columns
             elif file.columns not in seen:
-                names = [self._files[0][0].name, file.name]
-                if names[0] == names[1]:  # in folders whose names may be data
-                    names = [f"{names[0]} (file {n})" for n in (1, len(self._files) + 1)]
-                own = _merged(own, file, names[1], names[0], optional)
+                first, here = self._files[0][0].name, file.name
+                if first == here:  # in folders whose names may be data
+                    first, here = (f"{first} (file {n})" for n in (1, len(self._files) + 1))
+                own = _merged(own, file, here, first, optional)
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
             self._files.append((file, told))
         for key in {column.name for column in own}.intersection(self.keys):

@@ -62,9 +62,9 @@ class _OnceFile(File):
     library: str
     _kept: Spooled | None = None
 
-    def __init__(self, place: Place, *how: Any, **form: Any) -> None:  # noqa: ANN401
+    def __init__(self, place: Place, *form: Any) -> None:  # noqa: ANN401
         require(self.library, f"files such as {place.name}", "files")
-        super().__init__(place, *how, **form)
+        super().__init__(place, *form)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": None}  # a file without a name stays here

@@ -29,7 +29,7 @@ from nolook.tables.design import (
     plan,
 )
 from nolook.tables.filter import Where, check_where, test_of
-from nolook.tables.folders import Folder, Listing, is_text, located, open_place
+from nolook.tables.folders import Folder, Listing, is_text, located
 from nolook.tables.schema import ColumnSchema, Schema, as_schema
 from nolook.tables.source import (
     MemorySource,
@@ -340,8 +340,7 @@ def open_declared(
     optional = [name for name, column in columns.items() if column.optional]
     if is_text(source):
         names = [n for n in columns if n not in source.keys and n not in schema.derived]
-        how = partial(open_place, form=schema.file, names=names)
-        opened: Source = Folder(source, how, optional)
+        opened: Source = Folder(source, optional, schema.file, names)
         for name in {column.name for column in opened.columns}.difference(source.keys):
             columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
@@ -377,7 +376,7 @@ def column_names(source: object, schema: Schema) -> tuple[str, ...]:
 def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:
     """Open what declares types of its own; files may lack optional columns, any if it is None."""
     if isinstance(source, Listing):
-        return Folder(source, open_place, optional)
+        return Folder(source, optional)
     if is_address(source):
         source = Database(source)
     if isinstance(source, Database):

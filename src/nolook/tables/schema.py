@@ -1,7 +1,6 @@
 """The data owner's declaration of a table: the format of its file, and each column.
 
-A schema is read from parameters or a TOML file and never from cells. `conversion.py` turns cells
-into what it declares, one by one.
+A schema is read from parameters or a TOML file and never from cells: `conversion.py` reads these.
 """
 
 from __future__ import annotations
@@ -246,9 +245,8 @@ class ColumnSchema:
                 ("year" in self.parts) != bool(self.years)
             ),
         }
-        for words, wrong in refused.items():
-            if wrong:
-                raise ParameterError(words)
+        if wrong := [words for words, is_so in refused.items() if is_so]:
+            raise ParameterError(wrong[0])
 
     @property
     def spellings(self) -> dict[str, str]:
@@ -258,13 +256,13 @@ class ColumnSchema:
 
     def features(self, name: str) -> dict[str, Levels | None]:
         """Return the features of the column, by name: levels, or None for a number."""
-        if not self.parts:
-            others = self.levels and None not in self.levels and self.undeclared == "other"
-            return {
-                name: (*self.levels, *[None] * bool(others)) if self.type == "category" else None
-            }
-        known = PARTS | {"year": (*map(str, self.years), None)}
-        return {f"{name}.{part}": known[part] for part in self.parts}
+        if self.parts:
+            known = PARTS | {"year": (*map(str, self.years), None)}
+            return {f"{name}.{part}": known[part] for part in self.parts}
+        if self.type != "category":
+            return {name: None}
+        others = self.levels and None not in self.levels and self.undeclared == "other"
+        return {name: (*self.levels, *[None] * bool(others))}
 
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself."""
@@ -284,6 +282,9 @@ def _usual_use(kind: str, levels: Levels) -> str:
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
     if decimal is not None and decimal == thousands:
         raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
+
+
+USUAL = FileFormat()  # where nothing is declared of a file
 
 
 @frozen(init=False)
@@ -579,7 +580,7 @@ def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
 
 def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     """Return the type and settings that are not the usual ones, fit for JSON."""
-    usual: ColumnSchema | FileFormat = FileFormat()
+    usual: ColumnSchema | FileFormat = USUAL
     if isinstance(declared, ColumnSchema):
         use = _usual_use(declared.type, declared.levels)
         usual = ColumnSchema(declared.type, use=use)
