@@ -66,8 +66,7 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
 
     def release(self) -> GroupComparison:
         """Return the comparison."""
-        known = self.by in self.read_options.features and self.value in self.read_options.features
-        expect(known, "columns of read_options")
+        expect({self.by, self.value} <= {*self.read_options.features}, "columns of read_options")
         found: GroupComparison = self.made(GroupComparison, 1)
         check_numbers(self.means, len(found.groups))
         return found

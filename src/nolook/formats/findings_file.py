@@ -333,5 +333,4 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
 
     def release(self) -> CrossValidation:
         """Return the cross-validation, without its models."""
-        own = self.fields(Finding) | self.about()
-        return CrossValidation(**own, models=(), evaluations=())
+        return CrossValidation(**self.fields(Finding), **self.about(), models=(), evaluations=())

@@ -60,9 +60,8 @@ def write_predictions(
     if clash := {*kept}.intersection(asked):
         raise ParameterError(f"--keep names {min(clash)!r}, a column of predictions; leave it out")
     fields = table.fields_beside(kept)
-    classes = getattr(model, "classes_", None)
-    kinds = {} if classes is None else {_CLASS: pa.array(classes).type}
-    more = (pa.field(name, kinds.get(name, pa.float64())) for name in asked)
+    classes = pa.array(getattr(model, "classes_", ()))
+    more = (pa.field(name, classes.type if name == _CLASS else pa.float64()) for name in asked)
     schema = pa.schema([*fields, *more])
     empty = other = 0
     _check_types(fields, ending)
@@ -72,9 +71,8 @@ def write_predictions(
         for numbers, complete, cells in table.batches_in_place(kept):
             found = [ask(numbers) for ask in asked.values()]
             empty += int(np.count_nonzero(~complete))
-            other += int(
-                np.count_nonzero((numbers[list(table.others)] == 1.0).any(axis=0) & complete)
-            )
+            undeclared = (numbers[list(table.others)] == 1.0).any(axis=0)
+            other += int(np.count_nonzero(undeclared & complete))
             columns = [*cells, *(pa.array(each, mask=~complete) for each in found)]
             write(pa.Table.from_arrays(columns, schema=schema))
     return empty, other
@@ -100,10 +98,9 @@ def _check_types(fields: list[Any], ending: str) -> None:
             with _opened(io.BytesIO(), schema, ending) as write:
                 write(schema.empty_table())
         except (pa.ArrowException, NotImplementedError):
-            other = ".parquet" if ending == ".csv" else ".csv"
             raise ParameterError(
                 f"--keep names {one_line(field.name)!r}, whose type a {ending} file cannot "
-                f"store; leave it out (or write {other})"
+                f"store; leave it out (or write {'.parquet' if ending == '.csv' else '.csv'})"
             ) from None
 
 

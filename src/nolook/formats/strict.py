@@ -75,9 +75,7 @@ def read_object(path: Path) -> dict[str, Any]:
             parse_constant=_finite,
             object_pairs_hook=_distinct,
         )
-    except Broken:
-        raise
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, RecursionError):
         raise Broken("it is not JSON, perhaps cut short") from None
     return document if isinstance(document, dict) else {}
 
