@@ -27,8 +27,8 @@ _LONGEST = 6  # bins that are looked at together: three octaves
 # fall to a share: in half of the paths any share up to the most; in the others a first share, which
 # falls steadily by a factor of at least this, times chance (a logarithm up to this).
 _PATHS, _HIDDEN, _MOST, _STEADY, _CHANCE = 2048, 20, 0.75, 0.6, 0.5
-# Of what clipping may move, weighed against noise.
-_WEIGHT = 0.75
+# Of what clipping may move, weighed against the noise of all rows: that of groups is larger.
+_WEIGHT = 0.5
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 #: As of :func:`chosen_clip`.
@@ -45,7 +45,7 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     edges : ndarray
     noise : BinNoise
     error : float
-        Standard deviation of the noise that the clip is weighed by, of a sum, in clips.
+        Standard deviation of the noise of a sum, in clips.
 
     Returns
     -------

@@ -104,9 +104,6 @@ _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
 _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
 _DIGITS = 17
-# Power of the number of groups by which noise is larger where clips are chosen: 1/2 for all rows
-# together, 1 for what it moves a group's mean by.
-_ALL_OR_ONE = 0.625
 
 
 @frozen(eq=False)
@@ -392,7 +389,7 @@ class _Run:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
             (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], math.sqrt(2.0)
             error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
-            error *= max(each.groups for each in self._grouped) ** _ALL_OR_ONE
+            error *= math.sqrt(max(each.groups for each in self._grouped))
             pairs = zip(noisy, edges, strict=True)
             self.clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
         return self._values(cells) if release.spread else {}
