@@ -262,6 +262,8 @@ def test_means_of_dates_in_groups_are_days_and_differences_numbers_of_them():
     assert re.search(r"B 60(\.\d+)? days \([\d.]+ ", said)
     assert not re.search(r"\b3,[67]\d\d", said)  # days since 1970
     assert found.to_frame()["mean"].between(3_652, 3_760).all()
+    (picture,) = (figure.picture for figure in found.content().sections[0].figures)
+    assert all(words.startswith("19") for _, words in picture.across.ticks)
 
 
 def test_means_and_quantiles_of_dates_are_days():

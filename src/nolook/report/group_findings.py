@@ -28,6 +28,7 @@ from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     CONFIDENCE,
     NOT_KNOWN,
+    day,
     day_within,
     estimated,
     number,
@@ -47,6 +48,7 @@ __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
+_MOST_DAYS = 3  # below an axis
 _CLEAR = 0.05  # p-values below are called clear
 _MISSING = "rows with any are left out"
 
@@ -238,7 +240,11 @@ def _picture(found: GroupComparison) -> Picture:
         curves.append((group, (across, up), (across, up - 2 * error, up + 2 * error)))
     title = f"The share of each group up to each value of {found.value}"
     about, errors = "share of the group", "two standard errors on either side"
-    return groups_picture(title, axis(found.value, low, high), about, curves, errors)
+    shown = axis(found.value, low, high)
+    if (origin := dates_of(found).get(found.value)) is not None:
+        few = shown.ticks[:: -(-len(shown.ticks) // _MOST_DAYS)]  # room for each
+        shown = evolve(shown, ticks=tuple((at, day(at, origin)) for at, _ in few))
+    return groups_picture(title, shown, about, curves, errors)
 
 
 def survival_findings(found: SurvivalCurve) -> Findings:
