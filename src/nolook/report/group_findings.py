@@ -48,7 +48,7 @@ __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
-_MOST_DAYS = 3  # below an axis
+_MOST_DAYS = 2  # below an axis
 _CLEAR = 0.05  # p-values below are called clear
 _MISSING = "rows with any are left out"
 
