@@ -216,6 +216,9 @@ _MAKERS = {
             nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2, **SEED
         ),
         lambda: nolook.cross_validate(nolook.TukeyRegressor(**SEED), X, SCORES, folds=2, **SEED),
+        lambda: nolook.cross_validate(
+            nolook.LogisticRegression(**SEED), X, HAPPENED, epsilon=8, folds=2, **SEED
+        ),
     ],
 }
 KINDS = list(_MAKERS)

@@ -66,6 +66,13 @@ def test_edited_files_are_refused(kind, edits, said, tmp_path):
     assert said in refusal(tmp_path, json.dumps(document(kind) | edits))
 
 
+def test_areas_are_those_of_a_class_that_a_file_names(tmp_path):
+    found = document("cross-validation", 2)
+    assert found["measure"] == "AUC"
+    assert found["read_options"].pop("positive") == "true"
+    assert "expected positive in read_options" in refusal(tmp_path, json.dumps(found))
+
+
 @pytest.mark.parametrize(
     ("edits", "said"),
     [

@@ -12,7 +12,7 @@ import nolook
 from nolook import LinearRegression, ModelFileError, ParameterError
 from nolook.algorithms.scaling import Scaling
 from tests.formats.edited import put, refusal
-from tests.formats.releases import bits
+from tests.formats.releases import bits, release
 from tests.report.golden_pages import counting
 from tests.report.hand_made import (
     OPTIONAL,
@@ -141,6 +141,24 @@ def test_impossible_contents_of_a_model_of_counts_are_refused(
 ):
     model = counting(exposure="days", exposures=(3.0, 750.0), detected=detected)
     assert expected in refusal(tmp_path, json.dumps(put(saved(model, tmp_path), path, value)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "expected"),
+    [
+        ("linear model", "scaling", "detected as scaling.detected says"),
+        ("linear model", "curves", "expected curves to have 0 entries"),
+        ("count model", "curves", "expected curves to have 0 entries"),
+    ],
+)
+def test_what_a_class_never_says_is_refused(tmp_path, kind, change, expected):
+    document = saved(release(kind), tmp_path)
+    if change == "scaling":
+        change = put(document, ("scaling", "detected", -1), False)
+    if change == "curves":
+        drawn = saved(release("additive model"), tmp_path)["curves"][:1]
+        change = {"curves": drawn * len(document["features"])}
+    assert expected in refusal(tmp_path, json.dumps(document | change))
 
 
 def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):

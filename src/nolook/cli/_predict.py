@@ -39,8 +39,8 @@ def predict(
     """Predict the target of each row of a table, in the column `prediction`.
 
     For a yes/no model this is the probability of the positive class, and `predicted_class` is the
-    likelier class. Predictions and copied columns
-    are as confidential as the table: they are not a private release.
+    likelier class. Predictions and copied columns are as confidential as the table: they are not a
+    private release.
     """
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report.model_findings import constant_in_words

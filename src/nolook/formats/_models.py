@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast, get_type_hints
 
@@ -97,27 +98,25 @@ def _check_model(model: Any, features: list[str]) -> None:  # noqa: ANN401
     """Refuse numbers that no fit of a class gives together."""
     share = model.clipped_share_
     expect(share is None or abs(share - 0.5).max() <= 0.5, "clipped_share from 0 to 1")
-    known = all({*features}.issuperset(each) for each in model.level_sets_)
-    expect(known, "level_sets of features")
+    expect({*features}.issuperset(chain(*model.level_sets_)), "level_sets of features")
     hidden = [each.value for each in model.measures if each.name != "base_rate"]
     hidden += [model.coef_interval_, model.intercept_interval_]
     known = model.detected_ or all(one is None for one in hidden)
     expect(known, "no estimates where nothing is detected")
+    linear, target = model._gain == "r2", model.scaling_.detected[-1]
+    expect(not linear or model.detected_ == target, "detected as scaling.detected says")
     chosen, used = model.chosen_, np.flatnonzero(model.coef_)
     if chosen is not None:
         places = np.unique(chosen)
-        once = places.shape == chosen.shape and np.isin(places, np.arange(len(features))).all()
+        once = places.shape == chosen.shape and np.isin(places, range(len(features))).all()
         expect(once, "chosen to be places of features, each once")
-        fitting = np.isin(used, places).all()
-        expect(fitting, "coef to hold zeros for features that are not chosen")
+        expect(np.isin(used, chosen).all(), "coef to hold zeros for features that are not chosen")
     low, high = getattr(model, "target_range_", (0.0, 0.0))
     expect(low <= high, "the lower end of target_range before the upper end")
-    constant = model.failed_ or (not model.detected_ and model._gain == "r2")
-    known = not (constant and used.size)
+    known = not used.size or not (model.failed_ or (linear and not target))
     expect(known, "coef to hold zeros where nothing is detected, or failed is true")
-    if (cut := getattr(model, "cut_errors_", None)) is not None:
-        shares = min(cut.below, cut.above), cut.below + cut.above
-        known = shares[0] >= 0.0 and shares[1] <= 1.0 and cut.effect >= 0.0
+    if cut := getattr(model, "cut_errors_", None):
+        known = min(cut.below, cut.above, cut.effect) >= 0.0 and cut.below + cut.above <= 1.0
         expect(known, "cut_errors to hold shares and a size")
     if hasattr(model, "exposure"):
         named, ends = model.exposure, model.exposure_range_
@@ -125,16 +124,16 @@ def _check_model(model: Any, features: list[str]) -> None:  # noqa: ANN401
         expect(ends is None or 0.0 < ends[0] <= ends[1], "exposure_range to be above 0")
         expect((named is None) == (ends is None), "exposure_range with an exposure")
         expect(named is None or named in features, "parameters.exposure to be a feature")
-    curved = model.kind.startswith("additive") and model.detected_ and not model.failed_
-    _check_curves(model.curves_, len(features), {len(features), curved * len(features)})
+    most = len(features) * model.kind.startswith("additive")
+    _check_curves(model.curves_, {most, most * (model.detected_ and not model.failed_)})
 
 
-def _check_curves(curves: tuple[ColumnCurve, ...], size: int, sizes: set[int]) -> None:
-    """Refuse curves unless there is a valid one for each feature."""
-    expect(len(curves) in sizes, f"curves to have {size} entries")
+def _check_curves(curves: tuple[ColumnCurve, ...], sizes: set[int]) -> None:
+    """Refuse curves unless there is a valid one for each feature of an additive model."""
+    expect(len(curves) in sizes, f"curves to have {max(sizes)} entries")
     for curve in curves:
         places = curve.places
-        expect(places.ndim == 1 and places.size > 0, "places of curves to be numbers")
+        expect(places.ndim == 1 and places.size, "places of curves to be numbers")
         expect(curve.heights.shape == places.shape, "a height at each of the places of curves")
         known = curve.band is None or curve.band.shape == (places.size, 2)
         expect(known, "band of curves to have two ends at each place")

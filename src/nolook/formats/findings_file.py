@@ -327,6 +327,7 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect(len(self.fitted) == len(self.estimates), "as many estimates as folds")
+        expect(self.measure == "R2" or self.read_options.positive, "positive in read_options")
         for fitted, estimate in zip(self.fitted, self.estimates, strict=True):
             known = estimate is None or (fitted and estimate.value <= 1 and estimate.error >= 0)
             expect(known, "a value of at most 1 and an error, of folds with a model")
