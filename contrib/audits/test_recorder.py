@@ -75,7 +75,7 @@ def _recorded(mechanism, rows, auditor, inside):
 
 
 def _release(auditor, release, table, patch):
-    rows = table.unit.max_rows if table.unit.column and table.unit.weight_scale == 1 else 1
+    rows = table.unit.max_rows
     inside = []  # a mechanism that calls another is one to the auditor
     spies = {one: _recorded(one, float(rows), auditor, inside) for one in ANSWERS}
     with patch.context() as inner, warnings.catch_warnings(), auditor:

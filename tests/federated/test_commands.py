@@ -360,7 +360,7 @@ def test_tokens_are_printed_once_and_kept_as_digests(cli, here):
         assert re.fullmatch("[0-9a-f]{64}", token)
         assert token not in (here / "tokens").read_text()
         assert Tokens(here / "tokens").find(token).role == role
-    assert "role" in refused(cli("token", "king", "--file", "tokens"))
+    assert " role is 'king'" in refused(cli("token", "king", "--file", "tokens"))
     out = fine(cli("token", "owner", "--file", "tokens", "--count", 3, "--reports", 1))
     assert [Tokens(here / "tokens").find(one).most for one in out.split()] == [1] * 3
     assert "--reports" in refused(cli("token", "peer", "--file", "tokens", "--reports", 1))

@@ -117,7 +117,8 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
         "--count N": "Number of tokens, one a line.",
         "--reports N": "The most reports that an owner's token sends to a batch.",
         "--per-second N": "The most reports that an owner's token sends a second.",
-    }
+    },
+    names={"role": "role"},
 )
 def token(
     role: Annotated[str, typer.Argument(metavar="|".join(_ROLES), help="The party it is for.")],
