@@ -344,6 +344,23 @@ def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
         (tmp_path / "f.json").unlink()
 
 
+def test_intervals_of_totals_allow_for_the_weight_that_is_cut():
+    rng = np.random.default_rng(4)
+    group = rng.integers(0, 2, 20_000)
+    weight = np.exp(rng.normal(3.0, 0.8, group.size))
+    table = nolook.read_table(
+        pa.table({"group": pa.array(group), "weight": weight}),
+        categories={"group": ["0", "1"]},
+        weights="weight",
+    )
+    found = nolook.tabulate(table, by=["group"], epsilon=20.0, random_state=0)
+    cut = found.privacy.unit.weighting.cut
+    assert 0.001 < cut < 0.02
+    all_rows = found.to_frame().loc["all"]
+    assert all_rows["count"] < weight.sum() * (1.0 - cut / 2.0)
+    assert all_rows["count"] + all_rows["count_noise"] > weight.sum()
+
+
 @pytest.mark.parametrize("n", [1_500, 20_000])
 def test_the_bound_of_few_rows_is_not_far_below_their_weights(n):
     # No octave of weights stands out by itself at this budget; several together do.

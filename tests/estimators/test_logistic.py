@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.special import expit
 from sklearn.base import is_classifier
@@ -113,11 +116,35 @@ def test_classes_are_what_they_are_declared(classes, made, fitted):
 
 def test_classes_are_never_looked_up():
     X, y = data(50)
-    for target in (np.where(y, "yes", "no"), np.where(y, 1, 2), np.where(y, 1.0, np.nan)):
+    for target in (np.where(y, 1, 2), np.where(y, 1.0, np.nan)):
         model = nolook.LogisticRegression(20.0, random_state=0).fit(X, target)
         assert model.classes_.tolist() == [0, 1]
-        used = np.isin(target, (0, 1)).sum() if target.dtype.kind != "U" else 0
-        assert abs(model.rows_.left_out - (50 - used)) < 10
+        assert abs(model.rows_.left_out - (50 - np.isin(target, (0, 1)).sum())) < 10
+
+
+WORDS = ["yes", "no"] * 20
+
+
+def test_objects_are_no_outcome_unless_classes_name_them(costs_nothing):
+    X, objects = np.arange(40.0)[:, None], np.array(WORDS, dtype=object)
+    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, objects), "y holds words or")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        np.array(WORDS),
+        pd.Series(WORDS, dtype="str"),
+        pl.Series(WORDS),
+        pa.array(WORDS),
+    ],
+)
+def test_words_are_no_outcome_unless_classes_name_them(words, costs_nothing):
+    X = np.arange(40.0)[:, None] / 40.0
+    for kind in (nolook.LogisticRegression, nolook.AdditiveClassifier):
+        costs_nothing(partial(kind(1.0).fit, X, words), r"classes=\('no', 'yes'\)")
+    for kind in (nolook.ROCCurve, nolook.HosmerLemeshow):
+        costs_nothing(partial(kind(1.0).fit, X[:, 0], words), "pos_label is 1, .* holds words")
 
 
 @pytest.mark.parametrize("classes", ["ab", ("a",), ("a", "a"), ("a", 1), (0, 1, 2), 3, (None, 1)])

@@ -166,8 +166,9 @@ def _counted(
         own = squares_ratio(count, *squares, usual)
         rest = total.values - squares[0], total.variance + squares[1]
         sampled *= design_effect(near / rows, own, squares_ratio(rows - count, *rest, usual))
-    noise, both = np.sqrt(variance), np.sqrt(variance + sampled)
-    return _around(count, noise, both, _factor(released))
+    # The weight that was cut is missing from every count.
+    known = variance + (released.cut * near) ** 2
+    return _around(count, np.sqrt(known), np.sqrt(known + sampled), _factor(released))
 
 
 def _usual(released: Released) -> float:
@@ -262,7 +263,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     total = clip * np.sqrt(noise + effect * spread / size)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
-    noise = np.sqrt(variance) * math.hypot(clip, 4.0 * center)
+    noise = np.hypot(np.sqrt(variance) * math.hypot(clip, 4.0 * center), released.cut * summed)
     # Of the values of a group, and 0 for every other row.
     share = (size / released.rows.value).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)

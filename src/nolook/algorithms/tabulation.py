@@ -129,6 +129,7 @@ class Released:
     labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
     shrunk: Margins | None = None  # estimates of counts, where pairs are counted again
     squares: Released | None = None  # the same by the squares of survey weights, if there are any
+    cut: float = 0.0  # the share of all survey weight that their bound cuts
 
     @property
     def rows(self) -> NoisyCount:
@@ -307,7 +308,9 @@ class _Run:
             progress("sums")
             sums = self.sums()
         normal = noise_kind(self._release.costs[0]) == "gaussian"
-        return Released(counts, sums, values, normal, self._table.code_labels)
+        weighting = self._table.unit.weighting
+        cut = 0.0 if weighting is None else weighting.cut
+        return Released(counts, sums, values, normal, self._table.code_labels, cut=cut)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""

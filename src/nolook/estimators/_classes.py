@@ -18,6 +18,8 @@ from nolook.tables import Table
 from nolook.tables.source import attempt, dtype_name
 from nolook.tables.words import OTHERS, number_of
 
+#: How names of types of words begin, in Arrow and Polars.
+_WORDS = ("string", "large_string", "dictionary<values=string", "categorical", "enum")
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -69,6 +71,13 @@ def class_table(
     values = class_values(y, "y")
     if getattr(y, "ndim", 1) == 2:
         warn_of_column()
+    # A list has no type, and its cells must not decide.
+    if declared is None and are_words(y) is not False and not isinstance(y, list | tuple):
+        raise ParameterError(
+            "y holds words or Python objects, and which of them are the two classes is not looked "
+            "up; expected numbers, booleans or classes=(negative, positive) (for example "
+            "classes=('no', 'yes'))"
+        )
     usual = np.array([False, True] if values.dtype.kind == "b" else [0, 1])
     known = usual if declared is None else declared
     negative, positive = (marks(values, one) for one in known)
@@ -103,6 +112,18 @@ def class_values(target: object, name: str) -> NDArray[Any]:
             "shape); expected one number, boolean or string a row"
         )
     return array
+
+
+def are_words(target: Any) -> bool | None:  # noqa: ANN401
+    """Tell whether a target's type is one of words; None if it is one of any Python objects."""
+    column = target.iloc[:, 0] if hasattr(target, "iloc") and target.ndim == 2 else target
+    declared = getattr(column, "dtype", getattr(column, "type", None))
+    if hasattr(declared, "categories") and hasattr(declared.categories, "dtype"):
+        declared = declared.categories.dtype
+    if declared is None or declared == np.dtype(object):
+        return None
+    kind = getattr(declared, "kind", None)
+    return str(declared).lower().startswith(_WORDS) if kind is None else kind in "OUT"
 
 
 def _as_array(target: Any) -> NDArray[Any]:  # noqa: ANN401

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Flags
 from nolook._validation import real_number
 from nolook.errors import ParameterError
-from nolook.estimators._classes import class_values
+from nolook.estimators._classes import are_words, class_values
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import marks, refuse_gaps
@@ -21,7 +21,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
-from nolook.tables.source import as_array, dtype_name
+from nolook.tables.source import as_array
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 
@@ -173,10 +173,11 @@ def _joined(scores: object, target: object, pos_label: float | str, missing: Mis
 def positives_of(target: object, pos_label: float | str) -> Flags:
     """Mark the rows of the positive class; nothing else of the target is used."""
     array = class_values(target, "target")
-    textual = array.dtype.kind in "UT"
-    if array.dtype.kind != "O" and textual != isinstance(pos_label, str):
+    words = are_words(target)
+    if words is not None and words != isinstance(pos_label, str):
         raise ParameterError(
-            f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "
-            f"a {'string' if textual else 'number'}"
+            f"pos_label is {pos_label!r}, but target holds "
+            f"{'words' if words else 'numbers or booleans'}; expected a "
+            f"{'string' if words else 'number'}"
         )
     return marks(array, pos_label)
