@@ -11,8 +11,10 @@ import pytest
 from attrs import evolve
 
 import nolook
+from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._unit import WHOLE, Weighting
 from nolook.algorithms.weights import WeightedRelease
+from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS
 from nolook.tables import read_table, table, units
 from nolook.tables.table import Table
@@ -401,6 +403,22 @@ def test_the_guarantee_and_the_ledger_count_the_search_too(open_ledger):
     assert len(named) == len(before) + 2
     assert sum(e.mu**2 for e in named) <= sum(e.mu**2 for e in before)
     assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ecdf", "quantiles"])
+def test_what_is_too_small_for_rows_of_a_unit_with_weights_is_refused_before_it_is_charged(
+    kind, open_ledger
+):
+    data, refused = rows(kind, "survey", "huge", MOST_ROWS_PER_UNIT), set()
+    for exponent in range(-32, -15, 2):
+        with open_ledger(nolook.Budget(1.0, 1e-4), "add-remove") as ledger:
+            try:
+                OTHER_RELEASES[kind][0](2.0**exponent)(data, ledger=ledger)
+            except ParameterError:
+                refused.add(exponent)
+            assert (ledger.remaining.epsilon == 1.0) == (exponent in refused)
+    assert -16 not in refused
+    assert -32 in refused
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in METHODS])

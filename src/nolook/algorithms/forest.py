@@ -30,8 +30,9 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 CountEvent: TypeAlias = PureEvent | GaussianEvent
 
 _MOST_CHILDREN = 64
-# Below, the noise would exceed any table, and could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-32
+# Below, the noise would exceed any table, and could leave the range of the exact samplers where
+# several rows of a unit have survey weights.
+_SMALLEST_SHARE = 2.0**-25
 _EVENT = "counts of blocks"
 
 

@@ -41,7 +41,8 @@ class _Curved(GeneralisedLinearModel):
             )
         for way in monotone.values():
             check_choice("monotone", way, ("up", "down"))
-        return () if self.straight is None else check_names(self.straight, "straight")
+        none = self.straight is None or np.size(self.straight) == 0
+        return () if none else check_names(self.straight, "straight")
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)

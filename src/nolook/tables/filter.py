@@ -173,10 +173,9 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
             f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
             f"or booleans (for example {column.name} = {condition.values[0]})"
         )
-    levels = named_levels(own.levels)
+    levels, spellings = named_levels(own.levels), own.spellings.items()
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
-    if levels:
-        words = [next((level for level in levels if same(word, level)), word) for word in words]
+    words = [next((to for each, to in spellings if same(word, each)), word) for word in words]
     words = list(dict.fromkeys(words))
     others = [level for level in levels if level not in words]
     return partial(by_word, partial(_meets, condition.sign, words, others, missing))

@@ -16,6 +16,7 @@ from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.scaling import Scaling
+from nolook.estimators.additive import AdditiveRegression
 from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.weighted_rows import PRODUCT_UNIT, ClippedProducts
@@ -185,6 +186,11 @@ def test_a_bent_column_has_a_curve_and_a_straight_one_a_line():
 def test_straight_columns_have_lines():
     found = run(*data(20_000), 0.5, straight=("x0",))
     assert found.curves == () or found.curves[0] is None
+
+
+@pytest.mark.parametrize("straight", [None, [], ()])
+def test_no_column_needs_to_be_straight(straight):
+    assert AdditiveRegression(straight=straight).plan().release.straight == ()
 
 
 def test_a_curve_without_evidence_is_its_line(monkeypatch):
