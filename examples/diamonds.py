@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import nolook
-from nolook.report.model_words import words_of
 from nolook.report.reference_levels import contrasts
 
 TABLE = Path(__file__).parent / "data" / "diamonds.parquet"
@@ -48,7 +47,6 @@ def main():
     rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)
     for name, slope, ends in rows:
         print(f"{compared.get(name, name):43s}{slope:8.3f}  ({in_words(ends)})")
-    print(*words_of(model).purpose())
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")

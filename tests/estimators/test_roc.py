@@ -264,7 +264,9 @@ def test_no_message_tells_the_longest_class():
     for given in (np.where(labels == 1, "yes", "a long word"), np.zeros(20, "M8[ns]")):
         with pytest.raises(ParameterError) as caught:
             nolook.ROCCurve(1.0, GRID).fit(scores, given)
-        assert "target holds words;" in str(caught.value) or "has dtype datetime64 " in str(caught.value)
+        assert "target holds words;" in str(caught.value) or "has dtype datetime64 " in str(
+            caught.value
+        )
 
 
 def test_questions_are_checked():
