@@ -117,7 +117,7 @@ def class_values(target: object, name: str) -> NDArray[Any]:
 def are_words(target: Any) -> bool | None:  # noqa: ANN401
     """Tell whether a target's type is one of words; None if it is one of any Python objects."""
     column = target.iloc[:, 0] if hasattr(target, "iloc") and target.ndim == 2 else target
-    declared = getattr(column, "dtype", getattr(column, "type", None))
+    declared: Any = getattr(column, "dtype", getattr(column, "type", None))
     if hasattr(declared, "categories") and hasattr(declared.categories, "dtype"):
         declared = declared.categories.dtype
     if declared is None or declared == np.dtype(object):
