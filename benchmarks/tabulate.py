@@ -194,7 +194,7 @@ def report(runs, tests):
     yield from numbers(diamonds, [], "carat", 4 * runs)
     yield from numbers(bank(), ["job", "education"], "balance", runs)
     yield ""
-    few = max(1, runs // 5)
+    few = max(1, runs // 2)
     yield f"95 % intervals of {few} releases of {SAMPLE:,} rows drawn from each table, of groups of"
     yield f"at least {LEAST} rows: how many of the noise hold the rows' own number, and how many"
     yield "in total the table's."
@@ -210,4 +210,4 @@ def report(runs, tests):
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=150, tests=400, quick={"runs": 2, "tests": 40})
+    main(report, __doc__, runs=150, tests=1000, quick={"runs": 2, "tests": 40})
