@@ -132,6 +132,7 @@ def test_impossible_contents_of_special_models_are_refused(tmp_path, make, chang
         (True, ("influence_bound",), 0.0, "influence_bound"),
         (True, ("influence_bound",), None, "influence_bound"),
         (False, ("deviance_explained",), 0.5, "no estimates where nothing is detected"),
+        (False, ("deviance_explained_interval",), [0.0, 0.1], "no estimates where nothing is"),
         (False, ("intercept_interval",), [0.0, 1.0], "no estimates where nothing is detected"),
         (False, ("coef_interval",), [[0.0, 1.0]] * 3, "no estimates where nothing is detected"),
     ],

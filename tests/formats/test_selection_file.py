@@ -55,6 +55,7 @@ def test_the_guarantee_outside_is_that_of_the_whole(document):
         (("split",), 1.0, "< 1.0 - at `$.split`"),
         (("split",), 0, "> 0.0 - at `$.split`"),
         (("named",), 1, "expected `bool`, got `int` - at `$.named`"),
+        (("selection", "named"), False, "selection.named where named is true"),
         (("selection", "method"), "magic", "one of 'kendall', 'lasso', 'moments', 'sis'"),
         (("selection", "chosen"), ["x3", "x9"], "some of features"),
         (("selection", "chosen"), ["x3", "x3"], "each column once"),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
-from nolook._arrays import Array, Interval
+from nolook._arrays import Array, Interval, Vector
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
 from nolook.algorithms.glm.logistic_inference import logistic_model
@@ -111,6 +111,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     classes_: NDArray[Any] = fitted()
     base_rate_: Share = fitted()
+    clipped_share_: Vector = fitted()
     base_rate_interval_: Interval | None = fitted(None)
     pseudo_r2_: AtMost1 | None = fitted(None)
     pseudo_r2_interval_: Interval | None = fitted(None)

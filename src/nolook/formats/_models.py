@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast, get_type_hints
@@ -99,7 +100,8 @@ def _check_model(model: Any, features: list[str]) -> None:  # noqa: ANN401
     share = model.clipped_share_
     expect(share is None or abs(share - 0.5).max() <= 0.5, "clipped_share from 0 to 1")
     expect({*features}.issuperset(chain(*model.level_sets_)), "level_sets of features")
-    hidden = [each.value for each in model.measures if each.name != "base_rate"]
+    measured = [each for each in model.measures if each.name != "base_rate"]
+    hidden = [*(each.value for each in measured), *(each.ends for each in measured)]
     hidden += [model.coef_interval_, model.intercept_interval_]
     known = model.detected_ or all(one is None for one in hidden)
     expect(known, "no estimates where nothing is detected")
@@ -204,16 +206,16 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
         from nolook.estimators.pipeline import PrivatePipeline
 
         selection, selector = self.selection, self.selection.release()
+        expect(selection.named >= self.named, "selection.named where named is true")
         own = convert(self.model, model_record(self.model.get("method")))
         chosen = [name for name in selection.features if name in selection.chosen]
         expect(own.features == chosen, "model.features to be the columns chosen, in order")
         alike = (own.read_options, own.target) == (selection.read_options, selection.target)
         expect(alike, "selection and model to have the same read_options and target")
         model, privacy = own.estimator(), self.guarantee()
-        try:
+        together = None
+        with suppress(ValueError):
             together = accounting.in_sequence((selector.privacy_, model.privacy_), privacy.budget)
-        except ValueError:
-            together = None
         expect(privacy == together, "privacy to be that of selection and model together")
         pipeline = PrivatePipeline(
             clone(selector), clone(model), privacy.epsilon, privacy.delta, self.split
