@@ -213,6 +213,7 @@ def test_nothing_public_counts_the_rows():
         "whole",
         "with_source",
         "as_codes",
+        "class_words",
         "code_labels",
         "charging",
         "read_options",

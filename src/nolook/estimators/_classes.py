@@ -71,8 +71,8 @@ def class_table(
     values = class_values(y, "y")
     if getattr(y, "ndim", 1) == 2:
         warn_of_column()
-    # A list has no type, and its cells must not decide.
-    if declared is None and are_words(y) is not False and not isinstance(y, list | tuple):
+    # What has no type, as a list, is as its cells are, and these must not decide.
+    if declared is None and (are_words(y) or dtype == np.dtype(object)):
         raise ParameterError(
             "y holds words or Python objects, and which of them are the two classes is not looked "
             "up; expected numbers, booleans or classes=(negative, positive) (for example "
