@@ -30,7 +30,7 @@ POINT_FUNCTION_SECONDS = {8: 15e-6, 16: 3.5e-3}
 #: Memory of a whole process that fits a table of a database.
 PLACE_MEGABYTES = 800
 #: Where the time and memory of many files beside one stand.
-HIVE_ROWS = "4,000,000"
+HIVE_ROWS = "4,200,000"
 HIVE = rf"{HIVE_ROWS} rows(?:.*\n)*?\| hive folder, 32 files \|"
 
 #: Where it stands how often intervals hold a value of the weighted population, by kind.
