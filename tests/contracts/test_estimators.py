@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -216,6 +219,31 @@ def test_frames_keep_their_names(row):
     array = row.make(random_state=0).fit(X, y)
     np.testing.assert_array_equal(published(fitted), published(array))
     assert not hasattr(array, "feature_names_in_")
+
+
+@every_estimator
+def test_the_columns_of_a_fit_are_taken_from_a_frame_by_name(row):
+    X, y = data(200)
+    frame = pd.DataFrame(X, columns=["age", "weight", "dose"])
+    fitted = row.make(random_state=0).fit(frame, y)
+    ask = fitted.transform if row.kind is nolook.QuantileScaler else fitted.predict
+    expected = ask(frame)
+    more = frame.assign(note="n", outcome=y)[["outcome", "dose", "note", "age", "weight"]]
+    for each in (more, pl.from_pandas(more), pa.Table.from_pandas(more)):
+        np.testing.assert_array_equal(ask(each), expected)
+    with pytest.raises(ValueError, match=re.escape("now missing:\n- dose\n")):
+        ask(more.drop(columns="dose"))
+
+
+@every_estimator
+def test_a_table_does_not_hand_out_its_rows_for_predictions(row):
+    X, y = data(200)
+    fitted = row.make(random_state=0).fit(X, y)
+    rows = nolook.read_table(pd.DataFrame(X, columns=["a", "b", "c"]))
+    for name in ("predict", "predict_proba", "transform"):
+        if hasattr(fitted, name):
+            with pytest.raises(nolook.ParameterError, match=r"^X is a Table, .* a frame"):
+                getattr(fitted, name)(rows)
 
 
 @every_estimator

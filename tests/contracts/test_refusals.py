@@ -110,8 +110,8 @@ def no_scores():
         "target is None": ((scores, None), ParameterError),
         "2 columns": ((np.ones((20, 2)), labels), ParameterError),
         "not numbers": ((np.array(["secret"] * 20), labels), TableError),
-        "target has": ((scores, np.ones((20, 2))), ParameterError),
-        "2 features": ((table,), ParameterError),
+        "target has": ((scores, np.ones((20, 2))), TableError),
+        "scores has 2 columns": ((table,), ParameterError),
         "target is given": ((table, labels), ParameterError),
     }
 

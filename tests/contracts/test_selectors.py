@@ -89,6 +89,10 @@ def test_frames_keep_their_names(row):
     assert selector.get_feature_names_out().tolist() == ["b", "e"]
     assert selector.feature_names_in_.tolist() == list("abcde")
     assert not hasattr(row.make(2).fit(X, y), "feature_names_in_")
+    more = frame.assign(note="n", target=y)[["target", "e", "note", "d", "c", "b", "a"]]
+    np.testing.assert_array_equal(selector.transform(more), frame[["b", "e"]])
+    with pytest.raises(nolook.ParameterError, match=r"^X is a Table"):
+        selector.transform(nolook.read_table(frame))
 
 
 @every_selector

@@ -292,7 +292,7 @@ def bad():
         "model is of type KendallSelector": (nolook.KendallSelector(), (X, y), {}),
         "model is of type int": (3, (X, y), {}),
         "has 3 classes": (three, (X, y), {"other_rows": True, "pos_label": 7}),
-        "y is None": (model, (X,), {}),
+        "the target is None": (model, (X,), {}),
         "a target is given with a Table": (model, (table, y), {}),
         "the Table has no target": (model, (nolook.read_table(frame),), {}),
         "X has 1 features": (model, (X[:, :1], y), {}),

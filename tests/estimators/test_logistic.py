@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit
 from sklearn.base import is_classifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import roc_auc_score
 
 import nolook
@@ -145,6 +147,48 @@ def test_words_are_no_outcome_unless_classes_name_them(words, costs_nothing):
         costs_nothing(partial(kind(1.0).fit, X, words), r"classes=\('no', 'yes'\)")
     for kind in (nolook.ROCCurve, nolook.HosmerLemeshow):
         costs_nothing(partial(kind(1.0).fit, X[:, 0], words), "pos_label is 1, .* holds words")
+
+
+@pytest.mark.parametrize(
+    ("made", "classes"),
+    [
+        (lambda words, _: pd.Categorical(words, ["yes", "no"]), ["yes", "no"]),
+        (lambda _, y: pa.array(y), [False, True]),
+        (lambda _, y: pl.Series(y), [False, True]),
+        (lambda _, y: pd.Series(y, dtype="boolean"), [False, True]),
+        (lambda _, y: pd.Series(y, dtype="int8"), [0, 1]),
+    ],
+)
+def test_classes_follow_from_the_declared_type(made, classes):
+    X, y = data(60)
+    model = nolook.LogisticRegression(20.0).fit(X, made(np.where(y, "yes", "no"), y))
+    assert model.classes_.tolist() == classes
+    assert set(model.predict(X)) <= {*classes}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pd.Categorical(WORDS, ["no", "yes", "not asked"]),
+        pd.DataFrame({"y": np.array(WORDS, dtype=object)}),
+    ],
+)
+def test_more_than_two_words_are_no_outcome_either(words, costs_nothing):
+    X = np.arange(40.0)[:, None] / 40.0
+    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, words), "^y holds words or")
+
+
+@pytest.mark.parametrize("y", [WORDS, [0, 1] * 20, [True, False] * 20, ["no", 1] * 20])
+def test_an_outcome_without_a_type_is_warned_of_whatever_its_cells_hold(y):
+    X = np.arange(40.0)[:, None] / 40.0
+    with pytest.warns(
+        DataConversionWarning, match="^y is of type list, which does not declare"
+    ) as said:
+        nolook.LogisticRegression(1.0).fit(X, y)
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nolook.LogisticRegression(1.0, classes=("no", "yes")).fit(X, y)
 
 
 @pytest.mark.parametrize("classes", ["ab", ("a",), ("a", "a"), ("a", 1), (0, 1, 2), 3, (None, 1)])

@@ -113,6 +113,13 @@ def test_a_search_of_many_fits_is_told_of_once():
         assert len([one for one in messages if "model selection" in one]) == 1
 
 
+def test_the_next_cell_of_a_notebook_is_told_again():
+    code = "\ncross_val_score(model(), X, Y, cv=2)"
+    for _ in range(2):
+        messages, _ = said(lambda: exec(compile(code, "<stdin>", "exec"), globals()))
+        assert len(messages) == 1
+
+
 def test_a_search_over_a_pipeline_is_said_to_be_both():
     messages, _ = said(lambda: cross_val_score(make_pipeline(StandardScaler(), model()), X, Y))
     assert len({message[:12] for message in messages}) == 2

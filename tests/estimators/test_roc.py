@@ -262,9 +262,9 @@ def test_a_class_that_is_not_utf_8_is_another_one():
 def test_no_message_tells_the_longest_class():
     scores, labels = scored(20)
     for given in (np.where(labels == 1, "yes", "a long word"), np.zeros(20, "M8[ns]")):
-        with pytest.raises(ParameterError) as caught:
+        with pytest.raises((ParameterError, nolook.TableError)) as caught:
             nolook.ROCCurve(1.0, GRID).fit(scores, given)
-        assert "target holds words;" in str(caught.value) or "has dtype datetime64 " in str(
+        assert "target holds words;" in str(caught.value) or "has dtype datetime64" in str(
             caught.value
         )
 

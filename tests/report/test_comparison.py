@@ -97,8 +97,24 @@ def test_columns_of_one_model_alone_have_no_difference():
 def test_without_an_interval_nothing_is_known_of_a_difference(other):
     found = nolook.compare(current(fitted(NAMES)), other)
     place = found.columns.index("age")
-    assert np.isnan(found.difference[place, 1:]).all()
-    assert str(found.summary())
+    assert np.isnan(found.second[place]).all()
+    assert np.isnan(found.difference[place]).all()
+    unknown = "age" in {one.name for one in other.coefficients}
+    assert re.search(r"age .* not known *not known" if unknown else r"age .* - *-", shown(found))
+    assert ("different columns" in shown(found)) is not unknown
+
+
+def shown(found):
+    """Return what is printed, on one line."""
+    return " ".join(str(found.summary()).split())
+
+
+def test_what_is_counted_is_called_what_it_is():
+    models = pair()
+    assert "Rows used about 101,700 rows" in shown(nolook.compare(*models))
+    for model in models:
+        model.privacy_ = evolve(model.privacy_, unit=Unit("patient_id"))
+    assert "Patients used about 101,700 patients" in shown(nolook.compare(*models))
 
 
 def test_levels_compared_with_other_levels_are_other_coefficients():

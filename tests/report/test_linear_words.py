@@ -213,6 +213,9 @@ def test_one_sided_errors_are_told_before_anything_else(shares, where, positive)
             "method:" if "method:" in text else "R²"
         )
     assert "The mean of income" not in printed(a_model())
+    model.read_options_["schema"] = {"columns": {"income": {"log_of": "wage"}}}
+    assert "log(1 + income)" not in printed(model)
+    assert "The mean of income" in printed(model)
 
 
 def test_the_headline_is_sizes_of_errors_or_what_else_is_known():

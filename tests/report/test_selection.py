@@ -83,3 +83,19 @@ def test_the_lead_that_is_said_decides_nineteen_choices_in_twenty():
 )
 def test_a_page_says_how_strong_the_choices_are(selector, said):
     assert said in " ".join(str(selector.fit(*rows()).summary()).split())
+
+
+def test_a_level_that_is_chosen_is_said_by_its_column(tmp_path):
+    x, _ = rows()
+    frame = pd.DataFrame(x[:, :2], columns=["a", "b"])
+    frame["city"] = np.where(x[:, 2] > 1.0, "Biel", np.where(x[:, 3] > 0.0, "Bern", "Basel"))
+    frame["y"] = (frame.city == "Biel") * 10.0 + (frame.city == "Bern")
+    levels = {"city": ["Basel", "Bern"]}
+    read = nolook.read_table(frame, "y", features=["a", "b", "city"], categories=levels)
+    selector = nolook.MomentSelector(k=2, epsilon=50.0).fit(read)
+    assert set(selector.get_feature_names_out()) == {"city=Bern", "city=..."}
+    said = " ".join(str(selector.summary()).split())
+    assert "city = none of the 2 declared levels" in said
+    assert "city = Bern" in said
+    selector.report(tmp_path / "chosen.html")
+    assert "city=" not in Page((tmp_path / "chosen.html").read_text("utf-8")).text

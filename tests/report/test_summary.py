@@ -16,7 +16,6 @@ from nolook.estimators.catalogue import (
     METHODS,
     SELECTORS,
     Entry,
-    check_method,
     method_parameters,
     name_of,
 )
@@ -210,7 +209,6 @@ def test_options_of_one_method_are_refused_for_the_others():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_has_an_estimator_that_knows_its_method(method):
-    assert check_method(method) == method
     assert name_of(METHODS[method].load()()) == method
 
 

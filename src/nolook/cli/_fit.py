@@ -16,7 +16,6 @@ from nolook.estimators.catalogue import (
     MODELS,
     MOST_BY_MOMENTS,
     SELECTORS,
-    check_method,
     method_for,
     method_parameters,
     selector_for,
@@ -66,7 +65,7 @@ def fit(
     The exit status is 5 if the target did not stand out from the noise: the model is a constant.
     """
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
-    check_method(method, "--method")
+    check_choice("--method", method, ("auto", *MODELS))
     first = _selection(select, selector, split, release.random_state)
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 
-from nolook._arrays import Flags
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
-from nolook.estimators._tables import marks, training_table, warn_of_column
-from nolook.tables import Table
-from nolook.tables.source import attempt, dtype_name
-from nolook.tables.words import OTHERS, number_of
+from nolook.estimators._tables import training_table, warn_of_column
+from nolook.estimators.releasing import warn_user
+from nolook.tables import Rows, Table
+from nolook.tables.read import series_name
+from nolook.tables.source import as_text, attempt, from_target, raw_texts
+from nolook.tables.words import OTHERS, number_of, places
 
 #: How names of types of words begin, in Arrow and Polars.
 _WORDS = ("string", "large_string", "dictionary<values=string", "categorical", "enum")
+_TYPES = {"booleans", "numbers", "words"}
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 
-def declared_classes(classes: object) -> NDArray[Any] | None:
-    """Return the classes a user declares, the negative one first; None if there are none."""
-    if classes is None:
-        return None
+def declared_classes(classes: object) -> NDArray[Any]:
+    """Return the classes a user declares, the negative one first."""
     try:
         pair = list(classes)  # type: ignore[call-overload]
     except TypeError:
@@ -48,9 +49,8 @@ def class_table(
     classes: object,
 ) -> tuple[Table, NDArray[Any]]:
     """Return the table to fit, whose target holds 0 and 1 or lacks a value, and the classes."""
-    declared = declared_classes(classes)
     if isinstance(X, Table):
-        if declared is not None:
+        if classes is not None:
             raise ParameterError(
                 "classes is given with a Table; expected None (read_table's positive names the "
                 "positive class)"
@@ -65,23 +65,34 @@ def class_table(
         return table, table_classes(table)
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
-    pandas, dtype = sys.modules.get("pandas"), getattr(y, "dtype", None)
-    if declared is None and pandas is not None and isinstance(dtype, pandas.CategoricalDtype):
-        declared = declared_classes(list(dtype.categories) if len(dtype.categories) == 2 else "")
-    values = class_values(y, "y")
+    known = _usual_classes(y) if classes is None else declared_classes(classes)
     if getattr(y, "ndim", 1) == 2:
         warn_of_column()
-    # What has no type, as a list, is as its cells are, and these must not decide.
-    if declared is None and (are_words(y) or dtype == np.dtype(object)):
+    positive = pc.equal(class_places(y, known, "y", f"classes is {classes!r}"), 1)
+    rows = evolve(X if isinstance(X, Rows) else Rows(X), target=series_name(y, "y"))
+    return training_table(estimator, rows, positive), known
+
+
+def _usual_classes(y: Any) -> NDArray[Any]:  # noqa: ANN401
+    """Return the classes that an array's type declares; refuse one of words or objects."""
+    kind = kind_of(y)
+    dtype: Any = getattr(y, "dtype", None)
+    if type(dtype).__name__ == "CategoricalDtype" and len(dtype.categories) == 2:
+        return declared_classes(dtype.categories)
+    if kind in {"words", "objects"}:
         raise ParameterError(
             "y holds words or Python objects, and which of them are the two classes is not looked "
             "up; expected numbers, booleans or classes=(negative, positive) (for example "
             "classes=('no', 'yes'))"
         )
-    usual = np.array([False, True] if values.dtype.kind == "b" else [0, 1])
-    known = usual if declared is None else declared
-    negative, positive = (marks(values, one) for one in known)
-    return training_table(estimator, X, _named_like(y, positive, positive | negative)), known
+    if not kind:  # cells must not decide whether it is refused
+        warn_user(
+            f"y is of type {type(y).__name__}, which does not declare what it holds: 0 and 1 are "
+            "the classes, and rows with anything else, such as words, are left out (use "
+            "numpy.asarray(y), or classes=(negative, positive))",
+            DataConversionWarning,
+        )
+    return np.array([False, True] if kind == "booleans" else [0, 1])
 
 
 def table_classes(table: Table) -> NDArray[Any]:
@@ -99,63 +110,58 @@ def table_classes(table: Table) -> NDArray[Any]:
     return np.array([negative, positive] if None in numbers else numbers)
 
 
-def class_values(target: object, name: str) -> NDArray[Any]:
-    """Return a target's numbers, booleans or strings as an array of one dimension."""
-    array = attempt(f"{name} is not an array; expected one value a row", _as_array, target)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.dtype.kind == "c":
-        raise ParameterError(f"{name} has complex numbers: Complex data not supported")
-    if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
+def class_places(target: Any, classes: Any, name: str, said: str) -> Any:  # noqa: ANN401
+    """Return the place of each cell of a target among classes as an Arrow array, null for others.
+
+    Cells are compared as those of tables are with declared words, each by itself. `said` begins the
+    message where the target's type rules the classes out.
+    """
+    kind, words = kind_of(target), isinstance(classes[0], str)
+    if kind in _TYPES and words != (kind == "words"):
         raise ParameterError(
-            f"{name} has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions (bad input "
-            "shape); expected one number, boolean or string a row"
+            f"{said}, but {name} holds {'numbers or booleans' if words else 'words'}; expected "
+            f"{'numbers' if words else 'strings'}"
         )
-    return array
+    return places(_cells(target, kind, name), [_word(each) for each in classes])
 
 
-def are_words(target: Any) -> bool | None:  # noqa: ANN401
-    """Tell whether a target's type is one of words; None if it is one of any Python objects."""
+def _cells(target: Any, kind: str, name: str) -> Any:  # noqa: ANN401
+    """Return a target's cells in an Arrow array of its own type; as words if it declares none."""
+    series = hasattr(target, "iloc") or hasattr(target, "to_arrow")
+    numeric = isinstance(target, np.ndarray) and kind != "words"
+    if kind in _TYPES and (series or numeric or isinstance(target, pa.Array | pa.ChunkedArray)):
+        column = from_target(target, name)
+        ((_, cells),) = column.pairs
+        return cells(0, column.rows)
+    # What NumPy makes of a list depends on whether a cell is one, too.
+    if not isinstance(target, list | tuple):
+        message = f"{name} is not an array; expected one value a row"
+        array = attempt(message, np.asanyarray, target, dtype=object)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1:
+            raise ParameterError(f"{name} has {array.ndim} dimensions (bad input shape)")
+        target = array.tolist()
+    return raw_texts([_word(cell) for cell in target])
+
+
+def _word(value: object) -> Any:  # noqa: ANN401 -- a string or None
+    """Return a string, boolean or number as a word of a table; None for anything else."""
+    if isinstance(value, bool | np.bool_):
+        value = int(value)
+    return repr(float(value)) if isinstance(value, float | np.floating) else as_text(value)
+
+
+def kind_of(target: Any) -> str:  # noqa: ANN401
+    """Return the kind of cells that a target declares: words, objects, numbers, booleans or ""."""
     column = target.iloc[:, 0] if hasattr(target, "iloc") and target.ndim == 2 else target
     declared: Any = getattr(column, "dtype", getattr(column, "type", None))
-    if hasattr(declared, "categories") and hasattr(declared.categories, "dtype"):
-        declared = declared.categories.dtype
+    categories = getattr(declared, "categories", None)
+    if hasattr(categories, "dtype"):
+        return "words" if kind_of(categories) == "words" else "objects"
     if declared is None or declared == np.dtype(object):
-        return None
-    kind = getattr(declared, "kind", None)
-    return str(declared).lower().startswith(_WORDS) if kind is None else kind in "OUT"
-
-
-def _as_array(target: Any) -> NDArray[Any]:  # noqa: ANN401
-    """Return the target as an array: of objects if it declares no type, so that values stay as is.
-
-    NumPy would turn numbers into texts if one of them is a text.
-    """
-    if isinstance(getattr(target, "dtype", None), np.dtype):
-        return np.asanyarray(target)
-    if hasattr(target, "to_pylist"):
-        target = [_python(value) for value in target]
-    elif hasattr(target, "to_list"):
-        target = target.to_list()
-    if isinstance(target, list | tuple):
-        # Cell by cell: what NumPy makes of a list depends on whether a cell is one, too.
-        array = np.empty(len(target), dtype=object)
-        for place, value in enumerate(target):
-            array[place] = value
-        return array
-    return np.asanyarray(target, dtype=object)
-
-
-def _python(scalar: Any) -> object:  # noqa: ANN401
-    """Return an Arrow scalar's value, None if it is a text that is not UTF-8."""
-    with suppress(UnicodeDecodeError):
-        return scalar.as_py()
-    return None
-
-
-def _named_like(y: object, positive: Flags, known: Flags) -> object:
-    """Return the classes, missing where not known, as a series of the target's name if any."""
-    name, pandas = getattr(y, "name", None), sys.modules.get("pandas")
-    if pandas is None or name is None:
-        return pa.array(positive, mask=~known)
-    return pandas.Series(pandas.arrays.BooleanArray(positive, ~known), name=name)
+        return "" if declared is None else "objects"
+    name = str(declared).lower()
+    if getattr(declared, "kind", None) in {*"OUT"} or name.startswith(_WORDS):
+        return "words"
+    return "booleans" if name.startswith("bool") else "numbers"

@@ -16,6 +16,7 @@ from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.estimators.base import PrivateEstimator
+from nolook.tables import Table
 
 _FILTERS = Lock()
 _WAYS = ("predict_proba", "decision_function", "predict")
@@ -124,6 +125,14 @@ class ModelScores:
                 found = np.array([_or_nothing(self._alone, row) for row in numbers.T])
         largest = sys.float_info.max
         return np.nan_to_num(found, nan=-largest, posinf=largest, neginf=-largest)
+
+    def beside(self, table: Table, target: str | None) -> Table:
+        """Return a table of the rows' scores and targets; the latter get this name."""
+        binary = np.array([False, table.binary[-1]])
+        return table.transformed(("prediction",), target, self._beside, binary)
+
+    def _beside(self, numbers: Vector) -> Vector:
+        return np.stack([self.of(numbers[:-1]), numbers[-1]])
 
     def _alone(self, row: Vector) -> float:
         """Return the score that a model gives one row, in a frame if it was fitted to one."""

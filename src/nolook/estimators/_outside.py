@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
-from types import FrameType
+from contextlib import suppress
+from traceback import walk_stack
+from types import CodeType, FrameType
 from typing import Any
 
 from sklearn.utils import get_tags
@@ -22,16 +23,17 @@ _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 #: The rows an estimator was last fitted to, while both live; never in a file.
 _FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 
-#: Where in the user's code searches were told of: their many fits, around which scikit-learn
-#: forgets what was said before, are told of once.
-_SAID: set[tuple[str, int]] = set()
+#: The lines of the user's code, while it lives, where searches were told of: their many fits,
+#: around which scikit-learn forgets what was said before, are told of once. A notebook's next cell
+#: is other code, whatever it is called.
+_SAID: weakref.WeakKeyDictionary[CodeType, set[int]] = weakref.WeakKeyDictionary()
 
 
 def warn_of_caller() -> None:
     """Warn if scikit-learn's model selection, or a pipeline with other steps, fits on the stack."""
     search: FrameType | None = None
     pipelines: list[object] = []
-    for frame in _callers():
+    for frame, _ in walk_stack(sys._getframe(1)):
         module = frame.f_globals.get("__name__", "")
         if module == "nolook.estimators.releasing":
             return  # a part of a release, which was told of already
@@ -39,7 +41,8 @@ def warn_of_caller() -> None:
             search = frame
         if module == "sklearn.pipeline" and frame.f_locals.get("self") not in pipelines:
             pipelines.append(frame.f_locals.get("self"))
-    if search is not None and _place(search) in _SAID:
+    said, line = (set(), 0) if search is None else _place(search)
+    if line in said:
         return
     for pipeline in pipelines:
         _warn_of_steps(pipeline)
@@ -50,22 +53,20 @@ def warn_of_caller() -> None:
             "nolook.cross_validate, which does it within one budget"
         )
         # Not before: where warnings are errors each fit raises.
-        _SAID.add(_place(search))
+        said.add(line)
 
 
-def _place(search: FrameType) -> tuple[str, int]:
-    """Return the place in the user's code that a search was called from."""
-    caller = next((each for each in _callers(search) if not of_library(each)), search)
-    return caller.f_code.co_filename, caller.f_lineno
+def _place(search: FrameType) -> tuple[set[int], int]:
+    """Return the lines told of in the code that a search was called from, and the line of that."""
+    caller = next((each for each, _ in walk_stack(search) if not of_library(each)), search)
+    return _SAID.setdefault(caller.f_code, set()), caller.f_lineno
 
 
 def note_rows(estimator: Any, X: object) -> None:  # noqa: ANN401
     """Note which object an estimator was fitted to, if it can be told from others later."""
     _FITTED.pop(estimator, None)
-    try:
+    with suppress(TypeError):  # lists, for example
         _FITTED[estimator] = weakref.ref(X)
-    except TypeError:  # lists, for example
-        return
 
 
 def warn_of_score(estimator: Any, X: object) -> None:  # noqa: ANN401
@@ -101,13 +102,6 @@ def _learns(step: Any) -> bool:  # noqa: ANN401
     if step is None or isinstance(step, str):
         return False
     return not hasattr(step, "__sklearn_tags__") or bool(get_tags(step).requires_fit)
-
-
-def _callers(first: FrameType | None = None) -> Iterator[FrameType]:
-    frame: FrameType | None = first or sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _warn(message: str) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from nolook._arrays import Flags
 from nolook._validation import real_number
 from nolook.errors import ParameterError
-from nolook.estimators._classes import are_words, class_values
+from nolook.estimators._classes import class_places
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._parameters import fitted
-from nolook.estimators._tables import marks, refuse_gaps
+from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
@@ -118,26 +117,40 @@ def check_pos_label(label: object) -> None:
         )
 
 
-def scored_table(scores: object, target: object, label: float | str, relation: str | None) -> Table:
+def scored_table(scores: Any, target: object, label: float | str, relation: str | None) -> Table:  # noqa: ANN401
     """Put scores and target into one table; infinite scores count as the largest double.
 
     Where the number of rows is public, one whose target is missing counts as negative.
     """
-    if isinstance(scores, Table):
-        positive = positive_number(scores, target, label)
-        if len(scores.feature_names) != 1:
-            raise ParameterError(
-                f"scores is a Table with {len(scores.feature_names)} features; expected one score "
-                "and a target (read_table(..., target=TARGET, features=[SCORE]))"
-            )
-        refuse_gaps(scores, "a release of scores")
-        table = scores.keeping_infinite(all_targets=relation == "replace")
-        return with_class(table, positive)
-    table = _joined(scores, target, label, usual_missing(relation))
-    return with_class(table.keeping_infinite(), 1.0)
+    if hasattr(scores, "to_frame"):
+        scores = scores.to_frame("scores")
+    elif not isinstance(scores, Table) and getattr(scores, "ndim", 1) == 1:
+        scores = as_array(scores, f"scores is not an array of numbers; {_EXPECTED}")
+        scores = scores[:, np.newaxis] if scores.ndim == 1 else scores
+    table, positive = labelled(scores, target, label, usual_missing(relation))
+    if len(table.feature_names) != 1:
+        raise ParameterError(
+            f"scores has {len(table.feature_names)} columns; expected one score and a target "
+            "(such as predict_proba(X)[:, 1], or read_table(..., target=TARGET, features=[SCORE]))"
+        )
+    refuse_gaps(table, "a release of scores")
+    return with_class(table.keeping_infinite(all_targets=relation == "replace"), positive)
 
 
-def positive_number(table: Table, target: object, label: float | str) -> float:
+def labelled(X: object, y: object, label: float | str, missing: Missing) -> tuple[Table, float]:
+    """Return a table of features and classes, and the number of the positive class in it.
+
+    Of arrays, all classes but that of the label are negative, missing ones too.
+    """
+    if isinstance(X, Table):
+        return X, _positive_number(X, y, label)
+    if y is None:
+        raise ParameterError("the target is None; expected one value for each row")
+    places = class_places(y, [label], "target", f"pos_label is {label!r}")
+    return table_from_arrays(X, np.asarray(places.is_valid()), missing), 1.0
+
+
+def _positive_number(table: Table, target: object, label: float | str) -> float:
     """Return the number of the positive class in a table's target; no other target may be given."""
     if target is not None:
         raise ParameterError("a target is given with a Table; expected None (its target is used)")
@@ -149,35 +162,3 @@ def positive_number(table: Table, target: object, label: float | str) -> float:
             f"none, and read_table(..., positive={label!r}))"
         )
     return float(label)
-
-
-def _joined(scores: object, target: object, pos_label: float | str, missing: Missing) -> Table:
-    if target is None:
-        raise ParameterError("target is None; expected one value for each score")
-    positives = positives_of(target, pos_label)
-    column: Any = scores
-    if hasattr(column, "to_frame"):
-        column = column.to_frame("scores")
-    elif getattr(column, "ndim", 1) == 1:
-        column = as_array(column, f"scores is not an array of numbers; {_EXPECTED}")
-        column = column[:, np.newaxis] if column.ndim == 1 else column
-    table = table_from_arrays(column, positives, missing)
-    if len(table.feature_names) != 1:
-        raise ParameterError(
-            f"scores has {len(table.feature_names)} columns; expected 1 (for example "
-            "predict_proba(X)[:, 1])"
-        )
-    return table
-
-
-def positives_of(target: object, pos_label: float | str) -> Flags:
-    """Mark the rows of the positive class; nothing else of the target is used."""
-    array = class_values(target, "target")
-    words = are_words(target)
-    if words is not None and words != isinstance(pos_label, str):
-        raise ParameterError(
-            f"pos_label is {pos_label!r}, but target holds "
-            f"{'words' if words else 'numbers or booleans'}; expected a "
-            f"{'string' if words else 'number'}"
-        )
-    return marks(array, pos_label)

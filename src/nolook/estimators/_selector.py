@@ -15,7 +15,7 @@ from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected, SelectionPlan, selection_plan
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
-from nolook.estimators._tables import prediction_rows, training_table
+from nolook.estimators._tables import own_columns, prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.sampling import SAMPLING_UNIT
@@ -46,7 +46,6 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     kind = "selection"
-    _alternative = "sample='auto' in Python, a method that needs sums alone"
     _ordered: ClassVar[bool] = True
     target_name_: str = fitted()
     strengths_: Vector | None = fitted(None)
@@ -84,15 +83,16 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
+            As for :meth:`nolook.LinearRegression.predict`.
 
         Returns
         -------
         array or frame of shape (n_samples, k_)
         """
-        check_is_fitted(self)
+        rows = own_columns(self, X)
         if self.read_options_["categories"]:
             return prediction_rows(self, X)[:, self.support_]
-        return super().transform(X)
+        return super().transform(rows)
 
     questions = ("get_support", "transform")
 

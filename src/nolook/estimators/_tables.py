@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nolook._arrays import Flags, Vector
+from nolook._arrays import Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.releasing import warn_user
@@ -55,25 +53,6 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
     return table
 
 
-def equals(cell: object, wanted: object) -> bool:
-    """Tell whether a cell equals a class; one that cannot be compared, whatever it is, does not."""
-    same: object = False
-    with suppress(Exception):  # such as a Decimal that is not a number; pandas.NA has no truth
-        same = cell == wanted
-    return isinstance(same, bool | np.bool_) and bool(same)
-
-
-def marks(values: NDArray[Any], wanted: Any) -> Flags:  # noqa: ANN401
-    """Return a mask of the values equal to the wanted one; a text equals no number."""
-    if values.dtype.kind == "O":
-        return np.fromiter((equals(one, wanted) for one in values), np.bool_, values.size)
-    if (values.dtype.kind in "UT") != isinstance(wanted, str):
-        return np.zeros(values.size, dtype=np.bool_)
-    if values.dtype.kind == "b":
-        values = values.astype(np.uint8)  # compares to integers of any size
-    return np.asarray(values == wanted)
-
-
 def warn_of_column() -> None:
     """Warn that a target has two dimensions, in scikit-learn's words."""
     message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
@@ -107,20 +86,38 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
     estimator.read_options_ = table.read_options()
 
 
+def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
+    """Return rows to predict or transform: of a frame with more columns those of the fit, by name.
+
+    A frame may have categories in place of their levels; these are then :class:`Rows`.
+    """
+    check_is_fitted(estimator)
+    if isinstance(X, Table):
+        raise ParameterError(
+            "X is a Table, which does not hand out its rows; expected an array or a frame (or, "
+            "for a file, nolook predict)"
+        )
+    names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
+    options, there = estimator.read_options_, {*names}
+    known = [*getattr(estimator, "feature_names_in_", ())]
+    levels = options["categories"] if names and not there.issuperset(known) else {}
+    if levels:
+        known = options["features"]
+        if absent := [name for name in known if name not in there]:
+            raise TableError(f"X has no column {', '.join(map(repr, absent))}, which the fit used")
+    own = [name for name in known if name in there]
+    # Columns that are all of the fit must have its order, as in scikit-learn.
+    if levels or 0 < len(own) < len(names):
+        X = X.select(own) if isinstance(X, pa.Table) else X[own]
+    return Rows(X, categories=levels) if levels else X
+
+
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    check_is_fitted(estimator)
-    options = estimator.read_options_
-    names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
-    missing = "centre" if options["missing"] == "centre" else DEFAULT_MISSING
-    if options["categories"] and names and not {*estimator.feature_names_in_} <= {*names}:
-        # As it was before levels became columns.
-        if absent := [name for name in options["features"] if name not in names]:
-            raise TableError(f"X has no column {', '.join(map(repr, absent))}, which the fit used")
-        own = X.select(options["features"]) if isinstance(X, pa.Table) else X[options["features"]]  # type: ignore[index]
-        table = table_from_arrays(Rows(own, categories=options["categories"]), missing=missing)
-    else:
-        table = table_from_arrays(X, missing=missing)
+    X = own_columns(estimator, X)
+    centred = estimator.read_options_["missing"] == "centre"
+    table = table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
+    if not isinstance(X, Rows):
         validate_data(estimator, X, reset=False, skip_check_array=True)
     found = [*table.batches_in_place()]
     if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows

@@ -96,9 +96,6 @@ class PrivateEstimator(Declared, Result):
     #: nothing tells how much less they say.
     _withheld_when_sampled: ClassVar[tuple[str, ...]] = ()
 
-    #: What to use where rows cannot be together.
-    _alternative: ClassVar[str] = "a method that needs sums alone"
-
     #: Whether all rows must be in one memory, not only their sums.
     _needs_local_rows: ClassVar[bool] = False
     #: Whether a release has centres to stand for missing values.
@@ -209,8 +206,9 @@ class PrivateEstimator(Declared, Result):
         if rows.engine is not None and self._needs_local_rows:
             raise ParameterError(
                 f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "
-                f"where they are; expected {self._alternative} (such as LinearRegression or "
-                f"MomentSelector), or a table read without {rows.engine} (or a random part of it)"
+                "where they are; expected a method that needs sums only (such as LinearRegression "
+                f"or MomentSelector), sample='auto' of a selector, or a table read without "
+                f"{rows.engine}"
             )
         return rows
 
@@ -343,12 +341,13 @@ class PrivateModel(PrivateEstimator):
     @property
     def selection(self) -> PrivateEstimator | None:
         """The selector that chose its columns, if they were chosen by a release of their own."""
-        return None
+        return vars(self).get("selector_")
 
     @property
     def regression(self) -> PrivateModel:
         """Itself, or the part that has coefficients."""
-        return self
+        part: PrivateModel = vars(self).get("regressor_", self)
+        return part
 
     @property
     def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:
@@ -401,6 +400,7 @@ class PrivateModel(PrivateEstimator):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
+            Of a frame that has more columns, those of the fit are taken by name.
 
         Returns
         -------

@@ -33,7 +33,6 @@ __all__ = [
     "Entry",
     "Option",
     "called",
-    "check_method",
     "entry_of",
     "method_for",
     "method_parameters",
@@ -113,6 +112,10 @@ _CURVES = (
         },
     ),
 )
+_WITH_CURVES = (
+    "with a curve for each column that noisy first steps show to be bent. Noisy histograms place "
+    "the knots of the curves, and each is shrunk towards its line where noise dominates."
+)
 _EXPOSURE = Option(
     "--exposure",
     "exposure",
@@ -141,9 +144,7 @@ METHODS = {
     ),
     "additive": Entry(
         "nolook.estimators.additive.AdditiveRegression",
-        "Additive regression: weighted least squares as for linear, with a curve for each column "
-        "that a noisy first step shows to be bent. Noisy histograms place the knots of the curves, "
-        "and each is shrunk towards its line where noise dominates.",
+        f"Additive regression: weighted least squares as for linear, {_WITH_CURVES}",
         _CURVES,
     ),
     "tukey": Entry(
@@ -190,9 +191,7 @@ CLASSIFIERS = {
     ),
     "additive-logistic": Entry(
         "nolook.estimators.additive.AdditiveClassifier",
-        "Additive logistic regression: as logistic, with a curve for each column that noisy first "
-        "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
-        "towards its line where noise dominates.",
+        f"Additive logistic regression: as logistic, {_WITH_CURVES}",
         _CURVES,
     ),
 }
@@ -215,9 +214,7 @@ COUNTS = {
     ),
     "additive-poisson": Entry(
         "nolook.estimators.additive.AdditivePoissonRegression",
-        "Additive regression of counts: as poisson, with a curve for each column that noisy first "
-        "steps show to be bent. Noisy histograms place the knots of the curves, and each is shrunk "
-        "towards its line where noise dominates.",
+        f"Additive regression of counts: as poisson, {_WITH_CURVES}",
         (_EXPOSURE, *_CURVES),
     ),
 }
@@ -281,19 +278,6 @@ DISTRIBUTIONS = {
 # Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
 # classes beside its parameters.
 _COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
-
-
-def check_method(value: str, name: str = "method") -> str:
-    """Return a method's name, a key of :data:`MODELS`, or ``auto``.
-
-    Errors call the value `name`.
-
-    Examples
-    --------
-    >>> check_method("logistic")
-    'logistic'
-    """
-    return check_choice(name, value, ("auto", *MODELS))
 
 
 def method_for(method: str, *, has_classes: Callable[[], bool]) -> str:

@@ -7,7 +7,6 @@ from inspect import signature
 from itertools import chain
 from typing import Any, TypeVar
 
-import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
@@ -19,7 +18,6 @@ from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators.base import PrivateEstimator, gaussian_part, whole_mu
-from nolook.estimators.evaluation import beside_target
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
@@ -111,9 +109,7 @@ class FoldsInSequence:
 
     def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
         """Release how good a model is on rows that it has not seen."""
-        score = partial(beside_target, ModelScores(model))
-        binary = np.array([False, table.binary[-1]])
-        predicted = table.transformed(("prediction",), table.target_name, score, binary)
+        predicted = ModelScores(model).beside(table, table.target_name)
         if isinstance(self.release, EvaluationRelease):
             return self.release.run(predicted, source, lambda _: None)
         scaling = model.scaling_

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from nolook._arrays import Vector
 from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators._scores import Scored, check_pos_label, positive_number, positives_of
+from nolook.estimators._scores import Scored, check_pos_label, labelled
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
@@ -26,13 +24,12 @@ from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table, table_from_arrays
-from nolook.tables.design import DEFAULT_MISSING, Missing
+from nolook.tables import Table
+from nolook.tables.design import DEFAULT_MISSING
 from nolook.tables.read import series_name, with_class
 
-__all__ = ["Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
+__all__ = ["Evaluation", "JudgedModel", "evaluate", "evaluation_of"]
 
-_SCORE = "prediction"
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
 _FLATTERS = (
     "It was not stated whether the model was fitted on these rows. If it was, all figures here "
@@ -332,23 +329,10 @@ def _scored(
 ) -> Table:
     """Return the rows' scores and targets; checks declared columns and the model only."""
     knows_centres = getattr(model, "read_options_", {}).get("missing") == "centre"
-    if isinstance(X, Table):
-        table, positive = X, positive_number(X, y, label)
-        if not knows_centres:
-            refuse_gaps(table, "this model")
-    else:
-        if y is None:
-            raise ParameterError("y is None; expected the outcome of each row")
-        missing: Missing = "centre" if knows_centres else DEFAULT_MISSING
-        table, positive = table_from_arrays(X, positives_of(y, label), missing), 1.0
+    table, positive = labelled(X, y, label, "centre" if knows_centres else DEFAULT_MISSING)
+    if not knows_centres:
+        refuse_gaps(table, "this model")
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))
-    binary = np.array([False, table.binary[-1]])
-    score = partial(beside_target, scores)
     target = table.target_name if isinstance(X, Table) else series_name(y, "y")
-    return with_class(table.transformed((_SCORE,), target, score, binary), positive)
-
-
-def beside_target(scores: ModelScores, numbers: Vector) -> Vector:
-    """Return the scores of rows and their targets, given features and targets."""
-    return np.stack([scores.of(numbers[:-1]), numbers[-1]])
+    return with_class(scores.beside(table, target), positive)

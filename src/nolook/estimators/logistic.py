@@ -55,9 +55,10 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
     ----------
     classes : sequence of two numbers, booleans or strings, default=None
         The negative class, then the positive one. They are not read from the target, since that
-        would leak; so an array of words needs them. None: False and True for an array of booleans,
-        else 0 and 1. For a `Table`, name the positive class when you open it,
-        ``read_table(..., positive="yes")``; the classes are then its words.
+        would leak; so an array of words needs them. None: both categories, in their order, of a
+        pandas Categorical that has two; False and True for booleans; else 0 and 1. For a `Table`,
+        name the positive class when you open it, ``read_table(..., positive="yes")``; the classes
+        are then its words.
 
     Attributes
     ----------

@@ -21,7 +21,6 @@ from nolook.estimators._parameters import fitted
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import (
-    PrivateModel,
     PrivateRegressor,
     gaussian_part,
     whole_mu,
@@ -171,16 +170,6 @@ class PrivatePipeline(PrivateRegressor):
 
     kind = "pipeline"
     _ledger_label = "feature selection and regression"
-
-    @property
-    def selection(self) -> PrivateSelector:
-        """The selection."""
-        return self.selector_
-
-    @property
-    def regression(self) -> PrivateModel:
-        """The regression."""
-        return self.regressor_
 
     @property
     def _measured(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -91,6 +91,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
+            As for :meth:`nolook.LinearRegression.predict`.
 
         Returns
         -------

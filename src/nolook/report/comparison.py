@@ -23,7 +23,6 @@ from nolook.report.wording import (
     loss_in_words,
     number,
     rows_in_words,
-    with_error,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ __all__ = ["Comparison", "compare", "comparison_lines"]
 
 _NONE = "-"  # of a column that a model does not have
 _INTERCEPT = "intercept"
-_SAME = 1e-6  # of a half-width: its value is in the middle of an interval
 
 _WIDTHS = (
     "The half-widths of both intervals are added up, since both models may be of the same rows: "
@@ -65,7 +63,7 @@ class Comparison:
     columns : tuple of str
         The columns of both models, those of the first one first, and "intercept".
     first, second : ndarray of shape (columns, 3)
-        Each model's coefficient, and both ends of its 95 % interval; NaN where there is none.
+        Each model's coefficient, and both ends of its 95 % interval; NaN where these are not known.
     difference : ndarray of shape (columns, 3)
         The second minus the first, and both ends of its interval. Its half width is the sum of both
         half widths, since both models may be from the same rows.
@@ -105,10 +103,9 @@ class Comparison:
         ParameterError
             If pandas is not installed.
         """
-        kinds = (("first", self.first), ("second", self.second), ("difference", self.difference))
         numbers = {
-            f"{kind}{end}": values[:, place]
-            for kind, values in kinds
+            f"{kind}{end}": getattr(self, kind)[:, place]
+            for kind in ("first", "second", "difference")
             for place, end in enumerate(("", "_low", "_high"))
         }
         return frame({"column": list(self.columns), **numbers})
@@ -169,25 +166,18 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
 
 def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
     """Refuse models whose coefficients are about different things."""
-    targets = [plain(Name(part.scaling_.names[-1])) for part in parts]
-    kinds = [part.kind.removesuffix(" model") for part in parts]
-    units = [model.privacy.unit for model in models]
-    for what, values in (("targets", targets), ("kinds", kinds)):
-        if values[0] != values[1]:
+    targets = [repr(plain(Name(part.scaling_.names[-1]))) for part in parts]
+    kinds = [repr(part.kind.removesuffix(" model")) for part in parts]
+    units = [_unit(model.privacy.unit) for model in models]
+    for what, (one, other) in {"targets": targets, "kinds": kinds, "units": units}.items():
+        if one != other:
             raise ParameterError(
-                f"the models have different {what}, {values[0]!r} and {values[1]!r}, so their "
-                "coefficients cannot be compared (fit both to the same)"
+                f"the models have different {what}, {one} and {other}, so their coefficients "
+                "cannot be compared (fit both to the same)"
             )
-    if units[0] != units[1]:
-        raise ParameterError(
-            f"the models protect different units, {_unit(units[0])} and {_unit(units[1])}, so "
-            "their coefficients cannot be compared"
-        )
 
 
 def _unit(unit: Unit) -> str:
-    if unit.weighting is not None:
-        return f"a {unit.counted}"
     if unit.column is None:
         return "a row"
     counted = "rows have weights" if unit.is_shared else f"at most {unit.max_rows} rows"
@@ -197,8 +187,9 @@ def _unit(unit: Unit) -> str:
 def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
     """Return each coefficient with the ends of its interval, by what it is the coefficient of."""
     compared = contrasts(part)
+    nothing = np.full(3, np.nan)
     return {
-        compared.get(one.name, one.name): np.array([one.value, *(one.ends or (np.nan, np.nan))])
+        compared.get(one.name, one.name): np.array([one.value, *one.ends]) if one.ends else nothing
         for one in part.coefficients
     }
 
@@ -206,34 +197,34 @@ def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
 def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     """List texts and tables in order."""
     words, (a, b) = words_of(found.models[0].regression), found.names
-    numbers = zip(found.first, found.second, found.difference, strict=True)
-    cells = (map(_with_ends, row) for row in numbers)
-    rows = tuple((name, *row) for name, row in zip(found.columns, cells, strict=True))
+    one, other = (_coefficients(model.regression).keys() for model in found.models)
+    numbers = zip(found.columns, found.first, found.second, found.difference, strict=True)
+    rows = tuple(
+        (name, *map(_with_ends, values, (name in one, name in other, name in one & other)))
+        for name, *values in numbers
+    )
     caption = f"{words.phrase('coefficients_caption')}, with 95 % intervals"
     table = Table(caption, ("Column", a, b, f"{b} less {a}"), rows)
-    alike = not np.isnan(found.difference[:, 0]).any()
+    alike = one == other
     notes = _WIDTHS, _LEANING, *((_OTHERS,) * (not alike))
     title = ("Two models of ", words.target)
     rest: list[Text | Table] = [table, *notes, _both(found), _together(found)]
     return ((title, "bold"), *((part, "") for part in rest))
 
 
-def _with_ends(values: Vector) -> str:
+def _with_ends(values: Vector, there: bool) -> str:
     value, low, high = values.tolist()
     if np.isnan(value):
-        return _NONE
-    if np.isnan(low) or np.isnan(high):
-        return f"{number(value)} ({NOT_KNOWN})"
-    half = (high - low) / 2
-    if abs(value - low - half) > _SAME * half:
-        return "{} ({})".format(*estimated(value, (low, high)))
-    return "{} ± {}".format(*with_error(value, half))
+        return NOT_KNOWN if there else _NONE
+    return "{} ({})".format(*estimated(value, (low, high)))
 
 
 def _both(found: Comparison) -> Table:
     """Put side by side how both were made, and how well they fit."""
     parts = [model.regression for model in found.models]
-    rows = [("Method", *map(called, parts)), ("Rows used", *map(_rows, parts))]
+    unit = found.models[0].privacy.unit
+    used = (_rows(part, unit) for part in parts)
+    rows = [("Method", *map(called, parts)), (f"{unit.counted.capitalize()}s used", *used)]
     for measures in zip(*(part.measures for part in parts), strict=True):
         if any(one.value is not None for one in measures):
             shown = (
@@ -248,9 +239,9 @@ def _both(found: Comparison) -> Table:
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 
 
-def _rows(part: PrivateModel) -> str:
+def _rows(part: PrivateModel, unit: Unit) -> str:
     rows = part.rows
-    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error)[0]
+    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error, unit.counted)[0]
 
 
 def _together(found: Comparison) -> str:

@@ -113,13 +113,14 @@ class LinearWords:
         cut = getattr(self.model, "cut_errors_", None)
         if cut is None or not cut.effect:
             return ()
+        logarithm = getattr(self.model, "inverse", None) is not None
         above = cut.above > cut.below
         share = number(100.0 * (cut.above if above else cut.below), 2)
         effect = number(cut.effect, 2)
         return (
             self.sentence(
                 "one_sided_errors", target=self.target, above=above, share=share,
-                effect=effect, positive=cut.positive,
+                effect=effect, positive=cut.positive and not logarithm,
             ),
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from nolook.planning.curves import WIDEST, Range
 from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.picture import Band, Line, Picture, axis
-from nolook.report.wording import count, number
+from nolook.report.wording import NOT_KNOWN, count, number
 
 __all__ = ["plan_headline", "plan_section"]
 
@@ -32,10 +32,6 @@ _OF = {
     "compare-groups": "the probability of a higher value",
     "survival": "the curve",
 }
-_FITS = {
-    "AUC": "the area under the ROC curve",
-    "deviance explained": "the share of deviance explained",
-}
 _MEANING = {
     "interval": (
         "Intervals ±: half the width of a column's 95 % interval, for the effect of one standard "
@@ -43,7 +39,7 @@ _MEANING = {
         'columns do not exceed. "None": the interval is withheld or says nothing. Rely on the '
         "range: on real tables the single number was often off by more than a factor 2."
     ),
-    "loss": "Loss: how far {fit} falls below that of {plain}.",
+    "loss": "Loss: how far the {fit} falls below that of {plain}.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
     "quantile": "Errors of {quantities} are in standard deviations of the column.",
 }
@@ -56,7 +52,6 @@ _UNITS = {"logistic": "log-odds", "poisson": "logarithms of the mean"}
 _PLAIN = "the same model without privacy, on the same rows"
 _PLAIN_CURVES = "the better of lines and curves without privacy, on other rows"
 _QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
-_NOT_KNOWN = "not known"
 _POINTS = 33  # of a curve
 _VIEW = 0.1, 10.0  # epsilons
 
@@ -76,7 +71,7 @@ def plan_section(found: Forecast) -> Section:
     meaning = tuple(
         _MEANING[name].format(
             unit=_UNITS.get(found.method, "standard deviations of the target"),
-            fit=_FITS.get(_OF.get(found.method, ""), "R2"),
+            fit=_OF.get(found.method, "R2"),
             plain=_PLAIN_CURVES if found.method.startswith("additive") else _PLAIN,
             quantities=_QUANTITIES.get(found.method, "quartiles"),
         )
@@ -122,7 +117,7 @@ def _enough(one: Expected, found: Forecast) -> tuple[str, ...]:
 
 def _cell(known: Range | None) -> str:
     if known is None:
-        return _NOT_KNOWN
+        return NOT_KNOWN
     low, expected, high = map(_amount, (known.low, known.expected, known.high))
     return expected if low == expected == high else f"{expected} ({low} to {high})"
 

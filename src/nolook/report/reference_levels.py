@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nolook.algorithms.glm.level_sets import named_alike
 from nolook.report.findings import Name
@@ -13,10 +13,12 @@ from nolook.tables.formula import interactions
 from nolook.tables.words import check_categories
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nolook.estimators.base import PrivateModel
     from nolook.tables.words import Levels
 
-__all__ = ["contrasts", "sides"]
+__all__ = ["contrasts", "level_labels", "sides"]
 
 
 def contrasts(model: PrivateModel) -> dict[str, str]:
@@ -33,17 +35,14 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
     Where a choice of columns left a level out, its rows are among those of the reference.
     """
     used = set(compress(model.scaling_.names, model.considered.tolist()))
+    labels = level_labels(model.read_options_)
     found: dict[str, tuple[str, str]] = {}
     for column, levels in check_categories(model.read_options_["categories"]).items():
-        numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))
+        names = Feature(column, levels).names
         base = phrase("model.other_values", column=Name(column))
-        if levels[0] is not None and used.issuperset(numbers):
+        if levels[0] is not None and used.issuperset(names):
             base = _level(column, levels[0], levels)
-        found |= {
-            name: (_level(column, level, levels), base)
-            for name, level in numbers.items()
-            if name in used
-        }
+        found |= {name: (labels[name], base) for name in names if name in used}
     for each in model.level_sets_:
         (of,) = named_alike(each, 2)
         mean = phrase("model.levels_mean", of=Name(of), levels=len(each))
@@ -54,6 +53,15 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
         if name in used and name not in found and name not in products:
             found[name] = _true(name, columns)
     return found
+
+
+def level_labels(read_options: Mapping[str, Any]) -> dict[str, str]:
+    """Return a label for each level that is not the first of a category, by its number's name."""
+    return {
+        name: _level(column, level, levels)
+        for column, levels in check_categories(read_options["categories"]).items()
+        for name, level in zip(Feature(column, levels).names, levels[1:], strict=True)
+    }
 
 
 def _true(name: str, columns: set[str]) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
+from nolook.report.reference_levels import level_labels
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def selection_findings(selector: PrivateSelector) -> Findings:
     """Return the findings of a selection: the columns chosen to explain a target."""
     target = selector.target_name_
     offered = count(selector.n_features_in_, "column")
+    chosen = _in_words(selector, chosen_columns(selector)[0])
     return findings_of(
         selector,
         target,
@@ -51,7 +53,11 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         settings=(("Target", target), *selection_settings(selector)),
         question=(f": which of {offered} are most strongly associated with ", Name(target)),
         conclusion=(
-            (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
+            (
+                f"Chosen of {offered}: ",
+                *listed(chosen, _MOST_NAMED),
+                ".",
+            ),
         ),
         certainty=(how_strong(selector), _DOUBTS.format(selector.privacy_.unit.counted)),
     )
@@ -59,7 +65,8 @@ def selection_findings(selector: PrivateSelector) -> Findings:
 
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     """List the columns that were chosen; `more` is added to the note."""
-    chosen, ordered = chosen_columns(selector)
+    names, ordered = chosen_columns(selector)
+    chosen = _in_words(selector, names)
     sample = "" if getattr(selector, "sample", None) is None else _OF_A_SAMPLE
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     columns: dict[str, Sequence[str]] = {"Column": chosen}
@@ -77,6 +84,12 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     printed = f"selector: {called(selector)}", table, strong
     heading = "The columns chosen"
     return Section("selection", heading, about, (), (table,), notes, printed=printed)
+
+
+def _in_words(selector: PrivateSelector, names: Sequence[str]) -> list[str]:
+    """Return the names of columns, and of levels as those of their column."""
+    labels = level_labels(selector.read_options_)
+    return [labels.get(name, name) for name in names]
 
 
 def how_strong(selector: PrivateSelector) -> str:
@@ -122,7 +135,7 @@ def _lead(selector: PrivateSelector) -> float | None:
 def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:
     """Return the way columns were chosen, and the candidates."""
     return (
-        ("Chosen from", ", ".join(offered_columns(selector))),
+        ("Chosen from", ", ".join(_in_words(selector, offered_columns(selector)))),
         ("Selector", called(selector)),
         *parameters_of(selector, "Parameters of the selector"),
     )

@@ -190,13 +190,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     marks = [(each.column, test_of(each, known, declared)) for each in conditions]
     opened = opened.filtered(conditions, marks)
     # A category without levels is no feature, until it is given some.
-    unused = {
-        *declared.used_as("nothing"),
-        *declared.used_as("unit"),
-        aim,
-        protected.column,
-        weights,
-    }
+    others = aim, protected.column, weights
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), *others}
     unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
@@ -223,11 +218,12 @@ def levels_given(categories: object, schema: Schema) -> dict[str, Levels]:
 
 @frozen(eq=False)
 class Rows:
-    """Features as scikit-learn's users hold them, perhaps with survey weights and levels."""
+    """Features as scikit-learn's users hold them; perhaps survey weights, levels, target's name."""
 
     X: object
     weights: object = None
     categories: Categories | None = None
+    target: str | None = None
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MISSING) -> Table:
@@ -240,7 +236,7 @@ def table_from_arrays(X: object, y: object = None, missing: Missing = DEFAULT_MI
     table, target, unit = _features(rows.X), None, ROW
     names = [column.name for column in table.columns]
     if y is not None:
-        target = series_name(y, "y")
+        target = rows.target or series_name(y, "y")
         target = _unlike("y" if target in names else target, names)
         table = join(table, from_target(y), target)
     if rows.weights is not None:
