@@ -43,9 +43,10 @@ def test_without_noise_p_values_are_those_of_scipy(shift):
     assert abs(found.ranks - ranks) < 0.04
     assert abs(found.distance - stats.ks_2samp(*groups).pvalue) < 0.08
     exact = stats.mannwhitneyu(groups[1], groups[0]).statistic / (600 * 900)
-    total, noise = pair.exceeds(1, 0)
+    total, of_four = (pair.of_units(most).exceeds(1, 0) for most in (1, 4))
     assert abs(total.value - exact) < 0.003
-    assert total.low < noise.low <= total.value <= noise.high < total.high
+    assert total.low < total.value < total.high
+    assert abs((of_four.high - of_four.low) / (total.high - total.low) - 2.0) < 0.2
     distance = stats.ks_2samp(*groups).statistic
     assert abs(pair.distance(1, 0) - distance) < 0.01
 
@@ -71,6 +72,24 @@ def test_levels_hold_whatever_the_noise(scale, monkeypatch):
     ranks, distance = levels(400, scale)
     assert 0.02 < ranks < 0.09
     assert 0.02 < distance < 0.09
+
+
+@pytest.mark.parametrize("alike", [1, 5])
+def test_a_level_holds_where_rows_are_alike_only_if_that_is_allowed_for(alike, monkeypatch):
+    monkeypatch.setattr(group_tests, "_REPEATS", 199)
+    found = []
+    for seed in range(150):
+        # Units with five rows of one value, four of them in a group that the unit chose.
+        generator = np.random.default_rng(seed)
+        values, group = generator.normal(size=200), generator.random(200) < 0.5
+        of_rows = np.repeat(group, 5) ^ (np.arange(1000) % 5 == 0)
+        rows = np.repeat(values, 5)
+        pair = forests((rows[of_rows], rows[~of_rows]), 1.0, seed=seed).of_units(alike)
+        pair = pair.differ((0, 1))
+        found.append([pair.ranks < 0.05, pair.distance < 0.05])
+    ranks, distance = np.mean(found, axis=0)
+    assert (ranks > 0.15) == (distance > 0.15) == (alike == 1)
+    assert max(ranks, distance) < 0.09 or alike == 1
 
 
 def test_a_null_hypothesis_without_noise_would_reject_too_often(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.algorithms import survival
 from nolook.algorithms.forest import best_forest
@@ -103,6 +104,27 @@ def test_the_log_rank_test_holds_its_level_under_unequal_censoring_only_with_the
     rejected = np.mean([log_rank(pair) < 0.05 for pair in pairs])
     assert (rejected > 0.12) == leave_out
     assert rejected < 0.11 or leave_out
+
+
+@pytest.mark.parametrize("alike", [1, 4])
+def test_a_level_and_intervals_hold_where_rows_are_alike_only_if_that_is_allowed_for(
+    alike, monkeypatch
+):
+    monkeypatch.setattr(survival, "_REPEATS", 100)
+    at, held, rejected = np.array([0.3, 0.8, 1.5]), [], []
+    for run in range(120):
+        pair = []
+        for censoring in (1, 4):
+            values, happened = exposed(400, censoring=censoring, seed=2 * run + censoring)
+            four = np.repeat(values, 4), np.repeat(happened, 4)
+            found = times(*four, POINTS, seed=2 * run + censoring)
+            pair.append(evolve(found, forests=found.forests.of_units(alike)))
+        rejected.append(log_rank(tuple(pair)) < 0.05)
+        _, low, high = pair[0].curve().at(at)
+        held.append((low <= np.exp(-at)) & (np.exp(-at) <= high))
+    assert (np.mean(rejected) > 0.15) == (np.mean(held) < 0.8) == (alike == 1)
+    assert np.mean(rejected) < 0.11 or alike == 1
+    assert np.mean(held, axis=0).min() > 0.88 or alike == 1
 
 
 def test_different_hazards_are_found_and_too_few_rows_are_said():

@@ -196,3 +196,74 @@ def test_both_parts_of_a_pipeline_protect_units(regressor, rows, open_ledger):
     parts = fitted, fitted.selector_, fitted.regressor_
     assert {part.privacy_.unit for part in parts} == {Unit("who", rows)}
     assert fitted.support_.tolist() == [True, True, False, False]
+
+
+def persons(copies):
+    """Return a table of persons, each with some identical rows."""
+    generator, n = np.random.default_rng(0), 3000
+    days = generator.exponential(300.0, n).round()
+    data = pd.DataFrame({"days": days, "died": generator.random(n) < 0.6, "who": np.arange(n)})
+    data["arm"] = generator.choice(["A", "B"], n)
+    data["score"] = generator.random(n).round(2) + 0.2 * data.died
+    return pd.concat([data] * copies)
+
+
+#: What is asked of which columns, at so large an epsilon that intervals are those of sampling.
+ASKED = {
+    "means and quantiles": (
+        ["arm", "days"],
+        lambda t: nolook.tabulate(t, "arm", mean="days", median="days", epsilon=1e6),
+    ),
+    "shares": (["arm", "died"], lambda t: nolook.tabulate(t, "arm", share="died", epsilon=1e6)),
+    "quantiles": (["days"], lambda t: nolook.quantiles(t, epsilon=1e6)),
+    "ECDF": (["days"], lambda t: nolook.ECDF(1e6).fit(t)),
+    "compare-groups": (
+        ["arm", "days"],
+        lambda t: nolook.compare_groups(t, "days", "arm", epsilon=1e6),
+    ),
+}
+
+
+@pytest.mark.parametrize(("features", "ask"), ASKED.values(), ids=ASKED)
+def test_rows_in_full_have_the_intervals_and_p_values_of_identical_rows(features, ask):
+    found = []
+    for copies in (1, 3):
+        levels = {"arm": ["A", "B"]} if "arm" in features else {}
+        own = nolook.read_table(
+            persons(copies), False, features=features, categories=levels, unit="who",
+            rows_per_unit=copies,
+        )  # fmt: skip
+        frame = ask(own).to_frame().select_dtypes("number")
+        frame = frame[[name for name in frame if not name.endswith("noise")]]
+        totals = frame.columns[frame.columns.str.match("count|sum|values|missing|at_risk")]
+        found.append(frame.assign(**{name: frame[name] / copies for name in totals}))
+    # P-values are of 999 tables, in cells that follow from the number of rows.
+    np.testing.assert_allclose(*found, rtol=0.03, atol=0.05 if "difference" in frame else 0.01)
+
+
+def test_survival_of_identical_rows_in_full_has_their_intervals_and_p_value():
+    found = []
+    for copies in (1, 3):
+        features = ["arm", "days", "died"]
+        own = nolook.read_table(
+            persons(copies), False, features=features, categories={"arm": ["A", "B"]}, unit="who",
+            rows_per_unit=copies,
+        )  # fmt: skip
+        curves = nolook.survival(own, "days", "died", "arm", epsilon=1e6)
+        ends = curves.survival_at([100.0, 300.0, 600.0])["A"]
+        found.append([*ends.ravel(), curves.p_value / 10.0])
+    np.testing.assert_allclose(*found, atol=0.02)
+
+
+def test_areas_of_identical_rows_in_full_have_their_intervals():
+    widths = []
+    for copies in (1, 3):
+        own = nolook.read_table(
+            persons(copies), "died", features=["score"], unit="who", rows_per_unit=copies
+        )
+        curve = nolook.ROCCurve(1e6).fit(own)
+        ends = [each.ends for each in curve.measures]
+        rates = curve.at(0.6)
+        ends += [(rates.sensitivity.low, rates.sensitivity.high), *curve.band_[1:, 80:81].T]
+        widths.append([high - low for low, high in ends])
+    np.testing.assert_allclose(*widths, rtol=0.1)

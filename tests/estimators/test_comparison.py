@@ -63,16 +63,16 @@ def test_a_boolean_is_compared_by_its_shares():
     assert "%" in found.summary().text
 
 
-def test_rows_of_a_unit_share_it_or_count_in_full_without_p_values():
+def test_rows_of_a_unit_share_it_or_count_in_full(tmp_path):
     shared = nolook.compare_groups(opened(unit="id"), "cost", "arm", epsilon=8.0)
     assert abs(shared.rows.value - patients().id.nunique()) < 60
     assert shared.pairs[0].p_values.ranks == 0.001
     full = nolook.compare_groups(opened(unit="id", rows_per_unit=2), "cost", "arm", epsilon=8.0)
-    assert full.p_value is None
-    assert all(pair.p_values is None for pair in full.pairs)
-    narrow, wide = full.pairs[0].difference, shared.pairs[0].difference
-    assert 0 < narrow.high - narrow.low < wide.high - wide.low
-    assert "no p-values" in full.summary().text
+    assert full.p_value == 0.001
+    assert full.pairs[0].exceeds.low > 0.5
+    full.report(tmp_path / "full.html")
+    page = (tmp_path / "full.html").read_text("utf-8")
+    assert "an upper bound: that of 2 identical rows each" in page
 
 
 @pytest.mark.parametrize("rows", [228, 686])

@@ -56,19 +56,14 @@ def test_the_event_may_be_the_second_of_two_levels_and_there_may_be_no_groups():
     np.testing.assert_allclose(first, second, atol=0.02)
 
 
-def test_rows_of_a_unit_share_it_or_count_in_full_without_a_test():
+def test_rows_of_a_unit_share_it_or_count_in_full():
     shared = nolook.survival(opened(unit="id"), "days", "died", "arm", epsilon=4.0)
     assert abs(shared.rows.value - patients().id.nunique()) < 60
     assert shared.p_value is not None
     several = opened(unit="id", rows_per_unit=2)
     full = nolook.survival(several, "days", "died", "arm", epsilon=1e4)
-    assert full.p_value is None
-    words = full.summary().text
-    assert "no p-values" in words
-    assert "with 95 % intervals of the noise" in " ".join(words.split())
-    for some in (full, nolook.survival(opened(unit="id"), "days", "died", epsilon=1e4)):
-        _, low, high = some.survival_at([300.0])[some.groups[0]]
-        assert (high - low < 0.01) == (some is full)
+    assert full.p_value is not None
+    assert full.curves[0].known
 
 
 @pytest.mark.parametrize("rows", [228, 686])

@@ -97,11 +97,12 @@ class HeldOutRelease(GaussianRelease):
         return HeldOut(rows, left_out, deviation, total, rest, (errors[0], errors[1], errors[2]))
 
 
-def explained(found: HeldOut) -> Estimate | None:
+def explained(found: HeldOut, alike: int = 1) -> Estimate | None:
     """Return R2: the share of the squared deviations from the rows' own mean that is explained.
 
     None if noise hides how much the target varies. The variance by sampling is that of R2 in a
-    normal population, 4 R2 (1 - R2)^2 / n. Post-processing.
+    normal population, 4 R2 (1 - R2)^2 / n, times the rows in full of a unit, at most, which may be
+    `alike`. Post-processing.
     """
     rows_error, deviation_error, error = found.errors
     mean = found.deviation / max(found.rows, 1.0)
@@ -111,7 +112,7 @@ def explained(found: HeldOut) -> Estimate | None:
         return None
     ratio = found.rest / total
     noise = math.hypot(error, ratio * total_error) / total
-    drawn = 2.0 * ratio * math.sqrt(max(1.0 - ratio, 0.0) / max(found.rows, 1.0))
+    drawn = 2.0 * ratio * math.sqrt(alike * max(1.0 - ratio, 0.0) / max(found.rows, 1.0))
     return Estimate(min(1.0 - ratio, 1.0), math.hypot(noise, drawn))
 
 

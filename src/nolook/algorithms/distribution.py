@@ -41,7 +41,8 @@ class PrivateDistribution:
     counts: Vector  # private numbers of rows up to each: from 0 up, none below the one before
     rows: float  # the private number of rows, at least 1: the last count
     noise: ForestNoise  # of the counts
-    sampled: bool = field(default=True, kw_only=True)  # whether errors include sampling
+    #: Rows of a unit, at most, that count in full and may be alike; 0 for errors of the noise only.
+    sampled: int = field(default=1, kw_only=True)
     whole: bool = field(default=False, kw_only=True)  # whether all values are whole numbers
     #: Rows that are not in use, and the standard deviation of the noise, if they were counted.
     left_out: tuple[float, float] | None = field(default=None, kw_only=True)
@@ -51,7 +52,7 @@ class PrivateDistribution:
     @property
     def noise_alone(self) -> Self:
         """The same distribution, whose standard errors are those of the noise."""
-        return evolve(self, sampled=False)
+        return evolve(self, sampled=0)
 
     @property
     def counted(self) -> NoisyCount:

@@ -160,7 +160,7 @@ def _counted(
     """Return numbers of rows out of all, from the variance of their noise."""
     rows = released.rows.value
     near = count.clip(0.0, rows)
-    sampled = near * (1.0 - near / rows)
+    sampled = released.alike * near * (1.0 - near / rows)
     if squares is not None and released.squares is not None:
         total, usual = released.squares.counts[()], _usual(released)
         own = squares_ratio(count, *squares, usual)
@@ -229,14 +229,14 @@ def _split(
 def _share_effect(
     released: Released, known: int, own: Vector, count: Vector, squares: Sequence[Vector]
 ) -> Vector | float:
-    """Return the design effect of shares by survey weights; 1 without any."""
+    """Return the design effect of shares by survey weights and rows that may be alike."""
     if released.squares is None:
-        return 1.0
+        return released.alike
     first, both, variance = squares
     usual = squares_ratio(count, both, known * variance, _usual(released))
     others = squares_ratio(count - own, both - first, (known + 1) * variance, usual)
     ratio = squares_ratio(own, first, variance, usual)
-    return design_effect((own / count).clip(0.0, 1.0), ratio, others)
+    return released.alike * design_effect((own / count).clip(0.0, 1.0), ratio, others)
 
 
 def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimates, ...]:
@@ -287,9 +287,9 @@ def _values(
 def _mean_effect(
     groups: Groups, released: Released, column: int, mean: Vector, spread: Vector
 ) -> Vector | float:
-    """Return the design effect of means, given in clips with their variances; 1 without weights."""
+    """Return the design effect of means, given in clips with their variances, as that of shares."""
     if released.squares is None:
-        return 1.0
+        return released.alike
     rows = _flat(groups, released.sums[column].moments)[0][:, 0]
     sums, variance = _flat(groups, released.squares.sums[column].moments)
     zeroth, first, second = sums.T
@@ -297,7 +297,7 @@ def _mean_effect(
     far = second + zeroth * (0.5 + mean**2) - 2.0 * mean * first
     error = variance * (16.0 * (1.0 + (0.5 + mean**2) ** 2) + 4.0 * mean**2)
     usual = squares_ratio(rows, zeroth, 16.0 * variance, _usual(released))
-    return squares_ratio(rows, far / spread, error / spread**2, usual)
+    return released.alike * squares_ratio(rows, far / spread, error / spread**2, usual)
 
 
 def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
@@ -327,7 +327,7 @@ def quantiles_of(
         if forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance):
             numbers.append(np.full((5, at.size), np.nan))
             continue
-        found = forest.distribution(own.points)
+        found = evolve(forest.distribution(own.points), sampled=released.alike)
         if released.squares is not None:
             weighed = released.squares.values[column].cells_of(dimensions, place)
             found = evolve(found, squares=weighed.distribution(own.points))

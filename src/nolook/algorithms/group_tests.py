@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._arrays import Array
 from nolook.algorithms._simulation import Generator, simulation_generator
@@ -54,6 +54,17 @@ class Forests:
     points: Array
     groups: tuple[NoisyForest, ...]
 
+    def of_units(self, most: int) -> Forests:
+        """Return the counts divided by the rows in full of a unit, at most.
+
+        A unit then adds up to 1 at most, so sampling varies as much at most as that of independent
+        rows (`design_effects.py`). Shares and ranks stay as they are.
+        """
+        return evolve(self, groups=tuple(
+            evolve(each, blocks=each.blocks / most, variance=each.variance / most**2)
+            for each in self.groups
+        ))  # fmt: skip
+
     def enough(self, place: int) -> bool:
         """Return True if a group's number of values stands out from its noise."""
         rows, error = self.groups[place].counted
@@ -63,13 +74,13 @@ class Forests:
         """Return the distribution of a group's values."""
         return self.groups[place].distribution(self.points)
 
-    def exceeds(self, place: int, other: int) -> tuple[Measure, Measure]:
+    def exceeds(self, place: int, other: int) -> Measure:
         """Return the probability that a value of a group exceeds one of another; ties count half.
 
-        With its total interval, and with that of the noise.
+        With its total interval.
         """
         pair = self.groups[place], self.groups[other]
-        return RocCurve(*class_scores(self.points, *pair, None)).areas()
+        return RocCurve(*class_scores(self.points, *pair, None)).areas()[0]
 
     def distance(self, place: int, other: int) -> float:
         """Return the largest difference of the distribution functions of two groups."""

@@ -198,7 +198,8 @@ class RocCurve:
         ends = self._area_interval(again, 1.0)
         noise = self._area_interval(self._again(sampled=False), 1.0)
         alone = Measure.of(area(*self.rates), noise)
-        room = NORMAL_95 * area_error(alone.value, self.positive.rows, self.negative.rows)
+        rows = (each.rows / each.sampled for each in (self.positive, self.negative))
+        room = NORMAL_95 * area_error(alone.value, *rows)
         low = min(float(ends[0]), alone.value - np.hypot(alone.value - alone.low, room))
         high = max(float(ends[1]), alone.value + np.hypot(alone.high - alone.value, room))
         return Measure(alone.value, max(low, 0.0), min(high, 1.0)), alone
@@ -229,7 +230,7 @@ class RocCurve:
         own, other = (each.noise.rows_variance for each in (self.positive, self.negative))
         squares = (own, 0.0, 0.0) if self.rows_known else (own, own, own + other)
         # The number of rows is taken as it is.
-        drawn = positives * self.negative.rows / rows
+        drawn = self.positive.sampled * positives * self.negative.rows / rows
         squares = (squares[0] + drawn, *squares[1:])
         released = self.positive.noisy[-1], self.positive.noisy[-1] + self.negative.noisy[-1]
         return Measure.of(positives / rows, ratio_interval(*released, squares))
@@ -257,8 +258,8 @@ class RocCurve:
             for each, own in zip((self.positive, self.negative), moved, strict=True)
         )
         if sampled:
-            positive += _drawn_again(self.positive.counts, len(positive), generator)
-            negative += _drawn_again(self.negative.counts, len(negative), generator)
+            positive += _drawn_again(self.positive, len(positive), generator)
+            negative += _drawn_again(self.negative, len(negative), generator)
         return positive, negative
 
 
@@ -277,12 +278,13 @@ def area_error(auc: float, positive: float, negative: float) -> float:
     return float(np.sqrt(max(variance, 0.0) / pairs))
 
 
-def _drawn_again(counts: Vector, repeats: int, generator: Generator) -> Vector:
+def _drawn_again(scores: ClassScores, repeats: int, generator: Generator) -> Vector:
     """Return by how much the counts up to each threshold of rows drawn again differ."""
     # A file may claim more rows than can be drawn.
-    cells = np.diff(counts.clip(None, 2.0**53), prepend=0.0)
-    drawn = generator.poisson(cells, (repeats, len(cells))) - cells
-    return np.asarray(drawn.cumsum(axis=1))
+    cells = np.diff(scores.counts.clip(None, 2.0**53), prepend=0.0)
+    units = cells / scores.sampled
+    drawn = generator.poisson(units, (repeats, len(cells))) - units
+    return np.asarray(scores.sampled * drawn.cumsum(axis=1))
 
 
 def _above(counts: Vector) -> Vector:

@@ -64,7 +64,7 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
     classes = curve.positive, curve.negative
     places = [below, -1]
     fitted = np.concatenate([np.append(0.0, each.counts)[places] for each in classes])
-    total = noise + _sampling(fitted)
+    total = noise + curve.positive.sampled * _sampling(fitted)
     released = np.concatenate([np.append(0.0, each.noisy)[places] for each in classes])
 
     def rows(terms: Integers) -> Measure:

@@ -93,8 +93,8 @@ class Times:
         events, censored = np.diff(again, axis=-1, prepend=0.0)
         return events, censored
 
-    def curve(self, *, independent: bool = True) -> Curve:
-        """Return the curve with intervals of noise and sampling, or else of the noise only."""
+    def curve(self) -> Curve:
+        """Return the curve with intervals of noise and sampling."""
         exact = self.cells()
         again = self.noisy(exact, simulation_generator())
         risk, risks = _at_risk(exact), _at_risk(again)
@@ -103,7 +103,7 @@ class Times:
         noise = np.mean((repeated - survival) ** 2, axis=0)
         left = np.maximum(risk - exact[0], 0.5)
         greenwood = survival**2 * np.cumsum(exact[0] / np.maximum(risk * left, 0.5))
-        room = NORMAL_95 * np.sqrt(noise + greenwood * independent)
+        room = NORMAL_95 * np.sqrt(noise + greenwood)
         enough = risk > ENOUGH * np.sqrt(np.mean((risks - risk) ** 2, axis=0))
         end = int(np.argmin(np.append(enough[:-1], False)))  # the last cell has no end
         numbers = survival, survival - room, survival + room

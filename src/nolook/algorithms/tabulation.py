@@ -130,6 +130,7 @@ class Released:
     shrunk: Margins | None = None  # estimates of counts, where pairs are counted again
     squares: Released | None = None  # the same by the squares of survey weights, if there are any
     cut: float = 0.0  # the share of all survey weight that their bound cuts
+    alike: int = 1  # rows of a unit, at most, that count in full (`design_effects.py`)
 
     @property
     def rows(self) -> NoisyCount:
@@ -308,9 +309,9 @@ class _Run:
             progress("sums")
             sums = self.sums()
         normal = noise_kind(self._release.costs[0]) == "gaussian"
-        weighting = self._table.unit.weighting
-        cut = 0.0 if weighting is None else weighting.cut
-        return Released(counts, sums, values, normal, self._table.code_labels, cut=cut)
+        unit, labels = self._table.unit, self._table.code_labels
+        cut = 0.0 if unit.weighting is None else unit.weighting.cut
+        return Released(counts, sums, values, normal, labels, cut=cut, alike=unit.max_rows)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""

@@ -96,10 +96,9 @@ class GroupComparison(TableResult):
 
     kind: ClassVar[str] = "group comparison"
 
-    @property
-    def _several(self) -> bool:
-        """Several rows of a unit count in full, so rows are not independent."""
-        return self.privacy.unit.max_rows > 1
+    @cached_property
+    def _of_units(self) -> Forests:
+        return self.forests.of_units(self.privacy.unit.max_rows)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -109,20 +108,19 @@ class GroupComparison(TableResult):
     @cached_property
     def p_value(self) -> float | None:
         """Of Kruskal and Wallis's test that all groups have one distribution; None as for pairs."""
-        found = None if self._several else self.forests.differ(range(len(self.groups)))
+        found = self._of_units.differ(range(len(self.groups)))
         return None if found is None else found.ranks
 
     def _pair(self, place: int) -> Pair:
-        forests, several, places = self.forests, self._several, (0, place)
-        mean, low, high, *noise = self.means
-        low, high = noise if several else (low, high)
+        forests, places = self._of_units, (0, place)
+        mean, low, high, *_ = self.means
         half = math.hypot(*((high[each] - low[each]) / 2.0 for each in places))
         value = float(mean[place] - mean[0])
         difference = None if math.isnan(half) else Measure(value, value - half, value + half)
         if not all(map(forests.enough, places)):
             return Pair(self.groups[place], difference)
-        exceeds = forests.exceeds(place, 0)[several]
-        p_values = None if several else forests.differ(places)
+        exceeds = forests.exceeds(place, 0)
+        p_values = forests.differ(places)
         distance = None if p_values is None else forests.distance(place, 0)
         return Pair(self.groups[place], difference, exceeds, p_values, distance)
 
@@ -203,10 +201,10 @@ def compare_groups(
 
     Notes
     -----
-    Intervals are 95 % intervals for noise and sampling. If several rows of a unit count in full,
-    they are for the noise only, and there are no p-values. If each unit counts once, p-values are
-    upper bounds. There is no p-value if the variance of the noise in a group's number of values is
-    more than 2.5 times that number.
+    Intervals are 95 % intervals for noise and sampling. If each unit counts once, their widths and
+    p-values are upper bounds; so they are if up to C rows of a unit count in full, as if each unit
+    had C identical rows. There is no p-value if the variance of the noise in a group's number of
+    values is more than 2.5 times that number.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state as random_numbers
 from sklearn.utils.validation import check_is_fitted
@@ -97,7 +98,8 @@ class ECDF(PrivateFinding):
         return values_table(self, X)
 
     def _store(self, released: tuple[PrivateDistribution, ...]) -> None:
-        (self.distribution_,) = released
+        (found,) = released
+        self.distribution_ = evolve(found, sampled=self.privacy_.unit.max_rows)
         self.rows_ = self.distribution_.counted
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401

@@ -137,7 +137,7 @@ def cross_validated(
             found.append(None)
             evaluations += [None] * classifies
         elif isinstance(one[1], HeldOut):
-            found.append(explained(one[1]))
+            found.append(explained(one[1], guarantee.unit.max_rows))
             error, *_ = one[1].errors
             counts.append(NoisyCount(one[1].rows, error, one[1].left_out, None, error))
         else:

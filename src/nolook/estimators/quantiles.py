@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
@@ -171,8 +171,9 @@ def quantiles(
     release = ecdf_release(budget, "add-remove", thresholds)
 
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
-        values = np.array([one.ppf(shares) for one in found])
-        errors = np.array([one.ppf_error(shares) for one in found])
+        known = [evolve(one, sampled=guarantee.unit.max_rows) for one in found]
+        values = np.array([one.ppf(shares) for one in known])
+        errors = np.array([one.ppf_error(shares) for one in known])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
         counted = found[0].counted.totals(guarantee.unit)

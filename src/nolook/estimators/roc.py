@@ -152,7 +152,9 @@ class ROCCurve(ScoredEstimator):
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:
-        self.grid_, self.positive_, self.negative_ = released
+        self.grid_, *both = released
+        alike = self.privacy_.unit.max_rows
+        self.positive_, self.negative_ = (evolve(each, sampled=alike) for each in both)
         curve = self._curve = RocCurve(
             self.positive_,
             self.negative_,

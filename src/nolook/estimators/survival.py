@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook._language import parameter_name
@@ -67,8 +67,8 @@ class SurvivalCurve(TableResult):
     -----
     The 95 % interval is ``S ± 1.96 sqrt(v + S**2 sum(d_i / (n_i (n_i - d_i))))``, where v is the
     variance of the noise, from simulated releases, and the rest Greenwood's variance of sampling.
-    If several rows of a unit count in full, the interval covers only the noise. A curve ends where
-    the noise in the number at risk is too large.
+    If up to C rows of a unit count in full, Greenwood's variance is multiplied by C. A curve ends
+    where the noise in the number at risk is too large.
     """
 
     time: str
@@ -84,7 +84,8 @@ class SurvivalCurve(TableResult):
 
     @property
     def _times(self) -> tuple[Times, ...]:
-        points, forests = self.forests.points, self.forests.groups
+        points = self.forests.points
+        forests = self.forests.of_units(self.privacy.unit.max_rows).groups
         single = np.diff(points, prepend=points[0] - 2.0) == 1.0
         pairs = (Forests(points, pair) for pair in zip(forests[::2], forests[1::2], strict=True))
         return tuple(Times(each, single & self.whole, self.whole) for each in pairs)
@@ -92,13 +93,13 @@ class SurvivalCurve(TableResult):
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The curve of each group, with 95 % intervals and the number at risk."""
-        independent = self.privacy.unit.max_rows == 1
-        return tuple(each.curve(independent=independent) for each in self._times)
+        most, curves = self.privacy.unit.max_rows, [each.curve() for each in self._times]
+        return tuple(evolve(each, at_risk=most * each.at_risk) for each in curves)
 
     @cached_property
     def p_value(self) -> float | None:
-        """P-value of the log-rank test; None for one group, few rows or full rows of a unit."""
-        alone = len(self.groups) == 1 or self.privacy.unit.max_rows > 1
+        """P-value of the log-rank test; None for one group or few rows."""
+        alone = len(self.groups) == 1
         return None if alone else log_rank(self._times)
 
     questions = ("survival_at",)
@@ -188,8 +189,8 @@ def survival(  # noqa: PLR0913 -- what may be asked
     Notes
     -----
     If each unit counts once, curves describe units, and the widths of intervals and the p-values
-    are upper bounds. If several rows of a unit count in full there is no p-value, and intervals
-    cover only the noise.
+    are upper bounds; so they are if up to C rows of a unit count in full, as if each unit had C
+    identical rows.
 
     Examples
     --------

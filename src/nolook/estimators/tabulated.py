@@ -160,23 +160,25 @@ class Tabulation(_Table):
         1)))``, where the mean is that of independent tables.
 
         Undeclared and missing values are left out. The null distribution is simulated with the
-        noise, at no further cost. With weights of rows the test is conservative.
+        noise, at no further cost. If a unit may add w to the counts, by several rows in full or by
+        survey weights up to their bound, all counts are divided by w, and C with them (Rao and
+        Scott 1981). The test is then conservative, as it is where rows of a unit share a weight.
 
         Returns
         -------
         tuple of float, or None
-            None except for one table of two columns whose rows or units count once each and have no
-            survey weights, under add-remove, with at most 2,000 groups.
+            None except for one table of two columns, under add-remove, with at most 2,000 groups.
         """
         if len(self.by) != 1 or len(self.names) != 2 or not self.rows.error:
             return None
         groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
         counts = self._declared(self.measured[0], self.by[0])
-        weighted = unit.max_rows > 1 or unit.weighting is not None
-        if weighted or groups > _MOST_TESTED or min(counts.shape) < 2:
+        if groups > _MOST_TESTED or min(counts.shape) < 2:
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
-        return independence_test(counts, self.rows.error / math.sqrt(groups), normal=normal)
+        most = unit.max_rows * unit.row_weight  # of the counts that a unit adds
+        error = self.rows.error / math.sqrt(groups)
+        return independence_test(counts / most, error / most, normal=normal)
 
     def associations(self) -> dict[tuple[str, ...], float]:
         """Return Cramér's V of each pair of columns by the estimates, the largest first.

@@ -279,8 +279,9 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
 
     Notes
     -----
-    There are two 95 % intervals: for the noise, and in total, for noise and sampling. There is no
-    total interval if several rows of a unit count in full. The total interval of a count or sum is
+    There are two 95 % intervals: for the noise, and in total, for noise and sampling. If up to C
+    rows of a unit count in full, the part for sampling is an upper bound, sqrt(C) times that of
+    independent rows: C identical rows of each unit need it. The total interval of a count or sum is
     for a sample of as many rows. The interval of a quantile ends at most at the range that was
     found. A mean is over the values present, clipped at a distance from the centre; its intervals
     include the effect of clipping, as far as the released counts show it.
@@ -400,9 +401,6 @@ def _released(
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
         unit, rows = guarantee.unit, released.rows.totals(guarantee.unit)
         measured = tuple(each.totals(unit.row_weight) for each in asked.measures(released))
-        if unit.max_rows > 1:
-            # Rows of a unit are not independent, and nothing tells how much less they say.
-            measured = tuple(evolve(each, estimates=each.estimates.of_noise()) for each in measured)
         # Columns of groups come first.
         groups = dict.fromkeys(chain(*asked.tables))
         pairs = zip(groups, released.labels, strict=False)

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["FOUND", "ecdf_findings", "noise_and_sampling", "quantiles_findings", "what_was_found"]
+__all__ = [
+    "FOUND",
+    "alike_rows",
+    "ecdf_findings",
+    "noise_and_sampling",
+    "quantiles_findings",
+    "what_was_found",
+]
 
 
 FOUND = "What was found"
@@ -57,13 +64,18 @@ _FREE = "Other shares, quantiles and means can be read from the file at no furth
 def noise_and_sampling(errors: str, unit: Unit) -> str:
     """Return the note on the coverage of standard errors or intervals."""
     one = unit.protected
-    alike = (
-        f" They treat all rows as independent; those of one {one} may be alike."
-        if unit.max_rows > 1
-        else ""
-    )
+    words = f"{errors} cover both the noise that protects each {one} and the sampling of {one}s."
+    return words + alike_rows(unit)
+
+
+def alike_rows(unit: Unit) -> str:
+    """Return the note on the rows of a unit that may be alike, if several count in full."""
+    most, one = unit.max_rows, unit.protected
+    if most == 1:
+        return ""
     return (
-        f"{errors} cover both the noise that protects each {one} and the sampling of {one}s.{alike}"
+        f" Up to {most} rows of each {one} count and may be alike, so the sampling part is an "
+        f"upper bound: that of {most} identical rows each."
     )
 
 

@@ -38,7 +38,6 @@ from nolook.report.wording import (
 
 if TYPE_CHECKING:
     from nolook._arrays import Vector
-    from nolook._unit import Unit
     from nolook.algorithms.node_counts import NoisyForest
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
@@ -51,6 +50,7 @@ _TOO_FEW = "too few rows"
 _MOST_DAYS = 2  # below an axis
 _CLEAR = 0.05  # p-values below are called clear
 _MISSING = "rows with any are left out"
+_INTERVAL = f"{CONFIDENCE} interval"
 
 
 def comparison_findings(found: GroupComparison) -> Findings:
@@ -58,15 +58,14 @@ def comparison_findings(found: GroupComparison) -> Findings:
     unit, first = found.privacy.unit, found.groups[0]
     overall = _tested("overall", found, _furthest(found))
     few = [pair.p_values is None for pair in found.pairs]
-    not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
-    notes = (*overall, phrase("groups.about"), *((phrase(not_tested),) * any(few)))
+    notes = (*overall, phrase("groups.about"), *((phrase("groups.too_few"),) * any(few)))
     measure = f"{'Share' if found.boolean else 'Mean'} of {found.value}"
     heads = ("Group", f"{unit.counted.capitalize()}s with a value", measure)
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     pairs = tuple(_pair(found, pair) for pair in found.pairs)
     captions = "Groups", "Differences and probabilities of a higher value"
-    means, differences = (f"{caption}, with {_interval(unit, 's')}" for caption in captions)
+    means, differences = (f"{caption}, with {_INTERVAL}s" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
     section = Section("found", FOUND, (), (Figure(_picture(found)),), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
@@ -86,7 +85,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
         conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
-        certainty=(_certainty(unit),),
+        certainty=(noise_and_sampling(f"{_INTERVAL}s", unit),),
     )
 
 
@@ -96,7 +95,7 @@ def _tested(
     """State the verdict on all groups, if they were tested, with its size."""
     if found.p_value is None:
         return ()
-    p_value, clear = _p_value(found.p_value, found.privacy.unit), found.p_value < _CLEAR
+    p_value, clear = _p_value(found.p_value), found.p_value < _CLEAR
     first, number_of = found.groups[0], len(found.groups)
     return (
         phrase(f"groups.{test}", groups=number_of, p=p_value, clear=clear, first=first, **size),
@@ -156,10 +155,10 @@ def _unseen(
     return unseen_levels(column, found.privacy.unit, shares)
 
 
-def _p_value(p_value: float | None, unit: Unit) -> str:
+def _p_value(p_value: float | None) -> str:
     """Return a p-value, or why there is none."""
     if p_value is None:
-        return NOT_KNOWN if unit.max_rows > 1 else _TOO_FEW
+        return _TOO_FEW
     return f"{_LEAST_P:g} or less" if p_value <= _LEAST_P else number(p_value, 2)
 
 
@@ -174,8 +173,8 @@ def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> 
 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
     rows, _ = rows_in_words(*found.forests.groups[place].counted, found.privacy.unit.counted)
-    mean, low, high, *noise = (float(each[place]) for each in found.means)
-    ends = (noise[0], noise[1]) if found.privacy.unit.max_rows > 1 else (low, high)
+    mean, low, high, *_ = (float(each[place]) for each in found.means)
+    ends = low, high
     if math.isnan(mean):
         return found.groups[place], rows, NOT_KNOWN
     origin = dates_of(found).get(found.value)
@@ -192,8 +191,7 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
     tests = pair.p_values
     ranks, distance = (tests.ranks, tests.distance) if tests is not None else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
-    unit = found.privacy.unit
-    return pair.group, *numbers, _p_value(ranks, unit), far, _p_value(distance, unit)
+    return pair.group, *numbers, _p_value(ranks), far, _p_value(distance)
 
 
 def _said(found: GroupComparison, pair: Pair) -> Text:
@@ -210,22 +208,11 @@ def _said(found: GroupComparison, pair: Pair) -> Text:
         group=group,
         first=other,
         amount=amount,
-        interval=f"{_interval(found.privacy.unit)} {interval}",
+        interval=f"{_INTERVAL} {interval}",
         boolean=found.boolean,
         later=found.value in dates_of(found),
         clear=low > 0.0,
     )
-
-
-def _interval(unit: Unit, several: str = "") -> str:
-    """Name the intervals: for rows that may be alike they cover the noise only."""
-    return f"{CONFIDENCE} interval{several}" + " of the noise" * (unit.max_rows > 1)
-
-
-def _certainty(unit: Unit) -> str:
-    if unit.max_rows > 1:
-        return phrase("groups.of_noise", one=unit.protected)
-    return noise_and_sampling(f"{CONFIDENCE} intervals", unit)
 
 
 def _picture(found: GroupComparison) -> Picture:
@@ -249,7 +236,7 @@ def _picture(found: GroupComparison) -> Picture:
 
 def survival_findings(found: SurvivalCurve) -> Findings:
     """Report survival curves."""
-    unit, names = found.privacy.unit, found.groups
+    names = found.groups
     ends = max(float(each.times[-1]) for each in found.curves)
     across = axis(found.time, 0.0, ends if ends > 0.0 else 1.0)
     # Where no curve is known, no time is either.
@@ -257,13 +244,12 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     places = np.array([place for place, _ in ticks])
     tested = len(names) > 1
     p_value = _tested("log_rank", found, _largest_gap(found, places))
-    not_tested = "groups.not_independent" if unit.max_rows > 1 else "groups.too_few"
-    untested = (phrase(not_tested),) * (tested and not p_value)
+    untested = (phrase("groups.too_few"),) * (tested and not p_value)
     notes = (*p_value, phrase("groups.about_curves"), *untested)
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
-    table = Table(f"Survival by {found.time}, with {_interval(unit, 's')}", heads, rows)
-    card = ("p-value", _p_value(found.p_value, unit), "log-rank test, small if groups differ")
+    table = Table(f"Survival by {found.time}, with {_INTERVAL}s", heads, rows)
+    card = ("p-value", _p_value(found.p_value), "log-rank test, small if groups differ")
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):
         events.setdefault(level, found.forests.groups[1::2])
@@ -284,7 +270,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         cautions=_unseen(found, found.event, events),
         question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
         conclusion=(*(_median_said(found, place) for place in range(len(names))), *p_value),
-        certainty=(_certainty(unit),),
+        certainty=(noise_and_sampling(f"{_INTERVAL}s", found.privacy.unit),),
     )
 
 
@@ -309,7 +295,7 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
     if curve.median()[0] is None:
         return sentence("groups.no_median" if curve.known else "groups.unknown", group=group)
     value, ends = _median(curve)
-    interval = f"{_interval(found.privacy.unit)} {ends}"
+    interval = f"{_INTERVAL} {ends}"
     return sentence("groups.median", group=group, time=found.time, value=value, interval=interval)
 
 
@@ -326,7 +312,7 @@ def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
         (name, (each.times, each.survival), (each.times, each.low, each.high))
         for name, each in zip(found.groups, found.curves, strict=True)
     ]
-    title, interval = f"Survival by {found.time}", _interval(found.privacy.unit, "s")
+    title, interval = f"Survival by {found.time}", f"{_INTERVAL}s"
     picture = groups_picture(title, across, "share without the event", curves, interval)
     at = [place for place, _ in across.ticks]
     below = []

@@ -188,6 +188,7 @@ def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, Flags]:
     curve = test.calibration_curve()
     shares = np.stack([curve.prob_true, curve.prob_pred])
     sampling = (shares * (1.0 - shares)).max(axis=0) / np.maximum(curve.counts, 1.0)
+    sampling *= test.privacy_.unit.max_rows
     wide = NormalDist().inv_cdf(1.0 - 0.025 / len(curve.counts))
     room = wide * np.sqrt(curve.errors**2 + sampling)
     return curve.prob_true - curve.prob_pred, room, curve.counts > 5.0 * test.table_.count_error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from nolook.report.distribution_findings import alike_rows
 from nolook.report.findings import (
     Figure,
     Findings,
@@ -70,11 +71,10 @@ _TESTED = (
     "{} and {} {} (Cramér's V {}: 0 without an association, at most 1; chi-square {}, p-value {}; "
     "declared levels; the noise is allowed for by simulation)."
 )
-_BRACKETS = f"Brackets hold {CONFIDENCE} intervals. They cover "
-_SURE = _BRACKETS + (
-    "both the noise and the sampling of {}s (for counts and sums a sample of the same size)."
+_SURE = (
+    f"Brackets hold {CONFIDENCE} intervals. They cover both the noise and the sampling of {{}}s "
+    "(for counts and sums a sample of the same size)."
 )
-_OF_NOISE = _BRACKETS + "the noise only: the rows of a {} are not independent samples."
 MISSING = "counted as a group of their own"
 _SHRUNK = (
     "Estimates are counts shrunk towards independence by as much as noise hides; they have no "
@@ -173,20 +173,16 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
         for own in combinations(by, size)
         for place in _shown(found, found.groups_of(own))
     )
-    what = "of noise and sampling" if _sampled(found) and not noise else "of the noise only"
+    what = "of the noise only" if noise else "of noise and sampling"
     caption = f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}"
     heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
     return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
-def _sampled(found: Tabulation | Description) -> bool:
-    """Report whether any interval covers sampling."""
-    return any(not np.isnan(each.estimates.low).all() for each in found.measured)
-
-
 def _sure(found: Tabulation | Description) -> tuple[str]:
     """State what the intervals cover."""
-    return ((_SURE if _sampled(found) else _OF_NOISE).format(found.privacy.unit.protected),)
+    unit = found.privacy.unit
+    return (_SURE.format(unit.protected) + alike_rows(unit),)
 
 
 def _curves(
@@ -274,9 +270,8 @@ def tabulation_findings(found: Tabulation) -> Findings:
         "All margins of this release agree before rounding. They include groups left out above.",
     )
     sections = _sections(found, tables, shown, notes, pairs)
-    if _sampled(found):
-        apart = tuple(_table(found, by, noise=True) for by in tables)
-        sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
+    apart = tuple(_table(found, by, noise=True) for by in tables)
+    sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
     names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     of = ", ".join(names) or "all rows"
