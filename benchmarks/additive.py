@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 import nolook
 from benchmarks import accuracy, logistic
 from benchmarks.accuracy import grid
-from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main, table, timed
+from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main, table
 
 DELTA, EPSILONS, CLASSES_AT = 1e-6, (0.1, 0.3, 1.0, 3.0), 1.0
 PEER, PEER_NEEDS, PEER_AT = "DP-EBM", ("interpret-core==0.7.8",), (0.3, 1.0)
@@ -64,7 +65,7 @@ print(json.dumps(found))
 
 
 def measure(name, epsilon, splits):
-    """Return R2 of each split by model, and seconds of each fit."""
+    """Return R2 of each split by model, and processor seconds of each fit."""
     X, y = table(name)
     pairs = list(accuracy.splits(len(y), splits))
     found = scored(NUMBERS, X, y, epsilon, pairs, lambda m, rows, t: r2_score(t, m.predict(rows)))
@@ -74,7 +75,7 @@ def measure(name, epsilon, splits):
 
 
 def classified(name, epsilon, splits):
-    """Return AUC of each split by model, and seconds of each fit."""
+    """Return AUC of each split by model, and processor seconds of each fit."""
     X, y = logistic.table(name)
 
     def area(model, rows, truth):
@@ -84,15 +85,16 @@ def classified(name, epsilon, splits):
 
 
 def scored(models, X, y, epsilon, pairs, judge):
-    """Return scores by model, and seconds."""
+    """Return scores by model, and processor seconds."""
     found = {model: [] for model in models} | {f"{model} seconds": [] for model in models}
     for split, (test, train) in enumerate(pairs):
         for model, kind in models.items():
             # Seeded so that the report can be printed again; the noise's distribution is the same.
             one = kind(epsilon, DELTA, random_state=split)
-            spent, _ = timed(lambda one=one, train=train: one.fit(X[train], y[train]))
+            began = time.process_time()
+            one.fit(X[train], y[train])
+            found[f"{model} seconds"].append(time.process_time() - began)
             found[model].append(float(judge(one, X[test], y[test])))
-            found[f"{model} seconds"].append(spent)
     return found
 
 
@@ -114,8 +116,11 @@ def gains(found, names, epsilon):
 
 
 def slowdown(results):
-    """Return how many times longer an additive fit takes: the median, and the most."""
-    ratios = [np.sum(one["additive seconds"]) / np.sum(one["linear seconds"]) for one in results]
+    """Return how many times longer an additive fit takes: the median, and the most.
+
+    Of each model the fastest split counts: the first one also compiles.
+    """
+    ratios = [np.min(one["additive seconds"]) / np.min(one["linear seconds"]) for one in results]
     return f"median {np.median(ratios):.2f}, most {np.max(ratios):.2f}"
 
 
@@ -149,7 +154,7 @@ def numbers_report(found, names):
         ahead = sum(np.mean(one["additive"]) > np.mean(one[PEER]) for one in both)
         if both:
             yield f"- epsilon {epsilon:g}: ahead of {PEER} on {ahead} of {len(both)} tables"
-    yield f"- seconds of a fit over those of linear: {slowdown(found.values())}"
+    yield f"- processor seconds of a fit over those of linear: {slowdown(found.values())}"
 
 
 def classes_report(found, names):
@@ -162,7 +167,7 @@ def classes_report(found, names):
     yield ""
     least = gains(found, names, CLASSES_AT).min()
     yield f"- least gain of AUC: {least:+.4f}"
-    yield f"- seconds of a fit over those of logistic: {slowdown(found.values())}"
+    yield f"- processor seconds of a fit over those of logistic: {slowdown(found.values())}"
 
 
 def report(processes, splits, tables, peer, kept):
