@@ -59,7 +59,7 @@ REFUSED = {
         ("--method magic", "--method is 'magic'", "'auto', 'linear'"),
         ("--on-failure constant", "--on-failure is 'constant', but the method is linear"),
         ("--on-failure constant --method auto", "--on-failure", "--method tukey"),
-        ("--on-failure weep", "--on-failure is 'weep'", "'raise', 'constant'"),
+        ("--on-failure weep --method tukey", "--on-failure is 'weep'", "'raise', 'constant'"),
         ("--unknown 1", "--unknown"),
         ("--formula income~age", "--target is given next to --formula"),
     ],

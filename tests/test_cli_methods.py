@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.main import get_command
 
 import nolook
 import nolook.cli
 from nolook import PrivateFitFailed
-from nolook.estimators.catalogue import METHODS, MODELS
+from nolook.estimators.catalogue import METHODS
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
 from tests.report.command import BUDGET, columns, write_table
@@ -31,10 +30,12 @@ def here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_an_option_in_the_catalogue_is_one_of_fit():
-    options = get_command(nolook.cli.app).commands["fit"].params
-    known = {flag for option in options for flag in option.opts}
-    assert {option.flag for entry in MODELS.values() for option in entry.options} <= known
+def test_options_of_a_method_are_parameters_of_its_model(people, cli):
+    words = ("--features", "age,height", "--straight", "age", "--monotone", "height=up")
+    words += ("--method", "additive", "--output", "m.json")
+    assert cli("fit", people, "--target", "income", *BUDGET, *words).status == 0
+    model = nolook.load("m.json")
+    assert (model.straight, model.monotone) == (["age"], {"height": "up"})
 
 
 def names_in(folder: Path) -> set[str]:

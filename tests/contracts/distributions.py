@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import nolook
-from nolook.estimators.catalogue import DISTRIBUTIONS as NAMED
+from nolook.estimators._finding import PrivateFinding
 
 
 def _one_column(rows: int, seed: int) -> tuple[Any, ...]:
@@ -120,4 +120,6 @@ DISTRIBUTIONS = {
     ),
 }
 _TESTED = {type(row.make()) for name, row in DISTRIBUTIONS.items() if " of " not in name}
-assert {entry.load() for entry in NAMED.values()} == _TESTED, "every entry has a row here"
+_PUBLIC = [getattr(nolook, name) for name in nolook.__all__]
+_FOUND = {each for each in _PUBLIC if isinstance(each, type) and issubclass(each, PrivateFinding)}
+assert _FOUND == _TESTED, "every public one has a row here"

@@ -42,7 +42,7 @@ from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.folds_findings import folds_findings
 from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
-from nolook.report.model_findings import constant_in_words, model_findings
+from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
@@ -194,8 +194,7 @@ def evaluation(model, **told):
     values, happened = shares()
     X = np.stack([values, values], axis=1)[:, : len(model.coef_)]
     found = nolook.evaluate(model, X, happened, random_state=1, **told)
-    private = attrs.evolve(found.privacy, private=True)
-    found = evolve(found, privacy=private, cautions=(*constant_in_words(model), *found.cautions))
+    found = evolve(found, privacy=attrs.evolve(found.privacy, private=True))
     found.roc.asked_ = (0.5,) if told else ()
     for part in filter(None, (found.roc, found.calibration)):
         part.scored_ = Scored("people.deposit.model.json", "deposit", "yes")

@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import asdict
 from rich.console import Console
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
@@ -21,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 import nolook
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
+from nolook.estimators.catalogue import MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.terminal import print_table
@@ -42,7 +43,8 @@ from tests.report.hand_made import (
 mpl.use("Agg")
 GRID = nolook.LinearGrid(0, 1, 0.01)
 UNFITTED = [
-    *(entry.load()() for entry in (*MODELS.values(), *SELECTORS.values(), *DISTRIBUTIONS.values())),
+    *(entry.load()() for entry in (*MODELS.values(), *SELECTORS.values())),
+    *(nolook.ECDF(), nolook.ROCCurve(), nolook.HosmerLemeshow()),
     nolook.QuantileScaler(),
     nolook.PrivatePipeline(
         nolook.MomentSelector(), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
@@ -333,8 +335,9 @@ def test_looking_costs_nothing_and_changes_nothing():
 
 def test_an_evaluation_keeps_no_model_that_is_not_private():
     # It may be shown to anyone, and saved as an object.
-    model = releases()["evaluation"].model
-    assert (model.method, model.privacy) == ("LinearRegression", None)
+    found = releases()["evaluation"]
+    assert (found.method, found.model_privacy) == ("LinearRegression", None)
+    assert not any(hasattr(value, "predict") for value in asdict(found, recurse=False).values())
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
-from nolook import ParameterError
 from nolook.estimators.catalogue import (
     METHODS,
     SELECTORS,
     Entry,
-    method_parameters,
     name_of,
 )
 from nolook.report.findings import plain
@@ -195,16 +193,6 @@ def test_a_number_of_rows_is_rounded_to_what_its_error_supports(rows, error):
     else:
         assert text.startswith("about")
         assert abs(shown - rows) <= max(error, 0.5) * (1 + 1e-9)
-
-
-def test_options_of_one_method_are_refused_for_the_others():
-    options = {"--on-failure": "constant", "--exposure": None}
-    assert method_parameters("tukey", options) == {"on_failure": "constant"}
-    with pytest.raises(
-        ParameterError, match=r"--on-failure is 'constant', but the method is linear"
-    ):
-        method_parameters("linear", options)
-    assert method_parameters("linear", dict.fromkeys(options)) == {}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,7 +8,6 @@ from typing import Any
 from nolook.app.questions import QUESTIONS, Field
 from nolook.app.session import Session
 from nolook.estimators.catalogue import (
-    DISTRIBUTIONS,
     MODELS,
     SELECTORS,
     method_for,
@@ -21,6 +20,8 @@ __all__ = ["python_lines"]
 
 #: Options of the table, not of the release.
 _OF_TABLE = ("missing", "where", "rows_per_unit")
+#: Commands whose releases are estimators.
+_CLASSES = {"ecdf": "ECDF", "roc": "ROCCurve", "calibration": "HosmerLemeshow"}
 
 
 def python_lines(command: str, fields: Sequence[Field], session: Session, output: str) -> str:
@@ -53,12 +54,11 @@ def _call(command: str, given: dict[str, Any], **about: Any) -> str:  # noqa: AN
     """Return the expression that makes a release of `table`."""
     if command == "fit":
         return f"{_model(given, **about)}.fit(table, ledger=ledger)"
-    by = given.pop("by", None) if command == "tabulate" else None
-    tables = f", {[by] if by else []!r}" if command == "tabulate" else ""
+    tables = f", {_names(given.pop('by', []))!r}" if command == "tabulate" else ""
     for name in ("column", "score", "probability", "columns"):
         given.pop(name, None)
-    if command in DISTRIBUTIONS:
-        made = f"nolook.{DISTRIBUTIONS[command].kind}({_keywords(given)[:-2]})"
+    if command in _CLASSES:
+        made = f"nolook.{_CLASSES[command]}({_keywords(given)[:-2]})"
         return f"{made}.fit(table, ledger=ledger)"
     if "at" in given:
         given["p"] = given.pop("at")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nolook.cli._options import CLASSES
 from nolook.cli._release import Classes, Release, release_command
-from nolook.estimators.catalogue import DISTRIBUTIONS
 
 
 @release_command(
@@ -19,7 +18,8 @@ def calibration(release: Release, classes: Classes, *, probability: str, groups:
 
     The model behind the probabilities must not have been fitted without privacy on these rows.
     """
-    make = DISTRIBUTIONS["calibration"].load()
-    fitted = make(release.epsilon, groups, random_state=release.random_state)
+    from nolook.estimators.calibration import HosmerLemeshow
+
+    fitted = HosmerLemeshow(release.epsilon, groups, random_state=release.random_state)
     release.fit_scores(fitted, probability, classes)
     release.keep(fitted)

@@ -6,7 +6,6 @@ from nolook._defaults import SHAPE
 from nolook.cli._options import levels_of, read_grid
 from nolook.cli._release import Release, release_command
 from nolook.cli._tabulate import has_levels, release_by_groups
-from nolook.estimators.catalogue import DISTRIBUTIONS
 
 
 @release_command(
@@ -32,9 +31,11 @@ def ecdf(
         how = {"delta": delta, "relation": relation}
         return release_by_groups(release, [column], SHAPE, by, levels, {"--grid": grid}, **how)
     thresholds = None if grid is None else read_grid(grid)
-    make = DISTRIBUTIONS["ecdf"].load()
+
+    from nolook.estimators.ecdf import ECDF
+
     seed = release.random_state
-    fitted = make(release.epsilon, thresholds, delta, relation, random_state=seed)
+    fitted = ECDF(release.epsilon, thresholds, delta, relation, random_state=seed)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_columns([column]), **ledger_and_progress)
     return release.keep(fitted)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from attrs import evolve
-
 from nolook.cli._loaded import model_of
 from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
@@ -41,7 +39,6 @@ def evaluate(
     """
     from nolook.estimators import evaluation
     from nolook.estimators.roc import check_threshold
-    from nolook.report.model_findings import constant_in_words
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
@@ -51,7 +48,6 @@ def evaluate(
     found = release.make(judge, read, groups=groups, other_rows=other_rows)
     classes = Classes(target, positive or options.get("positive"))
     scored = release.scored(one_line(model.name), classes)
-    found = evolve(found, cautions=(*constant_in_words(fitted), *found.cautions))
     found.roc.asked_ = tuple(thresholds)
     for part in filter(None, (found.roc, found.calibration)):
         part.scored_ = scored

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook._language import option_names
+from nolook._language import option_names, parameter_name
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
-from nolook.cli._options import MissingOption
+from nolook.cli._options import MissingOption, column_names
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
@@ -17,16 +19,12 @@ from nolook.estimators.catalogue import (
     MOST_BY_MOMENTS,
     SELECTORS,
     method_for,
-    method_parameters,
     selector_for,
 )
 from nolook.formats.files import one_line
 
 # So that a seed gives the selection other noise than the regression.
 _OTHER_SEED = 2**32
-
-
-_OWN = {option.word: option for entry in MODELS.values() for option in entry.options}
 
 
 @release_command(
@@ -40,7 +38,14 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
         f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments, and "
         f"kendall above {MOST_BY_MOMENTS} columns.",
         "--split S": "Share of epsilon for choosing them; 0.2 if not given.",
-        **{f"{each.flag} {each.metavar}": each.help for each in _OWN.values()},
+        "-k K|auto": "For linear: keep only this many columns, chosen from the same release.",
+        "--straight A,B,C": "For additive models: columns with straight lines only.",
+        "--monotone A=up|down,...": "For additive models: columns whose curves only rise (up), or "
+        "only fall (down).",
+        "--on-failure raise|constant": "For tukey: what to do if the private test fails; by "
+        "default it is an error.",
+        "--exposure COLUMN": "For models of counts: the column that the mean is proportional to, "
+        "such as days at risk.",
     },
     forms={"missing": MissingOption},
     names={"selector__k": "--select", "regressor__k": "-k"},
@@ -68,11 +73,11 @@ def fit(
     check_choice("--method", method, ("auto", *MODELS))
     first = _selection(select, selector, split, release.random_state)
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
-    parameters = method_parameters(chosen, {_OWN[name].flag: own[name] for name in own})
+    make: Any = MODELS[chosen].load()
+    parameters = _parameters(chosen, make, own)
 
     from nolook.report.model_findings import why_not_visible
 
-    make: Any = MODELS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
         from nolook.estimators.pipeline import PrivatePipeline
@@ -93,6 +98,27 @@ def fit(
             f"{target} did not stand out from the noise: {why} "
             f"({one_line(release.output)} predicts {predicts}; the budget is spent)"
         )
+
+
+def _parameters(method: str, make: Any, options: Mapping[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
+    """Translate the options of some methods; refuse one that is not of this method."""
+    given: dict[str, Any] = {name: text for name, text in options.items() if text is not None}
+    for name, text in given.items():
+        if name not in signature(make).parameters:
+            homes = [m for m in MODELS if name in signature(MODELS[m].load()).parameters]
+            flag = parameter_name(name)
+            raise ParameterError(
+                f"{flag} is {text!r}, but the method is {method}; expected --method "
+                f"{' or '.join(homes)} (or omit {flag})"
+            )
+    if "k" in given:
+        given["k"] = count_or_auto(given["k"], "-k")
+    if "straight" in given:
+        given["straight"] = list(column_names(given["straight"], "--straight"))
+    if "monotone" in given:
+        ways = (each.rpartition("=") for each in column_names(given["monotone"], "--monotone"))
+        given["monotone"] = {name: way for name, _, way in ways}
+    return given
 
 
 def _selection(

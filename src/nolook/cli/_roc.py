@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nolook.cli._options import CLASSES, read_grid
 from nolook.cli._release import Classes, Release, release_command
-from nolook.estimators.catalogue import DISTRIBUTIONS
 
 
 @release_command(
@@ -29,11 +28,10 @@ def roc(
     """
     points = None if grid is None else read_grid(grid)
 
-    from nolook.estimators.roc import check_threshold
+    from nolook.estimators.roc import ROCCurve, check_threshold
 
     thresholds = [check_threshold(each) for each in threshold or ()]
-    make = DISTRIBUTIONS["roc"].load()
-    fitted = make(release.epsilon, points, 1, relation, random_state=release.random_state)
+    fitted = ROCCurve(release.epsilon, points, 1, relation, random_state=release.random_state)
     release.fit_scores(fitted, score, classes)
     fitted.asked_ = tuple(thresholds)
     release.keep(fitted)

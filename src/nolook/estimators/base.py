@@ -230,8 +230,7 @@ class PrivateEstimator(Declared, Result):
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__ = before
             raise
 
     def _rows(self, X: object, y: object) -> Any:  # noqa: ANN401 -- what the release reads

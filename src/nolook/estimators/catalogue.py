@@ -1,21 +1,17 @@
-"""Catalogue of methods, selectors and distributions by the names users give.
+"""Catalogue of methods and selectors by the names users give.
 
-A new one is an entry here. Imports the standard library only, so that the command line knows names,
-words and options without loading anything numeric.
+A new one is an entry here. Imports the standard library only, so that the command line knows names
+and words without loading anything numeric.
 """
 
 from __future__ import annotations
 
-import csv
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-
-from nolook._validation import check_choice, count_or_auto
-from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -25,40 +21,18 @@ __all__ = [
     "COUNTS",
     "DEFAULT_CLASSIFIER",
     "DEFAULT_METHOD",
-    "DISTRIBUTIONS",
     "METHODS",
     "MODELS",
     "MOST_BY_MOMENTS",
     "SELECTORS",
     "Entry",
-    "Option",
     "called",
     "entry_of",
     "method_for",
-    "method_parameters",
     "name_of",
     "own_parameters",
     "selector_for",
 ]
-
-
-@frozen
-class Option:
-    """A command-line option that sets a `parameter` of one entry's estimator.
-
-    `check` takes the value and the flag, and returns the parameter's value or refuses.
-    """
-
-    flag: str
-    parameter: str
-    metavar: str
-    help: str
-    check: Callable[[Any, str], object]
-
-    @property
-    def word(self) -> str:
-        """The flag as a name of Python's."""
-        return self.flag.strip("-").replace("-", "_")
 
 
 @frozen
@@ -70,8 +44,7 @@ class Entry:
     """
 
     home: str
-    explanation: str = ""
-    options: tuple[Option, ...] = ()
+    explanation: str
     of_units: str = ""
 
     @property
@@ -85,43 +58,9 @@ class Entry:
         return getattr(import_module(module), kind)  # type: ignore[no-any-return]
 
 
-_ON_FAILURE = ("raise", "constant")
-
-
-def _names(value: Any) -> list[str]:  # noqa: ANN401 -- a text
-    """Split names at commas; one with a comma may be in double quotes."""
-    return next(csv.reader([value], skipinitialspace=True), [])
-
-
-_CURVES = (
-    Option(
-        "--straight",
-        "straight",
-        "A,B,C",
-        "For additive models: columns with straight lines only.",
-        lambda value, _: _names(value),
-    ),
-    Option(
-        "--monotone",
-        "monotone",
-        "A=up|down,...",
-        "For additive models: columns whose curves only rise (up), or only fall (down).",
-        lambda value, flag: {
-            name: check_choice(flag, way, ("up", "down"))
-            for name, _, way in (each.rpartition("=") for each in _names(value))
-        },
-    ),
-)
 _WITH_CURVES = (
     "with a curve for each column that noisy first steps show to be bent. Noisy histograms place "
     "the knots of the curves, and each is shrunk towards its line where noise dominates."
-)
-_EXPOSURE = Option(
-    "--exposure",
-    "exposure",
-    "COLUMN",
-    "For models of counts: the column that the mean is proportional to, such as days at risk.",
-    lambda value, _: value,
 )
 
 #: Regressions, by the name a user gives.
@@ -132,35 +71,16 @@ METHODS = {
         "weight, and very large errors are cut. The cross-products of all columns, "
         "released once with Gaussian noise, precondition a few noisy gradient steps; the "
         "coefficients combine all of these and are shrunk towards 0 where noise dominates.",
-        (
-            Option(
-                "-k",
-                "k",
-                "K|auto",
-                "For linear: keep only this many columns, chosen from the same release.",
-                count_or_auto,
-            ),
-        ),
     ),
     "additive": Entry(
         "nolook.estimators.additive.AdditiveRegression",
         f"Additive regression: weighted least squares as for linear, {_WITH_CURVES}",
-        _CURVES,
     ),
     "tukey": Entry(
         "nolook.estimators.tukey.TukeyRegressor",
         "The Tukey mechanism: the rows are split into many groups at random, each group gets its "
         "own least-squares model, and the result is a random point deep in the middle of these "
         "models. No single model is released.",
-        (
-            Option(
-                "--on-failure",
-                "on_failure",
-                "|".join(_ON_FAILURE),
-                "For tukey: what to do if the private test fails; by default it is an error.",
-                lambda value, flag: check_choice(flag, value, _ON_FAILURE),
-            ),
-        ),
         of_units="All rows of a unit go to the same group.",
     ),
     "boosted-adassp": Entry(
@@ -192,7 +112,6 @@ CLASSIFIERS = {
     "additive-logistic": Entry(
         "nolook.estimators.additive.AdditiveClassifier",
         f"Additive logistic regression: as logistic, {_WITH_CURVES}",
-        _CURVES,
     ),
 }
 #: What ``auto`` means for a target that is declared to have two values.
@@ -210,12 +129,10 @@ COUNTS = {
         "cut. A few noisy gradient steps, preconditioned by noisy cross-products of all columns "
         "and by the curvature of the likelihood, follow; the coefficients combine all of these and "
         "are shrunk towards 0 where noise dominates.",
-        (_EXPOSURE,),
     ),
     "additive-poisson": Entry(
         "nolook.estimators.additive.AdditivePoissonRegression",
         f"Additive regression of counts: as poisson, {_WITH_CURVES}",
-        (_EXPOSURE, *_CURVES),
     ),
 }
 
@@ -268,13 +185,6 @@ def selector_for(columns: int, delta: float) -> str:
     return "moments" if delta and columns <= MOST_BY_MOMENTS else "kendall"
 
 
-#: Distributions and what is made of them, by command.
-DISTRIBUTIONS = {
-    "ecdf": Entry("nolook.estimators.ecdf.ECDF"),
-    "roc": Entry("nolook.estimators.roc.ROCCurve"),
-    "calibration": Entry("nolook.estimators.calibration.HosmerLemeshow"),
-}
-
 # Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
 # classes beside its parameters.
 _COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
@@ -296,8 +206,7 @@ def method_for(method: str, *, has_classes: Callable[[], bool]) -> str:
 def name_of(estimator: object) -> str | None:
     """Return the name by which a user can ask for an estimator, or None."""
     # Compares names along the base classes, nearest first, so that nothing has to be loaded.
-    entries = MODELS | SELECTORS | DISTRIBUTIONS
-    known = {entry.home: name for name, entry in entries.items()}
+    known = {entry.home: name for name, entry in (MODELS | SELECTORS).items()}
     classes = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
 
@@ -309,31 +218,7 @@ def called(estimator: object) -> str:
 
 def entry_of(estimator: object) -> Entry | None:
     """Return an estimator's entry, or None."""
-    return (MODELS | SELECTORS | DISTRIBUTIONS).get(name_of(estimator) or "")
-
-
-def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, Any]:
-    """Return the parameters of a method's estimator that options of the command line set.
-
-    `options` has values by flag, None for an option that was not given. An option of another method
-    is an error.
-
-    Examples
-    --------
-    >>> method_parameters("tukey", {"--on-failure": "constant", "--exposure": None})
-    {'on_failure': 'constant'}
-    """
-    known = {option.flag: option for entry in MODELS.values() for option in entry.options}
-    given = {flag: value for flag, value in options.items() if value is not None}
-    checked = {flag: known[flag].check(value, flag) for flag, value in given.items()}
-    for flag, value in given.items():
-        homes = [home for home, entry in MODELS.items() if known[flag] in entry.options]
-        if method not in homes:
-            raise ParameterError(
-                f"{flag} is {value!r}, but the method is {method}; expected --method "
-                f"{' or '.join(homes)} (or omit {flag})"
-            )
-    return {known[flag].parameter: value for flag, value in checked.items()}
+    return (MODELS | SELECTORS).get(name_of(estimator) or "")
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:

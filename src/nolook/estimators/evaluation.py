@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -15,7 +15,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators._scores import Scored, check_pos_label, labelled
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.base import PrivateEstimator, PrivateModel
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
 from nolook.estimators.releasing import Progress, make_release
@@ -28,7 +28,7 @@ from nolook.tables import Table
 from nolook.tables.design import DEFAULT_MISSING
 from nolook.tables.read import series_name, with_class
 
-__all__ = ["Evaluation", "JudgedModel", "evaluate", "evaluation_of"]
+__all__ = ["Evaluation", "described", "evaluate", "evaluation_of", "hardly_a_model"]
 
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
 _FLATTERS = (
@@ -40,34 +40,14 @@ _DECLARED = (
     "other rows."
 )
 
+_HIDDEN = (
+    "The model did not stand out from the noise of its own fit: it predicts the same number for "
+    "every row, or hardly more."
+)
 _OTHER_UNIT = (
     "The model protects each {} with all its rows; the figures here protect a {}. Together they "
     "promise no more than the weaker of the two."
 )
-
-
-@frozen
-class JudgedModel:
-    """Description of a judged model: its method, and its own guarantee if it has one."""
-
-    method: str
-    privacy: PrivacyGuarantee | None
-
-    # Nothing else is known of it.
-    detected_: ClassVar[bool] = True
-    failed_: ClassVar[bool] = False
-
-    @classmethod
-    def of(cls, model: Any) -> JudgedModel:  # noqa: ANN401 -- whatever predicts
-        """Return the description of a model; one that nolook did not fit has no guarantee."""
-        if isinstance(model, JudgedModel):
-            return model
-        return cls(called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None)
-
-    @property
-    def private(self) -> bool:
-        """Whether it has a guarantee that promises anything."""
-        return self.privacy is not None and self.privacy.private
 
 
 @frozen(repr=False)
@@ -92,9 +72,10 @@ class Evaluation(TableResult):
         Whether the user stated that the model was fitted on other rows.
     cautions : tuple of str
         Warnings for readers of the result.
-    model : fitted model, or JudgedModel
-        The evaluated model, if it is a private release and not read from a file; otherwise its
-        method and its own guarantee.
+    method : str
+        Name of the model's method, or of its class.
+    model_privacy : PrivacyGuarantee or None
+        The model's own guarantee; None if it was not fitted by nolook.
 
     See Also
     --------
@@ -108,7 +89,8 @@ class Evaluation(TableResult):
     calibration: HosmerLemeshow | None
     other_rows: bool
     cautions: tuple[str, ...]
-    model: Any
+    method: str
+    model_privacy: PrivacyGuarantee | None
 
     @property
     def _all(self) -> tuple[ROCCurve | HosmerLemeshow, ...]:
@@ -244,13 +226,24 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         said = label, asked_groups, other_rows, cautions
-        return evaluation_of(model, released, *said, privacy=guarantee, **about)
+        return evaluation_of(described(model), released, *said, privacy=guarantee, **about)
 
     return make_release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
 
 
+def described(model: Any) -> tuple[str, PrivacyGuarantee | None]:  # noqa: ANN401
+    """Return a model's method, and its own guarantee if nolook fitted it."""
+    return called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None
+
+
+def hardly_a_model(model: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Return a warning where a model is a constant, or hardly more."""
+    hidden = isinstance(model, PrivateModel) and (model.failed_ or not model.detected_)
+    return (_HIDDEN,) if hidden else ()
+
+
 def evaluation_of(
-    model: Any,  # noqa: ANN401
+    model: tuple[str, PrivacyGuarantee | None],
     released: Judged,
     label: float | str,
     groups: int,
@@ -258,19 +251,19 @@ def evaluation_of(
     cautions: tuple[str, ...] = (),
     **about: Any,  # noqa: ANN401
 ) -> Evaluation:
-    """Return the measures of a model that follow from a release: post-processing.
+    """Return the measures of a model, as described, that follow from a release: post-processing.
 
     `about` is what :meth:`ROCCurve.keep_release` takes.
     """
-    guarantee, found, judged = about["privacy"], released.calibration, JudgedModel.of(model)
+    guarantee, found = about["privacy"], released.calibration
     curve = ROCCurve(guarantee.epsilon, None, label).keep_release(released.curve, **about)
     test = HosmerLemeshow(guarantee.epsilon, groups, label)
     return Evaluation(
         curve,
         None if found is None else test.keep_release(found, **about),
         other_rows,
-        (*cautions, *_other_unit(judged.privacy, guarantee)),
-        model if judged.private else judged,
+        tuple(dict.fromkeys((*cautions, *_other_unit(model[1], guarantee)))),
+        *model,
         rows=released.rows,
         privacy=guarantee,
         read_options=about["read_options"],
@@ -279,18 +272,18 @@ def evaluation_of(
 
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
     """Return the warnings a reader must see; refuse a model that nothing is promised for."""
-    judged = JudgedModel.of(model)
+    _, privacy = described(model)
+    private, hidden = privacy is not None and privacy.private, hardly_a_model(model)
     if other_rows:
-        return () if judged.private else (_DECLARED,)
-    if not judged.private:
-        own = judged.privacy is not None
-        what = "is marked as not private" if own else "was not fitted by nolook"
+        return hidden if private else (*hidden, _DECLARED)
+    if not private:
+        what = "was not fitted by nolook" if privacy is None else "is marked as not private"
         raise ParameterError(
             f"model {what}: if it was fitted on these rows, one row moves all its scores and "
             f"nothing is promised; expected a private model (or, if it was fitted on other rows "
             f"only, {usage_hint('other_rows', True)})"
         )
-    return (_FLATTERS,)
+    return *hidden, _FLATTERS
 
 
 def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa: ANN401

@@ -22,7 +22,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
-from nolook.estimators.evaluation import Evaluation, evaluation_of
+from nolook.estimators.evaluation import Evaluation, described, evaluation_of, hardly_a_model
 from nolook.estimators.result import Measure, Result
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
@@ -125,6 +125,7 @@ def cross_validated(
 ) -> CrossValidation:
     """Return scores and models; post-processing."""
     classifies = is_classifier(model)
+    positive = {"positive": as_text(model.classes_[-1].item())} if classifies else {}
     models = tuple(None if one is None else one[0] for one in released)
     for fitted in filter(None, models):
         if not hasattr(model, "feature_names_in_"):
@@ -157,13 +158,8 @@ def cross_validated(
         guarantee,
         called(model),
         str(table.target_name),
-        table.read_options() | _positive(model),
+        table.read_options() | positive,
     )
-
-
-def _positive(model: Any) -> dict[str, str | None]:  # noqa: ANN401
-    """Return the positive class of a classifier as an option of reading its table."""
-    return {"positive": as_text(model.classes_[-1].item())} if is_classifier(model) else {}
 
 
 def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
@@ -176,8 +172,8 @@ def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Ta
     label = model.classes_[-1].item()
     scored = Scored(called(model), str(table.target_name), str(label))
     about: dict[str, Any] = {"read_options": table.read_options(), "scored": scored}
-    asked = label, GROUPS, True  # on other rows
-    return evaluation_of(model, released, *asked, privacy=guarantee, **about)
+    asked = label, GROUPS, True, hardly_a_model(model)  # on other rows
+    return evaluation_of(described(model), released, *asked, privacy=guarantee, **about)
 
 
 def _area(found: Evaluation) -> Estimate | None:

@@ -27,7 +27,7 @@ from nolook.estimators._parameters import AtLeast0, Share
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
-from nolook.estimators.evaluation import Evaluation, JudgedModel, evaluation_of
+from nolook.estimators.evaluation import Evaluation, evaluation_of
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
@@ -286,11 +286,10 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of an evaluation."""
-        judged = JudgedModel.of(found.model)
         return super().of(
             found.roc,
-            method=judged.method,
-            model_privacy=judged.privacy and judged.privacy.to_dict(),
+            method=found.method,
+            model_privacy=found.model_privacy and found.model_privacy.to_dict(),
             other_rows=found.other_rows,
             cautions=found.cautions,
             classes=Classes.of(found.roc),
@@ -303,7 +302,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         own, groups = self.model_privacy, self.groups
         table, asked = (groups.table, groups.groups) if groups else (None, MOST_GROUPS)
         found = evaluation_of(
-            JudgedModel(self.method, None if own is None else guaranteed(own)),
+            (self.method, None if own is None else guaranteed(own)),
             Judged(self.classes.released(self.guarantee()), table),
             self.pos_label,
             asked,

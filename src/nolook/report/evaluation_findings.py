@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from nolook.estimators.evaluation import Evaluation, JudgedModel
+from nolook.estimators.evaluation import Evaluation
 from nolook.report.distribution_findings import noise_and_sampling
 from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
-from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
     calibration_said,
@@ -29,7 +28,6 @@ _NO_PROBABILITIES = (
 def evaluation_findings(found: Evaluation) -> Findings:
     """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
-    judged = JudgedModel.of(found.model)
     cards = curve_cards(found.roc)[:3]
     named, silent = ("calibration", "Whether the probabilities are right"), (_NO_PROBABILITIES,)
     calibration = Section(*named, silent) if test is None else calibration_section(test, *named)
@@ -42,8 +40,8 @@ def evaluation_findings(found: Evaluation) -> Findings:
         sections=(*curve_sections(found.roc), calibration),
         settings=(
             ("Model", scored.score),
-            ("Its method", judged.method),
-            ("Its own privacy loss", f"{loss_in_words(judged.privacy)}; not in here"),
+            ("Its method", found.method),
+            ("Its own privacy loss", f"{loss_in_words(found.model_privacy)}; not in here"),
             ("Scores", "predictions" if test is None else "probabilities"),
             ("Target", scored.target),
             ("Positive class", scored.positive),
@@ -57,9 +55,8 @@ def evaluation_findings(found: Evaluation) -> Findings:
             _NO_PROBABILITIES if test is None else calibration_said(test),
         ),
         certainty=(noise_and_sampling("Brackets hold 95 % intervals. They", found.privacy.unit),),
-        # A file has them already.
         cautions=(
             *unseen_words(found.roc, scored.target, found.roc.base_rate_interval_),
-            *dict.fromkeys((*constant_in_words(found.model), *found.cautions)),
+            *found.cautions,
         ),
     )
