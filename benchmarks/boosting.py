@@ -13,16 +13,20 @@ from __future__ import annotations
 import math
 import os
 import statistics
+from functools import partial
 
 import numpy as np
 
 from benchmarks.harness import in_own_process, main, seconds
-from nolook.algorithms.bounded_design import BoundedDesign
-from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.algorithms.adassp import whole_targets
+from nolook.algorithms.glm.designs import Blocks, WeightedDesign
+from nolook.algorithms.whitening import Spread
 from nolook.privacy.noise import byte_source
-from nolook.statistics.design_moments import product_sensitivity
-from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
+from nolook.statistics.design_moments import DesignMoments, product_sensitivity
+from nolook.statistics.grid_models import GridModel
+from nolook.statistics.weighted_rows import RESIDUAL_UNIT, UnitProducts
 from nolook.tables import table_from_arrays
+from nolook.tables.folding import Mapped
 from papers.public_design import public_scaling
 
 ROWS, FEATURES = 500_000, 30
@@ -59,12 +63,24 @@ def plain_round(design, label, theta, inverse, sigma, generator):
     return theta + inverse @ gradient
 
 
-def our_round(kept, squared_radius, largest, theta, inverse, source):
+def blocks_of(X, y):
+    """Return the rows of a table by public scales, kept in memory."""
+    table, squared = table_from_arrays(X, y), int(NORM * UNIT) ** 2
+    scaling = public_scaling(table.column_names, 1.0, LIMIT)
+    design = WeightedDesign(scaling, squared, UNIT, Spread.standard(FEATURES))
+    blocks = Blocks(table, design, math.inf)
+    blocks.first(Mapped(DesignMoments(FEATURES + 1, squared, 0), partial(whole_targets, 0)))
+    return blocks
+
+
+def our_round(blocks, theta, inverse, source):
     """Take a round as nolook does, exact sums and exact noise."""
-    steps, step = grid_model(theta, squared_radius)
-    exact = kept.value(steps, step)
-    noisy = gaussian_release(exact, product_sensitivity(squared_radius, largest), 0.03, source)
-    return step * steps + inverse @ (noisy.astype(np.float64) / (UNIT * RESIDUAL_UNIT))
+    design, largest = blocks.design, RESIDUAL * RESIDUAL_UNIT
+    model = GridModel(*design.on_grid(theta))
+    products = UnitProducts(model, 1, largest)
+    sensitivity = product_sensitivity(design.squared_radius, largest)
+    found = blocks.release(products, sensitivity, UNIT * RESIDUAL_UNIT, 0.03, source)
+    return model.spacing * model.whole + inverse @ found.value
 
 
 def seconds_of_a_round(work):
@@ -83,20 +99,14 @@ def programs():
     generator = np.random.default_rng(1)
     sigma = NORM * RESIDUAL / 0.03
 
-    arrays = table_from_arrays(X, y)
-    scaling = public_scaling(arrays.column_names, 1.0, LIMIT)
-    bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
-    largest = RESIDUAL * RESIDUAL_UNIT
-    kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, largest)
-    bounded.fold(arrays, kept)
-    source = byte_source(None)
+    blocks, source = blocks_of(X, y), byte_source(None)
     return {
         "NumPy, rows together": lambda: plain_round(design, y, theta, inverse, sigma, generator),
         "NumPy, columns together": lambda: plain_round(
             columns, y, theta, inverse, sigma, generator
         ),
         "one read of X": X.max,
-        "nolook": lambda: our_round(kept, bounded.squared_radius, largest, theta, inverse, source),
+        "nolook": lambda: our_round(blocks, theta, inverse, source),
     }
 
 
@@ -107,13 +117,10 @@ def agreement():
     design = np.column_stack([np.ones(len(part)), part])
     theta = np.linspace(-1.0, 1.0, FEATURES + 1)
     plain = design.T @ np.clip(label - design @ theta, -RESIDUAL, RESIDUAL)
-    arrays = table_from_arrays(part, label)
-    scaling = public_scaling(arrays.column_names, 1.0, LIMIT)
-    bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
-    kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, RESIDUAL * RESIDUAL_UNIT)
-    bounded.fold(arrays, kept)
-    ours = kept.value(*grid_model(theta, bounded.squared_radius)).astype(float)
-    ours /= UNIT * RESIDUAL_UNIT
+    blocks = blocks_of(part, label)
+    model = GridModel(*blocks.design.on_grid(theta))
+    exact = blocks.fold(UnitProducts(model, 1, RESIDUAL * RESIDUAL_UNIT)).value
+    ours = exact.astype(float) / (UNIT * RESIDUAL_UNIT)
     return float(np.abs(ours - plain).max() / np.abs(plain).max())
 
 

@@ -111,7 +111,7 @@ def bounded_truth(model, X, y):
     :func:`limits` this is all that knows what a model's attributes mean.
     """
     scaling = model.scaling_
-    bound = getattr(model, "weight_norm_", model.row_norm_)
+    bound = model.weight_norm_ if hasattr(model, "weight_norm_") else model.row_norm_
     kept = np.flatnonzero(model.coef_ != 0.0)
     features, target = clipped(model, X, y)
     center, scale = scaling.center, scaling.scale

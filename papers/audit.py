@@ -24,7 +24,7 @@ from nolook.audit.findings import audit
 from nolook.audit.gaussian_sums import vectors
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource, SystemEntropy
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.grid_models import grid_model
 from nolook.tables import table_from_arrays
 from papers.amin2023.adassp import OracleAdaSSP
 from papers.amin2023.clipped_gradients import (
@@ -229,7 +229,7 @@ _FAR = tuple(
 def _oracle_model(table: int, source: ByteSource) -> float:
     """Return the size of the slope: the largest target is a factor of its noise."""
     found = OracleAdaSSP(1.0).run(table_from_arrays(*_FAR[table]), source, ignore)
-    return float(np.abs(found.theta).max() * found.design.scaling.scale[-1])
+    return float(np.abs(found.theta).max() * found.scaling.scale[-1])
 
 
 def _wang_model(table: int, source: ByteSource) -> float:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import evolve, frozen
 
-from nolook._arrays import Vector
-from nolook.algorithms.bounded_design import BoundedDesign
+from nolook._arrays import Flags, Matrix, Vector
+from nolook.algorithms.adassp import BoundedModel
+from nolook.algorithms.glm.designs import Blocks, WeightedDesign
 from nolook.algorithms.scaling import Scaling
-from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
+from nolook.algorithms.whitening import Spread
+from nolook.estimators.base import PrivateRegressor
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
+from nolook.kernels.moments import squared_norms
+from nolook.statistics.grid_models import RowBlock
 from nolook.tables import Table
+from nolook.tables.table import Weights
 
-__all__ = ["PublicDesign", "public_scaling"]
+__all__ = ["PublicDesign", "ShrinkingRegressor", "public_design", "public_scaling"]
 
 
 def public_scaling(names: tuple[str, ...], scale: Vector | float, limit: float) -> Scaling:
@@ -25,25 +29,52 @@ def public_scaling(names: tuple[str, ...], scale: Vector | float, limit: float) 
     return Scaling(names, np.zeros(len(names)), scales, np.ones(len(names), dtype=np.bool_), limit)
 
 
-@frozen
-class PublicDesign:
-    """A design of public scales and a public norm. Releases nothing."""
+@frozen(eq=False)
+class PublicDesign(WeightedDesign):
+    """Rows (1, x) that are shrunk to a norm, as published: their targets stay as they are."""
 
-    scale_x: float  # of every feature
-    scale_y: float  # of the target
-    norm: float  # B_x, at least 1
-    unit: int  # grid of the rows, a power of two up to UNIT
+    def rows(self, batch: Matrix, weights: Weights) -> Iterator[RowBlock]:
+        """Make the rows of a batch."""
+        scaling, count = self.scaling, batch.shape[1]
+        center, scale = scaling.center, scaling.scale
+        low, high = (end[:-1] for end in scaling.limits)
+        bound = self.squared_radius, self.unit
+        rows = bounded_rows(batch[:-1], center[:-1], scale[:-1], low, high, *bound)
+        targets = bounded_targets(batch[-1], float(center[-1]), float(scale[-1]), scaling.limit)
+        squares = np.zeros(count, dtype=np.int32)  # nothing is clipped by them
+        yield RowBlock(rows.astype(np.int16), squares, targets, np.ones(count), weights)
 
-    #: 0: it announces none.
-    progress_steps: ClassVar[int] = 0
 
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """Releases nothing."""
-        return ()
+class ShrinkingRegressor(PrivateRegressor):
+    """A model of rows (1, x) that are shrunk to `row_norm_`, in predictions, too."""
 
-    def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedDesign:  # noqa: ARG002
-        """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
-        scale = np.full(table.n_columns, self.scale_x)
-        scale[-1] = self.scale_y
-        scaling = evolve(public_scaling(table.column_names, scale, math.inf), binary=table.binary)
-        return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
+    row_norm_ = math.inf
+
+    def _store(self, released: BoundedModel) -> None:
+        self._store_model(released.scaling, released.theta)
+        self.row_norm_ = released.norm
+
+    def _predict(self, rows: Vector) -> Vector:
+        center, scale = self.scaling_.center, self.scaling_.scale
+        standard = (self._clipped(rows) - center[:-1]) / scale[:-1]
+        norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
+        moved = self._linear_predictor(rows) - center[-1]
+        target = center[-1] + np.minimum(1.0, self.row_norm_ / norms) * moved
+        return np.asarray(target.clip(*self.target_range_))
+
+
+def public_design(
+    table: Table, scale_x: float, scale_y: float, norm: float, unit: int
+) -> tuple[Scaling, Flags, Blocks]:
+    """Return the scaling, the features kept and the rows of a table by public scales and norm.
+
+    The scales are those of every feature and of the target; columns of 0 and 1 by type stay in that
+    range. `norm` is B_x, at least 1, and `unit` the grid of the rows, a power of two. Releases
+    nothing.
+    """
+    scale = np.full(table.n_columns, scale_x)
+    scale[-1] = scale_y
+    scaling = evolve(public_scaling(table.column_names, scale, math.inf), binary=table.binary)
+    squared, spread = math.floor((norm * unit) ** 2), Spread.standard(table.n_columns - 1)
+    blocks = Blocks(table, PublicDesign(scaling, squared, unit, spread), 0)
+    return scaling, scaling.detected[:-1], blocks

@@ -79,7 +79,7 @@ private, with the argument for each. A test fails if it misses a place in the so
 
 What is taken for granted: the operating system's random bits; addition, multiplication, division
 and square root in float64 as IEEE 754 has them; and the accuracy of NumPy's and SciPy's
-functions, by the generous bounds that `noise.md`, `top_k.md`, `bounded_design.md` and
+functions, by the generous bounds that `noise.md`, `top_k.md`, `adassp.md` and
 `accounting.md` state and tests measure. Float64 is trusted only outside these bounds; inside
 them exact arithmetic decides. [accounting.md](../src/nolook/privacy/accounting.md) proves that the
 budget's own arithmetic is rounded towards privacy.

@@ -9,18 +9,20 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.adassp import AdaSSP
-from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
+from nolook._arrays import Flags
+from nolook.algorithms.adassp import AdaSSP, BoundedModel
+from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.scaling import Scaling
 from nolook.estimators._checks import check_budget
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import whole_mu
 from nolook.kernels.moments import UNIT
-from nolook.privacy.guarantee import Event
+from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan, Release
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from papers import not_private
-from papers.public_design import PublicDesign
+from papers.public_design import ShrinkingRegressor, public_design
 
 __all__ = ["BoundedAdaSSP", "OracleAdaSSP", "OracleAdaSSPRegressor"]
 
@@ -40,12 +42,23 @@ class BoundedAdaSSP(AdaSSP):
 
     bounds: tuple[float, float]
 
-    largest: ClassVar[int] = 1
-    share: ClassVar[float] = 1.0
+    COMMON: ClassVar = {}
+    OWN: ClassVar = {
+        part: (1 / 3, AdaSSP.OWN[part][1]) for part in ("gram", "eigenvalue", "products")
+    }
+    LARGEST: ClassVar = 1
+    progress_steps = 1  # no search
 
-    def design(self) -> Release[BoundedDesign]:
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return self._parts()
+
+    def _designed(
+        self, table: Table, source: ByteSource, progress: OnStep
+    ) -> tuple[Scaling, Flags, Blocks]:
         """Say that rows (1, x / bound) have at most norm sqrt(2)."""
-        return PublicDesign(*self.bounds, math.sqrt(2.0), UNIT)
+        del source, progress
+        return public_design(table, *self.bounds, math.sqrt(2.0), UNIT)
 
 
 @frozen
@@ -92,7 +105,7 @@ def _norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return norms
 
 
-class OracleAdaSSPRegressor(AdaSSPRegressor):
+class OracleAdaSSPRegressor(ShrinkingRegressor, AdaSSPRegressor):
     """AdaSSP with the table's own largest norm and largest target as bounds.
 
     That is how section 5.1 of the paper runs it. A single row can decide both bounds and so be
@@ -130,7 +143,7 @@ class OracleAdaSSPRegressor(AdaSSPRegressor):
 
     def _store(self, released: BoundedModel) -> None:
         super()._store(released)
-        scaling = released.design.scaling  # of the target, the scale is the bound
+        scaling = released.scaling  # of the target, the scale is the bound
         bound = float(scaling.scale[-1])
         least, most = (0.0, 1.0) if scaling.binary[-1] else (-bound, bound)
         self.target_range_ = (least, min(most, bound))

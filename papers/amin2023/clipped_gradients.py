@@ -75,7 +75,7 @@ class ClippedGradients(Statistic):
     ) -> NDArray[np.object_]:
         """Sum the clipped gradients, in units of 1/GRADIENT_UNIT, of the chosen rows.
 
-        The model is what :func:`nolook.statistics.residual_products.grid_model` returns.
+        The model is what :func:`nolook.statistics.grid_models.grid_model` returns.
         """
         total, start = np.zeros(self._size, dtype=object), 0
         for rows, targets in self._parts:

@@ -38,7 +38,7 @@ from nolook.privacy.guarantee import ApproximateEvent, Budget, Event
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import OnStep, Plan
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.grid_models import grid_model
 from nolook.tables import Table
 from papers.amin2023.clipped_gradients import (
     GRADIENT_UNIT,
@@ -205,7 +205,7 @@ class DPSGD:
             theta = grid_step * on_grid + rate * velocity
             if number > self.gradients - last:
                 total += theta
-        return scaling.all_features(total / last), scaling
+        return scaling.all_features(total / last, scaling.detected[:-1]), scaling
 
 
 def _largest_square(size: int) -> int:

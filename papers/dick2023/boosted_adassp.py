@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import ClassVar, cast
 
+from nolook._arrays import Flags
+from nolook.algorithms.adassp import BoundedModel
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
-from nolook.algorithms.bounded_design import BoundedDesign, BoundedModel
+from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.scaling import Scaling
 from nolook.estimators._checks import check_budget
 from nolook.estimators.boosted import BoostedAdaSSPRegressor
-from nolook.privacy.release import Plan, Release
-from papers.public_design import PublicDesign
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep, Plan
+from nolook.tables import Table
+from papers.public_design import ShrinkingRegressor, public_design
 
 __all__ = ["UnscaledBoostedAdaSSP", "UnscaledBoostedAdaSSPRegressor"]
 
@@ -27,17 +33,32 @@ class UnscaledBoostedAdaSSP(BoostedAdaSSP):
     rounds : int
     """
 
-    residual = 1
-    averaged = 0.0
-    share = 1.0
+    COMMON: ClassVar = {}
+    OWN: ClassVar = {
+        part: (1.0, BoostedAdaSSP.OWN[part][1]) for part in ("gram", "eigenvalue", "products")
+    }
+    LARGEST: ClassVar = 1
+    AVERAGED: ClassVar = 0.0
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
-    def design(self) -> Release[BoundedDesign]:
+    @property
+    def progress_steps(self) -> int:
+        """Number of progress steps of `run`."""
+        return 1 + self.rounds
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return self._parts()
+
+    def _designed(
+        self, table: Table, source: ByteSource, progress: OnStep
+    ) -> tuple[Scaling, Flags, Blocks]:
         """Say that rows (1, x) are shrunk to norm 1."""
-        return PublicDesign(1.0, 1.0, 1.0, _UNIT)
+        del source, progress
+        return public_design(table, 1.0, 1.0, 1.0, _UNIT)
 
 
-class UnscaledBoostedAdaSSPRegressor(BoostedAdaSSPRegressor):
+class UnscaledBoostedAdaSSPRegressor(ShrinkingRegressor, BoostedAdaSSPRegressor):
     """Boosted AdaSSP on the columns as they are, as the paper compares with it.
 
     Guarantee

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from nolook.algorithms.adassp import AdaSSP
+from nolook.algorithms.adassp import AdaSSP, release_ridge
+from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.amin2023.adassp import BoundedAdaSSP
+from papers.public_design import public_design
 
 
 def no_stage(name):
@@ -68,6 +70,56 @@ def test_a_private_run_announces_its_stages_and_fits():
     release = AdaSSP(1.0)
     model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), progress_steps.append)
     assert len(progress_steps) == release.progress_steps
-    scale = model.design.scaling.scale
+    scale = model.scaling.scale
     slopes = model.theta[1:] * scale[-1] / scale[:-1]
     np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)
+
+
+def design(norm=2.0):
+    table = table_from_arrays(np.empty((0, 2)), np.empty(0))
+    return public_design(table, 1.0, 1.0, norm, UNIT)[2].design
+
+
+def gram(*diagonal):
+    return (np.diag(diagonal) * UNIT**2).astype(object)
+
+
+def test_the_released_matrix_has_the_noise_that_is_claimed():
+    mu, truth = 0.5, gram(10_000, 10_000, 10_000)
+    matrices = []
+    for seed in range(150):
+        noisy = release_ridge(truth, design(), mu, 0.0, SeededSource(seed))
+        assert noisy.ridge == 0.0
+        matrices.append((noisy.vectors * noisy.values) @ noisy.vectors.T - 10_000 * np.eye(3))
+    errors = np.array(matrices)
+    sigma = 4.0 / mu  # B_x^2 / mu
+    # 450 draws each: a deviation is known to about 3.3 %, so 30 % too little or too much is seen.
+    on = errors[:, [0, 1, 2], [0, 1, 2]].std() / sigma
+    off = errors[:, [0, 0, 1], [1, 2, 2]].std() / sigma * math.sqrt(2)
+    assert 0.87 < on < 1.13
+    assert 0.87 < off < 1.13
+
+
+def test_the_ridge_follows_the_noise_and_the_cautious_eigenvalue():
+    mu, factor = 0.5, 10.0
+    sigma = 4.0 / mu
+    singular = [
+        release_ridge(gram(5000, 5000, 0), design(), mu, factor, SeededSource(seed)).ridge / sigma
+        for seed in range(300)
+    ]
+    # Of N(0, 1) - 1.96, only what is above zero is taken off.
+    assert max(singular) == factor
+    assert np.mean(np.array(singular) < factor) == pytest.approx(0.025, abs=0.025)
+    ridges = [
+        release_ridge(gram(99, 99, 40), design(), mu, factor, SeededSource(seed)).ridge / sigma
+        for seed in range(300)
+    ]
+    assert np.mean(ridges) == pytest.approx(factor - 40 / sigma + 1.96, abs=0.25)
+    assert 0.85 < np.std(ridges) < 1.15
+
+
+def test_an_empty_matrix_is_solved_with_noise_only():
+    for seed in range(50):
+        noisy = release_ridge(gram(0, 0, 0), design(), 0.1, 0.0, SeededSource(seed))
+        assert noisy.values.min() > 0.0
+        assert np.isfinite(noisy.solve(np.ones(3))).all()

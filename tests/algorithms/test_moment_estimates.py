@@ -5,10 +5,11 @@ import pytest
 
 from nolook.algorithms.moment_estimates import nearest_moments, r2_estimate
 from nolook.algorithms.moment_regression import (
+    SHARES,
     MomentRelease,
     NoisyMoments,
+    choose_squared_radius,
 )
-from nolook.algorithms.norm_bound import SHARES, choose_squared_radius
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -94,7 +95,7 @@ def test_the_released_moments_are_those_of_the_rows_up_to_the_noise():
     moments = released(20_000, mu=50.0)
     X, y = table(20_000)
     columns = (np.column_stack([X, y]) - moments.scaling.center) / moments.scaling.scale
-    radius = np.sqrt(moments.sigma * 50.0 * np.sqrt(SHARES["mechanism"]) - 1.0)
+    radius = np.sqrt(moments.sigma * 50.0 * np.sqrt(SHARES["moments"]) - 1.0)
     inside = (np.linalg.norm(columns, axis=1) <= radius) & (np.abs(columns).max(axis=1) <= 5)
     assert inside.mean() > 0.99
     Z = np.column_stack([np.ones(20_000), columns])

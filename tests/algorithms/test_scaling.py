@@ -12,6 +12,7 @@ from nolook.algorithms.scaling import (
     LIMIT,
     ColumnHistogram,
     ScaleSearch,
+    Scaling,
     clipped_rest,
     clipped_share,
 )
@@ -362,3 +363,17 @@ def test_the_scaler_tells_which_columns_it_guessed():
     values[0, 2] = 1e6
     scaler = nolook.QuantileScaler(random_state=0).fit(values)
     assert scaler.detected_.tolist() == [False, True, False]
+
+
+def test_models_come_back_in_the_columns_units():
+    scaling = Scaling(
+        ("a", "b", "y"), np.array([10.0, -2.0, 5.0]), np.array([2.0, 0.5, 4.0]), np.ones(3) > 0
+    )
+    theta = np.array([0.25, -1.0, 3.0])
+    coef, intercept = scaling.original_units(theta)
+    row = np.array([7.0, 4.0])
+    standard = np.array([1.0, *(row - scaling.center[:2]) / scaling.scale[:2]])
+    assert intercept + row @ coef == pytest.approx(5.0 + 4.0 * (standard @ theta))
+    tiny = Scaling(("a", "b", "y"), np.zeros(3), np.array([1e-300, 1.0, 1e300]), np.ones(3) > 0)
+    coef, intercept = tiny.original_units(theta)
+    assert np.isfinite([*coef, intercept]).all()

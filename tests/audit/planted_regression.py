@@ -18,7 +18,7 @@ from nolook.kernels.moments import UNIT as MOMENT_UNIT
 from nolook.kernels.weighted_rows import Standard
 from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
-from nolook.statistics import grid_models, residual_products, weighted_rows
+from nolook.statistics import grid_models, weighted_rows
 from nolook.statistics.grid_models import RowBlock
 from tests.audit.planted import Fault, Release, halved, halved_bins
 from tests.collected import blocks_of
@@ -40,7 +40,7 @@ def as_block(rows):
 
 
 def model(theta):
-    return grid_models.GridModel(*residual_products.grid_model(theta, _RADIUS), UNIT)
+    return grid_models.GridModel(*grid_models.grid_model(theta, _RADIUS), UNIT)
 
 
 # --- clipped products ----------------------------------------------------------------------------
@@ -124,7 +124,7 @@ SIZES = Release(
 
 def plant_blas(patch):
     patch.setattr(grid_models, "scores", blas_scores)
-    patch.setattr(residual_products, "grid_model", lambda theta, _: (theta, 1.0))
+    patch.setattr(grid_models, "grid_model", lambda theta, _: (theta, 1.0))
 
 
 # --- errors of a model ---------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def curved(composed, place, gradients):
 
 def until_scores(draws):
     """How many draws a logistic fit has, of which noise decides: one after that of the fit."""
-    shares = LogisticRelease.shares()
+    shares = LogisticRelease(1.0).shares()
     fit = draws[BEFORE_STEPS - 1] * math.sqrt(shares["fit"] / shares["classes"])
     return 1 + next(
         place

@@ -207,7 +207,7 @@ def test_norms_read_off_the_table_are_not_private(rows):
 def test_the_oracle_is_the_public_run_with_the_tables_norms():
     table = table_from_arrays(*data(500))
     oracle = OracleAdaSSP(1.0).run(table, SeededSource(0), lambda _: None)
-    bound_x, *_, bound_y = oracle.design.scaling.scale
+    bound_x, *_, bound_y = oracle.scaling.scale
     assert bound_x == pytest.approx(np.linalg.norm(data(500)[0], axis=1).max())
     public = BoundedAdaSSP(1.0, (bound_x, bound_y)).run(table, SeededSource(0), lambda _: None)
     np.testing.assert_array_equal(oracle.theta, public.theta)
@@ -220,7 +220,7 @@ def test_predictions_shrink_rows_as_the_fit_does():
     model = OracleAdaSSPRegressor(5.0, 1e-5, random_state=0).fit(X, y)
     assert model.row_norm_ == pytest.approx(math.sqrt(2), abs=1e-4)
     assert model.score(X, y) > 0.3
-    assert model.privacy_.mechanisms[0].name == "smallest eigenvalue of the second moments"
+    assert model.privacy_.mechanisms[1].name == "smallest eigenvalue of the second moments"
     # The row (1, x / bound) to norm sqrt(2).
     bound = model.scaling_.scale[0]
     (far,) = model.predict([[0.0, 0.0, 10 * bound]])

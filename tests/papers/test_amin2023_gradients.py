@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.grid_models import grid_model
 from papers.amin2023.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,

@@ -27,7 +27,7 @@ def run(X, y, mu, rounds, seed=0):
 
 @pytest.mark.parametrize("rounds", [1, 100])
 def test_events_add_up_to_mu_and_every_release_has_one_sigma(rounds):
-    eigenvalue, matrix, gradients = (
+    matrix, eigenvalue, gradients = (
         event.mu for event in UnscaledBoostedAdaSSP(0.3, rounds).events()
     )
     assert math.hypot(eigenvalue, matrix, gradients) == pytest.approx(0.3, rel=1e-12)

@@ -15,9 +15,10 @@ from nolook.privacy.noise import LARGEST_SCALE, SeededSource
 from nolook.statistics import centred_products as products
 from nolook.statistics import group_sums as groups
 from nolook.statistics.design_moments import DesignMoments
+from nolook.statistics.grid_models import GridModel
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
-from nolook.statistics.residual_products import ResidualProducts
+from nolook.statistics.weighted_rows import UnitProducts
 from tests.privacy.mechanisms import MECHANISMS
 
 # The others add modulo 2^64, as their callers do: tests/privacy/test_keyed_noise.py.
@@ -107,13 +108,13 @@ def test_design_moments_flush_and_merge_beyond_64_bits():
     assert 3000 * side**2 > 2**64
 
 
-@pytest.mark.parametrize("largest", [2**30, 2**36])
-def test_residual_products_are_exact_whatever_their_size(largest):
-    entry = 2**15 - 1
-    kept = ResidualProducts(1, entry**2, 1, largest)
-    rows = 5000
-    kept.update(np.full((1, rows), float(entry)), np.full(rows, 1e300))
-    assert kept.value(np.zeros(1), 1.0).tolist() == [rows * entry * largest]
+def test_clipped_products_are_exact_whatever_their_size():
+    entry, rows, most = 2**15 - 1, 2**17, 2**20
+    products = UnitProducts(GridModel(np.zeros(1), 1.0, 1), 1, most)
+    whole, squares = np.full((1, rows), entry, dtype=np.int16), np.zeros(rows, dtype=np.int32)
+    for _ in range(3):
+        products.update(whole, squares, np.full(rows, 1e300), np.ones(rows))
+    assert products.value.tolist() == [3 * rows * entry * most]
 
 
 def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):

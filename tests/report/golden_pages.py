@@ -148,10 +148,9 @@ def skewed(*, positive):
 
 
 def guesses():
-    """A coefficient on a scale that is a guess; rows are shrunk."""
+    """A coefficient on a scale that is a guess."""
     model = fitted()
     model.scaling_.detected[1] = False
-    model.row_norm_ = 2.75
     return model
 
 

@@ -43,7 +43,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
-from nolook.statistics.grid_models import ClassModel, CountModel, GridModel
+from nolook.statistics.grid_models import ClassModel, CountModel, GridModel, grid_model
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GroupSums,
@@ -52,7 +52,6 @@ from nolook.statistics.group_sums import (
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
-from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     ErrorSides,
@@ -389,11 +388,11 @@ STATISTICS = {
         lambda s: [s.value],
         counts_of(1),
     ),
-    "ResidualProducts": Weighted(
-        lambda whole: ResidualProducts(3, _RADIUS, _UNIT, RESIDUAL_UNIT, whole),
-        as_bounded,
-        lambda s: [s.value(_MODEL.whole, _MODEL.spacing)],
-        lambda whole: [product_sensitivity(_RADIUS, RESIDUAL_UNIT, 3, whole)],
+    "UnitProducts, clipped": Weighted(
+        lambda whole: UnitProducts(_MODEL, whole, _TARGET),
+        as_rows,
+        lambda s: [s.value],
+        lambda whole: [product_sensitivity(_RADIUS, _TARGET, 3, whole)],
         rounds=True,
     ),
 }

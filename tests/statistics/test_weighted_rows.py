@@ -19,14 +19,15 @@ from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard, weighted_rows
 from nolook.statistics import weighted_rows as module
+from nolook.statistics.design_moments import product_sensitivity
 from nolook.statistics.grid_models import (
     LARGEST_MEAN,
     ClassModel,
     CountModel,
     GridModel,
     RowBlock,
+    grid_model,
 )
-from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
     CURVATURE_STEPS,
     ERROR_UNIT,
@@ -117,6 +118,10 @@ SUMS = {
         for kind in (GridModel, CountModel)
     },
     "UnitProducts": Sum(UnitProducts, unit_products, ClassModel),
+    "UnitProducts, clipped": Sum(
+        lambda model, whole: UnitProducts(model, whole, MOST),
+        lambda *, norm, size, whole: product_sensitivity(radius_of(norm), MOST, size, whole),
+    ),
     "ModelCurvature, ClassModel": Sum(ModelCurvature, curvature, ClassModel),
     **{
         f"ModelCurvature, CountModel, {steepest}": Sum(

@@ -1,17 +1,16 @@
 """Boosted AdaSSP: gradient steps preconditioned by one noisy matrix (Tang et al. 2023).
 
-All ``rounds + 2`` Gaussian releases share one sigma: the smallest eigenvalue of X'X, X'X, and one
-gradient of clipped residuals a round. A round is one pass over a compact copy of the rows in
-memory. The proof is ``boosted_adassp.md``.
+All ``rounds + 2`` Gaussian releases share one sigma: the smallest eigenvalue of the rows' second
+moments, these moments, and one gradient of clipped residuals a round. A round is one pass over a
+compact copy of the rows in memory. The proof is ``boosted_adassp.md``.
 
 ==============  =========================================================================
 name here       meaning
 ==============  =========================================================================
 ``mu``          mu-GDP parameter of the whole
 ``rounds``      T
-``sigma``       sqrt(T + 2) / mu, noise of each release in units of its sensitivity
-``norm``        B_x, bound on the norm of a row (1, x)
-``residual``    B_y, bound on a residual in scales of the target
+``norm``        B, bound on the norm of a row u = f (1, x)
+``LARGEST``     bound on a residual in scales of the target
 ``size``        d, the number of features plus one
 ==============  =========================================================================
 """
@@ -19,41 +18,33 @@ name here       meaning
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
 
-from nolook.algorithms.bounded_design import (
-    BoundedDesign,
-    BoundedModel,
-    DesignSearch,
-    gram_events,
-    release_gram,
-)
-from nolook.algorithms.norm_bound import SHARES
-from nolook.privacy.guarantee import Event, GaussianEvent
-from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.algorithms.adassp import AdaSSP, BoundedModel, release_ridge, whole_targets
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import GaussianRelease, OnStep, Release
+from nolook.privacy.release import OnStep
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
-from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
+from nolook.statistics.grid_models import GridModel
+from nolook.statistics.weighted_rows import RESIDUAL_UNIT, UnitProducts
 from nolook.tables import Table
-from nolook.tables.folding import Together
+from nolook.tables.folding import Mapped
 
 __all__ = ["BoostedAdaSSP"]
 
-_UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
 # The ridge, before what the eigenvalue takes off, in deviations of the noise times sqrt(d).
 _RIDGE = 1.96
 
 
 @frozen
-class BoostedAdaSSP(GaussianRelease):
+class BoostedAdaSSP(AdaSSP):
     """Rounds of noisy, preconditioned gradients of clipped residuals.
 
     Guarantee: ``mu``-GDP when a row is added or removed, for up to 2^34 rows. No table raises.
-    Keeps the rows in memory, two bytes a feature and eight a target.
+    Keeps the rows in memory, two bytes a feature and 28 more a row.
 
     Parameters
     ----------
@@ -63,54 +54,45 @@ class BoostedAdaSSP(GaussianRelease):
 
     rounds: int
 
-    #: B_y, in scales of the target.
-    residual: ClassVar[int] = 2
+    OWN: ClassVar = {**AdaSSP.OWN, "products": (0.61, "gradients of all rounds")}
+    BEYOND: ClassVar = 1.0
+
+    LARGEST: ClassVar = 2
     #: The model is the mean over the last rounds, this share of them.
-    averaged: ClassVar[float] = 0.25
-    #: Share of mu^2 for all but the design.
-    share: ClassVar[float] = SHARES["mechanism"]
+    AVERAGED: ClassVar[float] = 0.25
 
     @property
     def progress_steps(self) -> int:
         """Number of progress steps of `run`."""
-        return self.design().progress_steps + 1 + self.rounds
+        return super().progress_steps + self.rounds
 
-    def events(self) -> tuple[Event, ...]:
-        """State everything that will be released; T gradients of mu each are one of sqrt(T) mu."""
-        together = self._each * math.sqrt(self.rounds)
-        gradients = GaussianEvent(f"gradients of {self.rounds} rounds", together)
-        return (*self.design().events(), *gram_events(self._each), gradients)
-
-    @property
-    def _each(self) -> float:
-        return self.mu * math.sqrt(self.share / (self.rounds + 2))
-
-    def design(self) -> Release[BoundedDesign]:
-        """Return the search for the scales and bounds of the rows."""
-        return DesignSearch(self.mu, self._each, _UNIT)
+    def shares(self) -> dict[str, float]:
+        """Return the shares of mu^2: what AdaSSP's three releases have, T + 2 share alike."""
+        shares = super().shares()
+        each = self.OWN["products"][0] / (self.rounds + 2)
+        return shares | {"gram": each, "eigenvalue": each, "products": self.rounds * each}
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""
-        design = self.design().run(table, source, progress)
-        largest = self.residual * RESIDUAL_UNIT
+        scaling, kept, blocks = self._designed(table, source, progress)
         progress("moments")
-        whole = table.unit.weight_scale
+        design, whole, largest = blocks.design, blocks.whole, self.LARGEST * RESIDUAL_UNIT
+        blocks.room = math.inf  # for any number of rounds
         moments = DesignMoments(design.size, design.squared_radius, 0, whole)
-        kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
-        design.fold(table, Together(moments, kept))
+        blocks.first(Mapped(moments, partial(whole_targets, 0)))
         factor = _RIDGE * math.sqrt(design.size)
-        gram = release_gram(moments.gram, design, self._each, factor, source, whole)
+        gram = release_ridge(moments.gram, design, self._mu("gram"), factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
-        theta = np.zeros(design.size)
-        thetas = []
+        mu, unit = self._mu("products", self.rounds), design.unit * RESIDUAL_UNIT
+        theta, thetas = np.zeros(design.size), []
         for number in range(1, self.rounds + 1):
             progress(f"round {number}")
             # The residuals are those of the model on the grid, so the next step starts from it.
-            on_grid, grid_step = grid_model(theta, design.squared_radius)
-            exact = kept.value(on_grid, grid_step)
-            gradient = gaussian_release(exact, sensitivity, self._each, source)
-            scaled = gradient.astype(np.float64) / (design.unit * RESIDUAL_UNIT)
-            theta = grid_step * on_grid + gram.solve(scaled)
+            model = GridModel(*design.on_grid(theta))
+            products = UnitProducts(model, whole, largest)
+            gradient = blocks.release(products, sensitivity, unit, mu, source)
+            theta = model.spacing * model.whole + gram.solve(gradient.value)
             thetas.append(theta)
-        last = max(1, round(self.averaged * self.rounds))
-        return BoundedModel(np.mean(thetas[-last:], axis=0), design)
+        last = max(1, round(self.AVERAGED * self.rounds))
+        theta = scaling.all_features(np.mean(thetas[-last:], axis=0), kept)
+        return BoundedModel(scaling, theta, design.norm)

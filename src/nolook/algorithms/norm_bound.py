@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
-from attrs import field, frozen
 from scipy.special import ndtr
 
 from nolook._arrays import Integers, Vector
-from nolook.algorithms.scaling import ScaleSearch, Scaling, release_histograms
+from nolook.algorithms.scaling import release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard, Whitening, squared_lengths
-from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
 from nolook.tables import Table
 
 __all__ = [
-    "SHARES",
-    "BoundSearch",
-    "choose_squared_radius",
     "likely_counts",
     "norm_counts",
     "smallest_bound",
 ]
-
-#: Shares of mu^2 of what needs scales and a norm first; the mechanism itself has the rest.
-SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
 # Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
@@ -40,59 +29,6 @@ _LONGEST = 2.0**8
 _OCTAVES = np.arange(-6.0, 4.1, 0.5)
 _WIDTHS = np.array([0.2, 0.5, 1.0, 1.5])
 _DOUBT = 2.0  # deviations of its noise by which a count beside the fit is half-believed
-
-
-@frozen
-class BoundSearch:
-    """The search for scales of all columns, then for a bound on the norm of standardised rows.
-
-    Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP when a row is added or removed.
-
-    Parameters
-    ----------
-    mu : float
-        GDP parameter of the whole, of which this is a part.
-    whole : bool
-        Whether rows are those of all columns; otherwise of the features that are detected.
-    """
-
-    mu: float
-    whole: bool = field(default=False, kw_only=True)
-
-    #: Number of passes over the table.
-    progress_steps: ClassVar[int] = ScaleSearch.progress_steps + 1
-
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """State everything that will be released."""
-        return (*self._scales.events(), self._norms)
-
-    @property
-    def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
-
-    @property
-    def _norms(self) -> GaussianEvent:
-        return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
-
-    def find(
-        self, table: Table, matrix_mu: float, source: ByteSource, progress: OnStep
-    ) -> tuple[Scaling, int]:
-        """Return the scaling and a bound on squared norms, in squares of 1/UNIT.
-
-        The bound suits a matrix of all products, with a constant, that is released at `matrix_mu`.
-        """
-        scaling = self._scales.run(table, source, progress)
-        table, shown = table.filled(scaling.center), scaling
-        if not self.whole:
-            kept = scaling.detected[:-1]
-            table, shown = table.select(kept), scaling.select(kept)
-        columns = len(shown.names) - (not self.whole)
-        progress("norms")
-        low, high = (end[:columns] for end in shown.limits)
-        standard = Standard(shown.center[:columns], shown.scale[:columns], low, high)
-        counts, squares = norm_counts(table, standard, None, self._norms.mu, source)
-        rows = scaling.rows.value
-        return scaling, choose_squared_radius(counts, squares, rows, columns + 1, matrix_mu)
 
 
 def norm_counts(
@@ -122,19 +58,6 @@ def _count(
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
     norms = squared_lengths(batch[: standard.center.size], standard, whitening)
     return threshold_counts(norms, squares, weights)[None, :]
-
-
-def choose_squared_radius(
-    counts: Vector, squares: Vector, rows: float, size: int, mu: float
-) -> int:
-    """Choose the bound on the rows' squared norm from noisy counts between the candidates.
-
-    A smaller bound means less noise and more rows shrunk. Per unit of squared radius the noise's
-    operator norm grows by ``sqrt(2 size) / mu``, and the moments, ``size`` by ``size``, lose one
-    unit for each row outside, spread over ``size`` directions: the two are equal when
-    ``size sqrt(2 size) / mu`` rows are outside. So many may be, but at most a quarter of all.
-    """
-    return int(smallest_bound(counts, squares, min(size * math.sqrt(2 * size) / mu, rows / 4)))
 
 
 def likely_counts(counts: Vector, edges: Vector, sigma: float, rows: float, usual: float) -> Vector:

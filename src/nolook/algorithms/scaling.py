@@ -136,10 +136,10 @@ class Scaling:
         centers, scales = np.append(self.center[:-1], center), np.append(self.scale[:-1], scale)
         return evolve(self, center=centers, scale=scales)
 
-    def all_features(self, theta: Vector) -> Vector:
-        """Return a standardised model of the detected features as one of all: the others have 0."""
+    def all_features(self, theta: Vector, kept: Flags) -> Vector:
+        """Return a standardised model of the features kept as one of all: the others have 0."""
         whole = np.zeros(len(self.names))
-        whole[np.append(True, self.detected[:-1])] = theta
+        whole[np.append(True, kept)] = theta
         return whole
 
     def original_units(self, theta: Vector) -> tuple[Vector, float]:

@@ -11,9 +11,8 @@ from nolook.audit.audit_case import Case, gaussian_case
 from nolook.audit.gaussian_sums import matrices, vectors
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
-from nolook.statistics.grid_models import ClassModel, RowBlock
+from nolook.statistics.grid_models import ClassModel, RowBlock, grid_model
 from nolook.statistics.histograms import histograms_sensitivity
-from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
     SCORE_UNIT,
     ModelCurvature,

@@ -26,7 +26,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
-from nolook.statistics.grid_models import CountModel, GridModel, RowBlock
+from nolook.statistics.grid_models import CountModel, GridModel, RowBlock, grid_model
 from nolook.statistics.group_totals import (
     GroupCounts,
     Grouping,
@@ -36,13 +36,13 @@ from nolook.statistics.group_totals import (
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
-from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     ClippedProducts,
     ModelDeviances,
     ModelErrors,
     ProductSizes,
+    UnitProducts,
     clipped_products_sensitivity,
     clipped_scores,
     deviances_sensitivity,
@@ -152,7 +152,7 @@ def _designs(mu: float) -> tuple[Case, ...]:
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=vectors(mu, product_sensitivity(radius, RESIDUAL_UNIT), *map(_residuals, _MORE)),
+            draw=vectors(mu, product_sensitivity(2 * radius, _CLIP), *map(_residuals, (1, 0))),
         ),
     )
 
@@ -297,12 +297,6 @@ def _eigenvalue(rows: Matrix) -> Integers:
     return np.array([smallest_eigenvalue(_design(rows).gram, _ROW_UNIT**2)])
 
 
-def _residuals(rows: Matrix) -> NDArray[np.object_]:
-    kept = ResidualProducts(2, _ROW_UNIT**2, _ROW_UNIT, RESIDUAL_UNIT)
-    kept.update(rows, np.full(rows.shape[1], 1e9))
-    return kept.value(*grid_model(np.zeros(2), _ROW_UNIT**2))
-
-
 _CLIP = 2**20
 
 
@@ -327,6 +321,10 @@ _ZERO = GridModel(*_grid(np.zeros(6)))
 
 def _products(rows: int, whole: int) -> NDArray[np.object_]:
     return ClippedProducts(_ZERO, _CLIP, whole).update(*_block(rows, 1e9, whole)).value
+
+
+def _residuals(rows: int) -> NDArray[np.object_]:
+    return UnitProducts(_ZERO, 1, _CLIP).update(*_block(rows, 1e9)).value
 
 
 def _scores(rows: int) -> NDArray[np.object_]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.algorithms.adassp import AdaSSP
-from nolook.algorithms.bounded_design import BoundedModel
+from nolook.algorithms.adassp import AdaSSP, BoundedModel
 from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["AdaSSPRegressor"]
@@ -17,12 +16,19 @@ class AdaSSPRegressor(PrivateRegressor):
 
     The smallest eigenvalue of X'X, X'X itself and X'y are released with Gaussian noise. The model
     is a ridge regression; its penalty has the size of the noise, and is smaller if the eigenvalue
-    is large. The columns are first standardised privately. Proof: ``algorithms/adassp.md``.
+    is large. The columns are standardised privately, and unusual rows have less weight. Proof:
+    ``algorithms/adassp.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
     removed, for every table of up to 2^34 rows.
+
+    Attributes
+    ----------
+    weight_norm_ : float
+        Longer rows (1, x), x standardised, have less weight: the square of ``min(1, weight_norm_ /
+        |(1, x)|)``.
 
     See Also
     --------
@@ -46,6 +52,5 @@ class AdaSSPRegressor(PrivateRegressor):
         return AdaSSP(mu)
 
     def _store(self, released: BoundedModel) -> None:
-        design = released.design
-        self._store_model(design.scaling, design.scaling.all_features(released.theta))
-        self.row_norm_ = design.norm
+        self._store_model(released.scaling, released.theta)
+        self.weight_norm_ = released.norm

@@ -122,7 +122,8 @@ class TukeyRegressor(PrivateRegressor):
         self.n_models_ = released.models
         self.failed_ = point is None
         theta = basis.constant() if point is None else basis.matrix @ point
-        self._store_model(basis.scaling, basis.scaling.all_features(theta))
+        scaling = basis.scaling
+        self._store_model(scaling, scaling.all_features(theta, scaling.detected[:-1]))
         if basis.moments is None or self.failed_:
             return
         if fit := r2_estimate(basis.moments, theta):

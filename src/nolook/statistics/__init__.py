@@ -29,10 +29,10 @@ class Statistic(Protocol):
         """Add the rows that another one, made with the same arguments, has seen."""
 
 
-class WeightedTotal:
+class WeightedTotal(Statistic):
     """Shared parts of sums of weighted integers: totals in units of 1/whole, read in rows."""
 
-    def __init__(self, shape: int | tuple[int, ...], whole: int) -> None:
+    def __init__(self, shape: int | tuple[int, ...], whole: int = 1) -> None:
         self._total: NDArray[np.object_] = np.zeros(shape, dtype=object)
         self._whole = whole
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Array
 from nolook.kernels.histogram import threshold_counts
-from nolook.statistics import Statistic
+from nolook.statistics import Statistic, WeightedTotal
 from nolook.statistics.grid_models import ClassModel
 
 __all__ = ["ClassBalance", "ScoreCounts", "balance_sensitivity"]
@@ -20,14 +20,14 @@ def balance_sensitivity() -> int:
     return 1
 
 
-class ClassBalance(Statistic):
+class ClassBalance(WeightedTotal):
     """The number of rows of class 1, whose target is positive, less that of class 0.
 
     Or what they weigh.
     """
 
     def __init__(self) -> None:
-        self.value = np.zeros(1, dtype=object)
+        super().__init__(1)
 
     def update(
         self,
@@ -40,12 +40,7 @@ class ClassBalance(Statistic):
     ) -> Self:
         """Count a block's rows."""
         ahead = 2 * (targets > 0).astype(np.int64) - 1
-        self.value = self.value + int(ahead.sum() if weights is None else ahead @ weights)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self.value = self.value + other.value
+        self._total = self._total + int(ahead.sum() if weights is None else ahead @ weights)
         return self
 
 

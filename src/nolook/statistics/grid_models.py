@@ -1,13 +1,13 @@
 """Models of weighted rows on a grid: what each family of outcomes expects of a row.
 
 A row is u = f x, f the factor by which the whole row x was shortened, and y its target. For a model
-theta on a grid that :func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is
-exact, so a residual ``f (y - m)``, m the mean at the whole row, depends on its own row alone, to
-the last bit.
+theta on a grid that :func:`grid_model` makes, ``theta'u`` is exact, so a residual ``f (y - m)``, m
+the mean at the whole row, depends on its own row alone, to the last bit.
 """
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from nolook._arrays import Array
 from nolook.kernels.row_models import exponentials, probabilities, scores
 
-__all__ = ["LARGEST_MEAN", "MOST_ROWS", "ClassModel", "CountModel", "GridModel", "RowBlock"]
+__all__ = [
+    "LARGEST_MEAN",
+    "MOST_ROWS",
+    "ClassModel",
+    "CountModel",
+    "GridModel",
+    "RowBlock",
+    "grid_model",
+]
 
 Rows = NDArray[np.int16]
 
@@ -25,6 +33,24 @@ Rows = NDArray[np.int16]
 MOST_ROWS = 2**17
 #: Means of counts are cut at so many scales of the target.
 LARGEST_MEAN = 50.0
+
+# Exponents of a model's grid: its products with rows stay far inside the range of doubles.
+_LEAST_EXPONENT = -500
+_MOST_EXPONENT = 500
+
+
+def grid_model(theta: Array, squared_radius: int) -> tuple[Array, float]:
+    """Round a finite model to a grid so coarse that its product with any row is exact in float64.
+
+    Returns whole numbers, whose norm times that of a row within `squared_radius` is at most 2^52,
+    and the grid's spacing, a power of two: the rounded model is ``spacing * whole_model``.
+    """
+    theta = theta.clip(-(2.0**_MOST_EXPONENT), 2.0**_MOST_EXPONENT)
+    # Entries up to 2^bits: norms up to sqrt(p) 2^bits.
+    norm = math.isqrt(theta.size * squared_radius) + 1
+    bits = 52 - norm.bit_length()
+    exponent = max(math.frexp(float(np.abs(theta).max(initial=0.0)))[1], _LEAST_EXPONENT) - bits
+    return np.rint(np.ldexp(theta, -exponent)), math.ldexp(1.0, exponent)
 
 
 class RowBlock(NamedTuple):

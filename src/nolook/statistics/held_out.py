@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.weights import weight_parts
-from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
+from nolook.statistics import WeightedTotal, rounding_sensitivity
 from nolook.statistics.weighted_rows import ERROR_UNIT, LARGEST_ERROR
 
 __all__ = ["COUNT_STEPS", "DEVIATION_STEPS", "HeldOutErrors", "held_out_sensitivity"]
@@ -30,7 +30,7 @@ def held_out_sensitivity(whole: int = 1) -> int:
     return math.isqrt(squared) + 1 + rounding_sensitivity(4, whole)
 
 
-class HeldOutErrors(WeightedTotal, Statistic):
+class HeldOutErrors(WeightedTotal):
     """Sums over rows of 1, y - c, (y - c)^2 and (y - p)^2, p a row's prediction.
 
     Differences are in grid steps of 1/ERROR_UNIT of `scale`, cut off at LARGEST_ERROR scales on

@@ -157,7 +157,7 @@ def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> in
     return half + rounding_sensitivity(size, whole)
 
 
-class ClippedProducts(WeightedTotal, Statistic):
+class ClippedProducts(WeightedTotal):
     """The sum of ``(u_0 q_0, u_x q_x)``, q_0 and q_x a row's residual clipped for either part.
 
     ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, whole multiples of
@@ -186,7 +186,7 @@ class ClippedProducts(WeightedTotal, Statistic):
 
 
 def unit_products_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
-    """L2 sensitivity of :class:`UnitProducts` under add-remove, rounded up.
+    """L2 sensitivity of :class:`UnitProducts` of classes under add-remove, rounded up.
 
     A row adds ``u q`` with ``|u|^2 <= squared_radius`` and ``|q| <= RESIDUAL_UNIT``. With weights,
     which need the `size` of a row, rounding adds its root.
@@ -194,15 +194,17 @@ def unit_products_sensitivity(squared_radius: int, size: int = 0, whole: int = 1
     return product_sensitivity(squared_radius, RESIDUAL_UNIT, size, whole)
 
 
-class UnitProducts(WeightedTotal, Statistic):
-    """The sum of ``u q``, q a residual that is at most 1 in size, as that of classes is.
+class UnitProducts(WeightedTotal):
+    """The sum of ``u q``, q a row's residual clipped to ``most / RESIDUAL_UNIT`` in size.
 
-    In whole multiples of ``1 / (unit RESIDUAL_UNIT)``.
+    By default that is 1, which a residual of classes never exceeds. In whole multiples of
+    ``1 / (unit RESIDUAL_UNIT)``; `most` is at most 2^20. The sensitivity is that of
+    :func:`nolook.statistics.design_moments.product_sensitivity`.
     """
 
-    def __init__(self, model: ClassModel, whole: int = 1) -> None:
+    def __init__(self, model: GridModel, whole: int = 1, most: int = RESIDUAL_UNIT) -> None:
         super().__init__(model.whole.size, whole)
-        self._model = model
+        self._model, self._most = model, most
 
     def update(
         self,
@@ -213,10 +215,10 @@ class UnitProducts(WeightedTotal, Statistic):
         weights: Weights = None,
         exposures: Array | None = None,
     ) -> Self:
-        """Add a block's rows, whose sums stay within MOST_ROWS 2^15 RESIDUAL_UNIT < 2^53."""
+        """Add a block's rows, whose sums stay within MOST_ROWS 2^15 most <= 2^52."""
         residuals = self._model.residuals(rows, targets, factors, exposures)
         self._total = self._total + residual_products(
-            rows, residuals, RESIDUAL_UNIT, RESIDUAL_UNIT, weights
+            rows, residuals, RESIDUAL_UNIT, self._most, weights
         )
         return self
 
@@ -272,7 +274,7 @@ def curvature_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) ->
     return gram_sensitivity(squared_radius * CURVATURE_STEPS, size, whole)
 
 
-class ModelCurvature(WeightedTotal, Statistic):
+class ModelCurvature(WeightedTotal):
     """The sum of ``c u u'``, c the slope of a row's mean: what the gradient falls by.
 
     In whole multiples of ``steepest / (unit^2 CURVATURE_STEPS)``, shape (size, size).
@@ -313,7 +315,7 @@ def errors_sensitivity(whole: int = 1) -> int:
     return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1 + rounding_sensitivity(2, whole)
 
 
-class ModelErrors(WeightedTotal, Statistic):
+class ModelErrors(WeightedTotal):
     """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - m|, 4)^2``, in squares of 1/ERROR_UNIT.
 
     They are of the rows before they were shortened.
@@ -347,7 +349,7 @@ def deviances_sensitivity(whole: int = 1) -> int:
     return math.isqrt(2 * most**2) + 1 + rounding_sensitivity(2, whole)
 
 
-class ModelDeviances(WeightedTotal, Statistic):
+class ModelDeviances(WeightedTotal):
     """Sums of ``min(d(y, e c), 16)`` and ``min(d(y, m), 16)``, in squares of 1/ERROR_UNIT.
 
     ``d(y, m) = 2 (y log(y / m) - (y - m))`` is what a count y deviates by from its mean, e a row's

@@ -101,7 +101,7 @@ def clipped_parts(found, rows, factors, targets, theta, clip):
 def test_events_compose_to_mu(mu, exposure):
     events = CountRelease(mu, exposure).events()
     assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(mu, rel=1e-12)
-    assert sum(CountRelease.shares().values()) == pytest.approx(1.0)
+    assert sum(CountRelease(1.0).shares().values()) == pytest.approx(1.0)
     assert CountRelease(mu, exposure).for_rows_per_unit(2).exposure == exposure
 
 

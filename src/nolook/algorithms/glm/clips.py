@@ -16,7 +16,6 @@ from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.algorithms.scaling import release_bins
-from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
@@ -63,11 +62,9 @@ def release_products(
 
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
-    exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
     sensitivity = clipped_products_sensitivity(most, blocks.design.size, blocks.whole)
-    noisy = gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
-    unit = blocks.design.unit * PRODUCT_UNIT
-    return Noisy(noisy / unit, sensitivity / unit / mu)
+    total, unit = ClippedProducts(model, most, blocks.whole), blocks.design.unit * PRODUCT_UNIT
+    return blocks.release(total, sensitivity, unit, mu, source)
 
 
 def release_clipped_scores(

@@ -27,7 +27,6 @@ from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.row_models import exponentials
-from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import LARGEST_MEAN, CountModel, RowBlock
@@ -207,9 +206,9 @@ class CountRelease(Frame):
         progress("fit")
         model = descent.at(found.theta)
         mean_of_fit = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
-        exact = blocks.fold(ModelDeviances(model, mean_of_fit, blocks.whole)).value
-        sensitivity, mu = deviances_sensitivity(blocks.whole), self._mu("fit")
-        fit = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / ERROR_UNIT**2
+        deviances = ModelDeviances(model, mean_of_fit, blocks.whole)
+        sensitivity = deviances_sensitivity(blocks.whole)
+        fit = blocks.release(deviances, sensitivity, ERROR_UNIT**2, self._mu("fit"), source)
         progress("scores")
         scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
         varied = float(np.trace(scores.value)) + scores.sigma * math.sqrt(blocks.design.size)
@@ -226,7 +225,7 @@ class CountRelease(Frame):
             exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
             scores=scores,
             clip=clip,
-            fit=Noisy(fit, sensitivity / ERROR_UNIT**2 / mu),
+            fit=fit,
         )
 
     def _apart(self, table: Table) -> Flags:

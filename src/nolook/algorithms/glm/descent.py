@@ -24,7 +24,7 @@ from nolook.algorithms.glm.estimate import Gradients, Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect, is_noise, score_law
 from nolook.privacy.budgets import Allowance
-from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import ClassModel, CountModel
@@ -165,10 +165,8 @@ class Descent(ABC):
 
     def gradient(self, theta: Vector, mu: float) -> Noisy:
         """Release a gradient, in standardised units."""
-        exact = self.blocks.fold(self.products(theta)).value
-        noisy = gaussian_release(exact, self.sensitivity(), mu, self.source)
-        value = noisy.astype(np.float64) / (self.blocks.design.unit * self.GRID)
-        return Noisy(value, self.gradient_sigma(mu))
+        unit = self.blocks.design.unit * self.GRID
+        return self.blocks.release(self.products(theta), self.sensitivity(), unit, mu, self.source)
 
     def _last_curvature(self, metric: Metric, theta: Vector, allowance: Allowance) -> int:
         """Split what is left so that the noise of directions that are seen is least.

@@ -21,11 +21,11 @@ from nolook.algorithms.whitening import Spread, spread_of
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
-from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.statistics import WeightedTotal
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
-from nolook.statistics.grid_models import RowBlock
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.grid_models import RowBlock, grid_model
 from nolook.tables import Table
 from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
 from nolook.tables.table import Weights
@@ -133,7 +133,7 @@ class Blocks:
 
     def __init__(self, table: Table, design: WeightedDesign, room: int) -> None:
         self.design = design
-        self.room = room if table.engine is None else 0  # bytes
+        self.room: float = room if table.engine is None else 0  # bytes
         self._table = table
         self._kept: list[tuple[Any, ...]] | None = None
 
@@ -164,6 +164,16 @@ class Blocks:
             self._table.fold(Mapped(statistic, self.design.rows))
             return statistic
         return Batches(self._kept, self._table.threads).fold(statistic)
+
+    def release(
+        self, total: WeightedTotal, sensitivity: float, unit: float, mu: float, source: ByteSource
+    ) -> Noisy:
+        """Release the total of all rows, a vector in steps of 1/unit.
+
+        Guarantee: ``mu``-GDP when a row is added or removed, if the sensitivity is the total's.
+        """
+        noisy = gaussian_release(self.fold(total).value, sensitivity, mu, source)
+        return Noisy(noisy.astype(np.float64) / unit, sensitivity / unit / mu)
 
 
 def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> Noisy:

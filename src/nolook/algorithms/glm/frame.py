@@ -105,10 +105,15 @@ class Frame(GaussianRelease):
     @property
     def progress_steps(self) -> int:
         """Largest number of progress steps of `run`."""
-        return self._scales().progress_steps + (3 if self.straight is None else 6) + self.OWN_STEPS
+        steps = len(self.COMMON) - 1 + (0 if self.straight is None else 3) + self.OWN_STEPS
+        return self._scales().progress_steps + steps
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
+        return (*self._scales().events(), *self._parts())
+
+    def _parts(self) -> tuple[GaussianEvent, ...]:
+        """State what is released after the scales."""
         names = {
             "spread": "second moments of the features",
             "norms": "histogram of the whitened rows' norms",
@@ -117,8 +122,8 @@ class Frame(GaussianRelease):
         }
         if self.straight is not None:
             names[self.STEPS] = f"histograms for curves, their choice, {names[self.STEPS]}"
-        own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
-        return (*self._scales().events(), *own)
+        parts = (part for part in self.shares() if part in names)
+        return tuple(GaussianEvent(names[part], self._mu(part)) for part in parts)
 
     def for_weights(self, part: float) -> Self:
         """Return the release of rows with survey weights, at a part of its mu."""
@@ -127,10 +132,9 @@ class Frame(GaussianRelease):
     def _scales(self) -> ScaleSearch:
         return ScaleSearch(self._mu("scales"), self.SEARCHES_TARGET, self.RARE_TARGET)
 
-    @classmethod
-    def shares(cls) -> dict[str, float]:
+    def shares(self) -> dict[str, float]:
         """Return the shares of mu^2 of all parts."""
-        return cls.COMMON | {part: share for part, (share, _) in cls.OWN.items()}
+        return self.COMMON | {part: share for part, (share, _) in self.OWN.items()}
 
     def _mu(self, part: str, draws: int = 1) -> float:
         return self.mu * math.sqrt(self.shares()[part] / draws)
@@ -139,20 +143,42 @@ class Frame(GaussianRelease):
         self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[NoisyFrame, Blocks]:
         """Release the common part; return it and the rows that all else is made of."""
+        scaling, kept, blocks = self._designed(table, source, progress)
+        progress("moments")
+        design, weighting = blocks.design, table.unit.weighting
+        gram, sigma = release_gram(blocks, self._mu("gram"), source)
+        found = NoisyFrame(
+            scaling=scaling,
+            kept=kept,
+            spread=design.spread,
+            norm=design.norm,
+            gram=gram,
+            gram_sigma=sigma,
+            curves=design.scaling.curves,
+            squares=1.0 if weighting is None else weighting.squares,
+        )
+        return found, blocks
+
+    def _designed(
+        self, table: Table, source: ByteSource, progress: OnStep
+    ) -> tuple[Scaling, Flags, Blocks]:
+        """Release scales, spread and norms; return the scaling, what has slopes, and the rows."""
         scaling = self._scales().run(table, source, progress)
         table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
         kept &= ~self._apart(table)
         placed, used = self._placed(scaling.select(kept)), table.select(kept)
-        progress("spread")
-        spread = release_spread(used, placed, self._mu("spread"), source)
+        spread, start = Spread.standard(placed.features.size), np.zeros(0)
+        if "spread" in self.COMMON:
+            progress("spread")
+            spread = release_spread(used, placed, self._mu("spread"), source)
         blocked = partial(self._blocked, table, kept, scaling)
-        begin = Beginning(self.FAMILY, blocked, spread, self._mu(self.STEPS), source)
         if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
+            begin = Beginning(self.FAMILY, blocked, spread, self._mu(self.STEPS), source)
             searched = ~np.isin(used.feature_names, self.straight)
             room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)
-            placed = begin.curved(placed, used, searched, room, progress)
+            placed, start = begin.curved(placed, used, searched, room, progress), begin.theta
         progress("norms")
         spread = spread.widened(placed.features.size)  # deviations from lines are not whitened
         # The noise grows with the square of B.
@@ -162,21 +188,9 @@ class Frame(GaussianRelease):
         bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
         unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
         squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
-        design = WeightedDesign(placed, squared, unit, spread, start=begin.theta)
-        progress("moments")
+        design = WeightedDesign(placed, squared, unit, spread, start=start)
         blocks = Blocks(*blocked(design), copy_room(scaling, design.size, table.unit))
-        gram, sigma = release_gram(blocks, self._mu("gram"), source)
-        found = NoisyFrame(
-            scaling=scaling,
-            kept=kept,
-            spread=design.spread,
-            norm=design.norm,
-            gram=gram,
-            gram_sigma=sigma,
-            curves=placed.curves,
-            squares=1.0 if table.unit.weighting is None else table.unit.weighting.squares,
-        )
-        return found, blocks
+        return scaling, kept, blocks
 
     def _steps_mu(self, design: WeightedDesign) -> float:
         """Return the mu of all gradients together, but those that curves were chosen by."""

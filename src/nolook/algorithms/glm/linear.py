@@ -31,7 +31,6 @@ from nolook.algorithms.glm.steps import Family, score_law
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
-from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import GridModel
@@ -149,11 +148,11 @@ class LinearRelease(Frame):
         progress("fit")
         model = GridModel(*blocks.design.on_grid(theta))
         mean, _ = score_law(theta, found.gram)
-        exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
-        mu, sensitivity, square = self._mu("fit"), errors_sensitivity(blocks.whole), ERROR_UNIT**2
-        fit = gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / square
+        errors = ModelErrors(model, mean, blocks.whole)
+        sensitivity = errors_sensitivity(blocks.whole)
+        fit = blocks.release(errors, sensitivity, ERROR_UNIT**2, self._mu("fit"), source)
         progress("errors")
-        errors = release_errors(blocks, theta, self._mu("errors"), source)
+        sizes = release_errors(blocks, theta, self._mu("errors"), source)
         progress("sides")
         clip = float(clips.bounds[-1])
         sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
@@ -166,8 +165,8 @@ class LinearRelease(Frame):
             theta=theta,
             chosen=chosen,
             scores=scores,
-            fit=Noisy(fit, sensitivity / square / mu),
-            errors=errors,
+            fit=fit,
+            errors=sizes,
             sides=sides,
         )
 

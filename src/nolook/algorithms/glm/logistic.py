@@ -26,7 +26,6 @@ from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
 from nolook.algorithms.scaling import release_bins
-from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
@@ -158,10 +157,8 @@ class LogisticRelease(Frame):
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> Noisy:
         """Release by how many rows class 1 is ahead."""
-        exact, whole = blocks.fold(ClassBalance()).value, blocks.whole
-        sensitivity, mu = balance_sensitivity(), self._mu("classes")
-        noisy = gaussian_release(exact, whole * sensitivity, mu, source)
-        return Noisy(noisy.astype(np.float64) / whole, sensitivity / mu)
+        whole, mu = blocks.whole, self._mu("classes")
+        return blocks.release(ClassBalance(), whole * balance_sensitivity(), whole, mu, source)
 
 
 def _base_log_odds(balance: Noisy, rows: float) -> float:
