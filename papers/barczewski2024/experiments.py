@@ -11,20 +11,21 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.ecdf import ecdf_release, release_counts
+from nolook.algorithms.evaluation import CalibrationRelease, calibration_release
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
 from nolook.algorithms.node_counts import IN_FULL, Weighing
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource, SeededSource
-from nolook.tables.folding import Batches
+from nolook.tables import table_from_arrays
 from papers.barczewski2024.cvxopt_smoothing import (
     Problem,
     by_cvxopt,
@@ -184,16 +185,24 @@ def calibration_row(data: Path, table: str, relation: Relation, epsilon: float, 
         row[name] = hosmer_lemeshow(
             exact.scores, exact.positive, GROUPS, epsilon, source, literal=literal
         )
-    plan = hosmer_lemeshow_plan(epsilon, GROUPS, relation)
-    found = release_groups(exact, plan, source, lambda _: None)[1]
+    plan = calibration_release(epsilon, GROUPS, relation)
+    found = _groups(plan, exact.scores, exact.positive, source)
     expected = found.expected_positives, found.counts - found.expected_positives
     row["nolook, H as in the paper"] = chi_squared(found.positives, found.negatives, *expected)
     row["nolook"] = found.statistic
     row["p-value"] = found.p_value
     labels = np.random.default_rng(trial).random(len(exact.scores)) < exact.scores
-    fair = Batches([(exact.scores, labels, None)])
-    row["p-value, labels drawn"] = release_groups(fair, plan, source, lambda _: None)[1].p_value
+    row["p-value, labels drawn"] = _groups(plan, exact.scores, labels, source).p_value
     return row
+
+
+def _groups(
+    plan: CalibrationRelease, scores: Vector, positive: NDArray[np.bool_], source: ByteSource
+) -> CalibrationTable:
+    """Release the groups of probabilities."""
+    table = table_from_arrays(scores[:, np.newaxis], positive)
+    released = plan.run(table, source, lambda _: None)
+    return cast("tuple[object, CalibrationTable]", released)[1]
 
 
 def exact_statistic(table: Scored) -> float:

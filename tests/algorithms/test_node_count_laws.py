@@ -19,7 +19,6 @@ from nolook.algorithms import node_counts
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
 from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
@@ -116,17 +115,6 @@ def of_scores(cells, places):
     return Use(list(product(places, (False, True))), plan, release)
 
 
-def of_borders():
-    def release(plan, table):
-        release_groups(Batches([scored(table)]), plan, SystemEntropy(), lambda _: None)
-
-    def plan(relation):
-        planned = hosmer_lemeshow_plan(1.5, 4, relation)
-        return planned, planned.borders.event
-
-    return Use([(p, True) for p in (0.0, 0.3, 0.31, 0.9, 1.0)], plan, release)
-
-
 PURE, BOTH = Budget(1.5), Budget(1.5, 1e-6)
 #: A value that is missing.
 GONE = -1
@@ -142,7 +130,6 @@ USES = {
     "Gaussian columns": of_columns([grid(5), grid(3)], BOTH, [[0, 3, 4], [0, 2]]),
     "classes": of_scores(100, [0, 9, 50, 99]),
     "classes of few scores": of_scores(16, [0, 6, 15]),
-    "borders": of_borders(),
 }
 uses = pytest.mark.parametrize("name", USES)
 

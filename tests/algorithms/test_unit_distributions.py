@@ -23,8 +23,7 @@ from sklearn.metrics import roc_auc_score
 import nolook
 from nolook.algorithms import hosmer_lemeshow, node_counts
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.evaluation import evaluation_release
-from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
+from nolook.algorithms.evaluation import calibration_release, evaluation_release
 from nolook.algorithms.roc import roc_plan
 from nolook.privacy.guarantee import Budget, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -46,7 +45,7 @@ RELEASES = {
     "Gaussian columns": columns(Budget(1.5, 1e-6)),
     "classes": lambda r: evolve(roc_plan(1.5, r, len(GRID.points())), grid=GRID),
     "classes on a grid that is found": lambda r: roc_plan(1.5, r, None),
-    "groups": lambda r: hosmer_lemeshow_plan(1.5, 10, r),
+    "groups": lambda r: calibration_release(1.5, 10, r),
     "an evaluation": lambda _: evaluation_release(1.5, 10, (0.0, 1.0)),
 }
 UNDER_RELATIONS = [(name, "add-remove") for name in RELEASES] + [

@@ -18,99 +18,34 @@ name here      in the paper
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfRelease, ecdf_release, release_counts
-from nolook.algorithms.grids import PROBABILITIES
-from nolook.algorithms.node_counts import IN_FULL, Weighing, event_for_rows
-from nolook.privacy.budgets import split, too_small, with_room
-from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
+from nolook.algorithms.node_counts import Weighing
+from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep
-from nolook.statistics.by_class import ByClass, OnlyScores
-from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
     GroupSums,
     excess_sensitivities,
 )
-from nolook.tables import Table
 from nolook.tables.folding import Rows
 
 __all__ = [
-    "BORDERS_SHARE",
-    "HosmerLemeshowPlan",
-    "hosmer_lemeshow_plan",
     "quantile_borders",
-    "release_groups",
     "release_sums",
     "split_of_groups",
     "sums_event",
 ]
 
-#: Share of epsilon for the groups' borders.
-BORDERS_SHARE = 0.2
 _BORDER_STEPS = 2.0**20
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
-
-
-@frozen
-class HosmerLemeshowPlan:
-    """The release of the groups, epsilon split without the data.
-
-    Guarantee: pure, the sum of its events' epsilons, under the relation of `borders`.
-
-    Parameters
-    ----------
-    groups : int
-        Q, how many are wanted.
-    borders : EcdfRelease
-        The distribution of the probabilities.
-    sums : PureEvent
-        The sums of each group.
-    """
-
-    groups: int
-    borders: EcdfRelease
-    sums: PureEvent
-
-    def events(self) -> tuple[Event, ...]:
-        """State everything that will be released, in this order."""
-        return (*self.borders.events(), self.sums)
-
-    #: Number of passes over the table.
-    progress_steps: ClassVar[int] = 2
-
-    def for_rows_per_unit(self, most: int) -> HosmerLemeshowPlan:
-        """Return the release that costs the same for units of `most` rows."""
-        sums = event_for_rows(self.sums, most, self.borders.relation)
-        return evolve(self, borders=self.borders.for_rows_per_unit(most), sums=sums)
-
-    def run(
-        self, table: Table, source: ByteSource, progress: OnStep
-    ) -> tuple[PrivateDistribution, CalibrationTable]:
-        """Release the distribution of the probabilities, and the sums of each group."""
-        weighing = Weighing.of(table, self.borders.relation)
-        return release_groups(ByClass(table), self, source, progress, weighing)
-
-
-def hosmer_lemeshow_plan(
-    epsilon: float, groups: int, relation: Relation = "add-remove"
-) -> HosmerLemeshowPlan:
-    """Split an epsilon; raises ParameterError if it is too small for any noise."""
-    borders, sums = split(epsilon, BORDERS_SHARE)
-    event = sums_event(sums, epsilon)
-    distribution = ecdf_release(Budget(borders), relation, [PROBABILITIES])
-    return HosmerLemeshowPlan(groups, distribution, event)
 
 
 def sums_event(epsilon: float, whole: float) -> PureEvent:
@@ -133,28 +68,6 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
     ratio = np.cbrt(widths**2 / ((1.0 - left) ** 2 + left**2))
     both = with_room(epsilon)
     return both / (1.0 + ratio), both * ratio / (1.0 + ratio)
-
-
-def release_groups(
-    rows: Rows,
-    plan: HosmerLemeshowPlan,
-    source: ByteSource,
-    progress: OnStep,
-    weighing: Weighing = IN_FULL,
-) -> tuple[PrivateDistribution, CalibrationTable]:
-    """Lay groups between private quantiles, and release the sums of each.
-
-    Guarantee: costs the plan's events under its relation, one score and class a row, the rows of a
-    unit weighing ``weighing.weight_scale`` together at most.
-    """
-    progress("borders")
-    cells = OnlyScores(rows).fold(CellCounts(PROBABILITIES.points())).value
-    (distribution,) = release_counts([cells], plan.borders, source, weighing)
-    borders = quantile_borders(distribution, plan.groups)
-    progress("groups")
-    # A replaced row leaves one group and enters the same or another one.
-    each = plan.sums.epsilon / cell_counts_sensitivity(plan.borders.relation)
-    return distribution, release_sums(rows, borders, each, source, weighing)
 
 
 def quantile_borders(distribution: PrivateDistribution, groups: int) -> Vector:

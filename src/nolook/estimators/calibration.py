@@ -11,7 +11,7 @@ from nolook._arrays import Vector
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
+from nolook.algorithms.evaluation import calibration_release
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Measure
@@ -158,12 +158,12 @@ class HosmerLemeshow(ScoredEstimator):
 
     _withheld_when_sampled = ("p_value_",)
 
-    def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:
+    def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable] | None]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
         groups = check_count(self.groups, "groups", MOST_GROUPS)
         check_pos_label(self.pos_label)
-        return Plan.of(hosmer_lemeshow_plan(budget.epsilon, groups), budget, self.random_state)
+        return Plan.of(calibration_release(budget.epsilon, groups), budget, self.random_state)
 
     def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
         self.distribution_, self.table_ = released
