@@ -13,11 +13,12 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from attrs import evolve
 
 from benchmarks.harness import DATA, main
 from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc import class_scores, release_roc, roc_plan
+from nolook.algorithms.roc import class_scores, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch
@@ -25,6 +26,7 @@ from nolook.federated.reports import make_reports
 from nolook.federated.sealing import new_private_key, public_key
 from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
+from nolook.tables import table_from_arrays
 from papers.barczewski2024.scores import scored
 from papers.barczewski2024.unsmoothed import unsmoothed_scores
 
@@ -63,7 +65,9 @@ def federated(batch, shares, n, seed):
 def central(table, batch, seed):
     """Return the same of a central release."""
     plan = roc_plan(batch.epsilon, "replace", len(batch.points()))
-    return release_roc(table, batch.points(), plan, SeededSource(seed))
+    plan = evolve(plan, grid=batch.grid)
+    rows = table_from_arrays(table.scores[:, np.newaxis], table.positive)
+    return plan.run(rows, SeededSource(seed), lambda _: None)[1:]
 
 
 def errors_of(smooth, exact, truth):

@@ -11,14 +11,15 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 import nolook
 from benchmarks.harness import DATA, main
-from nolook.algorithms.roc import release_roc, roc_plan, search_grid
+from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
+from nolook.tables import table_from_arrays
 from papers.barczewski2024.experiments import TABLES
 from papers.barczewski2024.scores import scored
 
@@ -113,8 +114,9 @@ def errors(table, runs):
         for given in (True, False):
             source = SeededSource(seed)
             plan = roc_plan(ERROR_EPSILON, "add-remove", len(GRID.points()) if given else None)
-            grid = GRID if given else search_grid(table, plan, source, lambda _: None)
-            released = release_roc(table, grid.points(), plan, source)
+            plan = evolve(plan, grid=GRID if given else None)
+            rows = table_from_arrays(table.scores[:, np.newaxis], table.positive)
+            _, *released = plan.run(rows, source, lambda _: None)
             found.append(abs(area(*RocCurve(*released).rates) - table.auc))
     return np.reshape(found, (runs, 2)).mean(axis=0)
 

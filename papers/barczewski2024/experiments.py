@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.evaluation import CalibrationRelease, calibration_release
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.node_counts import IN_FULL, Weighing
-from nolook.algorithms.roc import release_roc, roc_plan, search_grid
+from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource, SeededSource
@@ -161,15 +161,12 @@ def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> di
         )
         for title, norm in paper.items()
     }
-    # As the product counts: rows that are left out, of which there are none, next to the others.
-    weighing = Weighing(left_out=lambda: 0) if relation == "add-remove" else IN_FULL
-    plan = roc_plan(epsilon, relation, len(points))
-    found = release_roc(exact, points, plan, _noise(trial), weighing)
-    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores(found)).rates
+    rows = table_from_arrays(exact.scores[:, np.newaxis], exact.positive)
+    plan = evolve(roc_plan(epsilon, relation, len(points)), grid=_SCORES)
+    _, *found = plan.run(rows, _noise(trial), lambda _: None)
+    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores((found[0], found[1]))).rates
     curves["nolook, isotonic"] = RocCurve(*found).rates
-    plan, source = roc_plan(epsilon, relation, None), _noise(trial)
-    grid = search_grid(exact, plan, source, lambda _: None)
-    found = release_roc(exact, grid.points(), plan, source, weighing)
+    _, *found = roc_plan(epsilon, relation, None).run(rows, _noise(trial), lambda _: None)
     curves["nolook, no grid given"] = RocCurve(*found).rates
     return curves
 

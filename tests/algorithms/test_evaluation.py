@@ -114,7 +114,7 @@ def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, mon
     range_ = range_search.FoundRange(*found, rows, 0.5, 1.0)
     monkeypatch.setattr(roc, "find_range", lambda *_: range_)
     curve = evaluation_release(0.5, None, bounds).curve
-    grid = roc.search_grid(None, curve, SeededSource(0), quiet)
+    grid = roc.search_grid(table([]), curve, SeededSource(0), quiet)
     assert (grid.low, grid.high) == used
     assert len(grid.points()) == 32
 

@@ -14,17 +14,17 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.algorithms import node_counts
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.roc import release_roc, roc_plan
+from nolook.algorithms.roc import roc_plan
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
 from nolook.privacy.noise import SystemEntropy
 from nolook.tables import table_from_arrays
-from nolook.tables.folding import Batches
 
 RELATIONS = ("add-remove", "replace")
 relations = pytest.mark.parametrize("relation", RELATIONS)
@@ -98,18 +98,13 @@ def grid(cells):
     return LinearGrid(0, cells - 1, 1)
 
 
-def scored(table):
-    scores = np.array([row[0] for row in table], float)
-    return scores, np.array([row[1] for row in table], bool), None
-
-
 def of_scores(cells, places):
     def release(plan, table):
-        points = grid(cells).points()
-        release_roc(Batches([scored(table)]), points, plan, SystemEntropy())
+        rows = np.array(table, dtype=float).reshape(-1, 2)
+        plan.run(table_from_arrays(rows[:, :1], rows[:, 1]), SystemEntropy(), lambda _: None)
 
     def plan(relation):
-        planned = roc_plan(1.5, relation, cells)
+        planned = evolve(roc_plan(1.5, relation, cells), grid=grid(cells))
         return planned, planned.counts
 
     return Use(list(product(places, (False, True))), plan, release)

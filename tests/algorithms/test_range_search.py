@@ -11,7 +11,7 @@ from tests.contracts.columns import COLUMNS, column
 
 
 def search(values, epsilon, relation="add-remove", seed=0):
-    batches = Batches([(part, None) for part in np.array_split(values, 3)])
+    batches = Batches([(part[None], None) for part in np.array_split(values, 3)])
     found = find_range(batches, range_events(epsilon), relation, SeededSource(seed), lambda _: None)
     return found.low, found.high
 
@@ -75,7 +75,11 @@ def test_the_number_of_rows_is_roughly_found(share):
     for seed in range(5):
         events = range_events(0.1)
         found = find_range(
-            Batches([(values, None)]), events, "add-remove", SeededSource(seed), lambda _: None
+            Batches([(values[None], None)]),
+            events,
+            "add-remove",
+            SeededSource(seed),
+            lambda _: None,
         )
         assert 0.6 < found.rows / rows < 1.6
 

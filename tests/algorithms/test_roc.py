@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy.optimize import minimize
 from sklearn.metrics import (
     average_precision_score,
@@ -18,22 +20,23 @@ from nolook.algorithms import node_counts
 from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.forest import Forest, best_forest
-from nolook.algorithms.roc import release_roc, roc_plan
+from nolook.algorithms.roc import roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area, fitted
 from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
 from nolook.privacy.noise import SeededSource
-from nolook.tables.folding import Batches
+from nolook.tables import table_from_arrays
 
 # Enough cells for blocks of two lengths.
 POINTS = np.arange(1.0, 65.0)
 ROWS = list(itertools.product([0.5, 1.5, 9.5], [False, True]))
 
 
-def rows_of(rows):
-    scores = np.array([score for score, _ in rows])
-    positives = np.array([positive for _, positive in rows], dtype=bool)
-    return Batches([(scores, positives, None)])
+def classes(scores, positives, points, plan, seed):
+    """Return the distributions of both classes on any points."""
+    plan = evolve(plan, grid=SimpleNamespace(points=lambda: points))
+    table = table_from_arrays(scores[:, np.newaxis], positives)
+    return plan.run(table, SeededSource(seed), lambda _: None)[1:]
 
 
 @pytest.mark.parametrize("points", [None, 1, 64, 4096])
@@ -54,7 +57,8 @@ def released(monkeypatch, rows, plan):
         return values
 
     monkeypatch.setattr(node_counts, "laplace_release", laplace)
-    release_roc(rows_of(rows), POINTS, plan, SeededSource(0))
+    scores, positives = (np.array([row[place] for row in rows], float) for place in (0, 1))
+    classes(scores, positives, POINTS, plan, 0)
     ((values, scale),) = seen
     return values, scale
 
@@ -97,8 +101,8 @@ def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
 def exactly(scores, positives, points, relation="add-remove"):
     """Return a curve with hardly any noise."""
     plan = roc_plan(1e5, relation, len(points))
-    classes = release_roc(Batches([(scores, positives, None)]), points, plan, SeededSource(0))
-    return RocCurve(*classes, rows_known=relation == "replace")
+    both = classes(scores, positives, points, plan, 0)
+    return RocCurve(*both, rows_known=relation == "replace")
 
 
 def some_scores(rows=500, seed=0):
@@ -176,10 +180,8 @@ def test_numbers_at_a_threshold_are_covered(relation):
     for seed in range(runs):
         scores, positives = some_scores(4000, seed + 1)
         plan = roc_plan(0.3, relation, len(points))
-        classes = release_roc(
-            Batches([(scores, positives, None)]), points, plan, SeededSource(seed)
-        )
-        found = classified(RocCurve(*classes, rows_known=relation == "replace"), 0.5)
+        both = classes(scores, positives, points, plan, seed)
+        found = classified(RocCurve(*both, rows_known=relation == "replace"), 0.5)
         for name in names:
             measure, value = getattr(found, name), getattr(exact, name).value
             hits[name] += measure.low - 1e-4 <= value <= measure.high + 1e-4

@@ -8,7 +8,7 @@ likelihood of all their counts, as the search for scales does. The proof is ``ra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,7 @@ from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Count, Histograms
-from nolook.tables.folding import Mapped, Rows
-from nolook.tables.table import Weights
+from nolook.tables.folding import Rows
 
 __all__ = [
     "BINS",
@@ -85,17 +84,16 @@ def find_range(
 
     Guarantee: the two releases cost their events, of :func:`range_events`, under `relation`. No
     column raises; one without rows gets a range from the noise alone. ``high - low`` is above a
-    128th of the larger of ``|low|`` and ``|high|``. `rows` are the column's values, any
-    doubles, and what each weighs; those of a unit weigh `whole` together at
+    128th of the larger of ``|low|`` and ``|high|``. It is the first column of the batches that
+    `rows` has, any doubles, with what each row weighs; those of a unit weigh `whole` together at
     most.
     """
     magnitudes, places = events
     changes = cell_counts_sensitivity(relation)
 
     def release(count: Count, event: PureEvent) -> tuple[Vector, BinNoise]:
-        exact = Histograms(count)
-        rows.fold(Mapped(exact, _as_columns))
-        return noisy_bins(exact.value(1)[0], event, changes, source, whole)
+        exact = rows.fold(Histograms(count, [0])).value(1)[0]
+        return noisy_bins(exact, event, changes, source, whole)
 
     progress("magnitudes")
     first = first_look(*release(magnitude_counts, magnitudes))
@@ -123,10 +121,6 @@ def second_look(counts: Vector, noise: BinNoise, first: FirstLook) -> FoundRange
     places = np.concatenate([low, high, found.mean]) * first.width + first.low
     start, end, center = places.tolist()
     return FoundRange(start, end, first.rows, center, float(found.deviation[0]) * first.width)
-
-
-def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weights]]:
-    yield values[np.newaxis], weights
 
 
 def _most_plausible(counts: Vector, noise: BinNoise) -> tuple[MagnitudeFit, float]:

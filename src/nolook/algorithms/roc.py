@@ -25,7 +25,6 @@ from nolook.algorithms.cumulative_noise import ForestNoise, settled
 from nolook.algorithms.forest import best_forest, count_event
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.node_counts import (
-    IN_FULL,
     NoisyForest,
     Weighing,
     event_for_rows,
@@ -37,12 +36,11 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.by_class import ByClass, OnlyScores
+from nolook.statistics.by_class import ByClass
 from nolook.statistics.cell_counts import ClassCells
 from nolook.tables import Table
-from nolook.tables.folding import Rows
 
-__all__ = ["RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
+__all__ = ["RocRelease", "class_scores", "roc_plan", "search_grid"]
 
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
@@ -93,12 +91,15 @@ class RocRelease:
         self, table: Table, source: ByteSource, progress: OnStep
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Release the grid, and the distributions of positive and negative scores."""
-        rows, grid = ByClass(table), self.grid
-        if grid is None:
-            grid = search_grid(rows, self, source, progress, table.unit.weight_scale)
+        grid = self.grid or search_grid(table, self, source, progress)
         progress("counts")
+        cells = ByClass(table).fold(ClassCells(grid.points())).value
         weighing = Weighing.of(table, self.relation)
-        return grid, *release_roc(rows, grid.points(), self, source, weighing)
+        (positive, negative), left_out, known = release_cells(
+            cells, self.counts, self.relation, source, weighing, classes=True
+        )
+        first, second = class_scores(grid.points(), positive, negative, known)
+        return grid, evolve(first, left_out=left_out), second
 
 
 def roc_plan(
@@ -116,16 +117,15 @@ def roc_plan(
     return RocRelease(relation, range_events(search) if points is None else (), event)
 
 
-def search_grid(
-    rows: Rows, plan: RocRelease, source: ByteSource, progress: OnStep, whole: int = 1
-) -> LinearGrid:
+def search_grid(table: Table, plan: RocRelease, source: ByteSource, progress: OnStep) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
     The error of cells too wide falls with the square of their number, that of the noise with
     epsilon times the number of rows: that many squared is about right for both. The range
     found is cut to bounds; the grid spans all of them where nothing is left or rows are few.
     """
-    found = find_range(OnlyScores(rows), plan.search, plan.relation, source, progress, whole)
+    whole = table.unit.weight_scale
+    found = find_range(table, plan.search, plan.relation, source, progress, whole)
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
     ends = found.low, found.high
@@ -134,22 +134,6 @@ def search_grid(
     ranges = within, plan.bounds, ends
     low, high = next(r for r in ranges if r[1] - r[0] > _NARROWEST * max(_LEAST, *map(abs, r)))
     return LinearGrid(low, high, (high - low) / (points - 1))
-
-
-def release_roc(
-    rows: Rows, points: Vector, plan: RocRelease, source: ByteSource, weighing: Weighing = IN_FULL
-) -> tuple[ClassScores, ClassScores]:
-    """Count the scores of each class up to each threshold: the positives' distribution comes first.
-
-    Guarantee: costs the plan's counts under its relation (:func:`release_cells`). `points` are a
-    grid's thresholds: public, or found by :func:`search_grid`.
-    """
-    cells = rows.fold(ClassCells(points)).value
-    (positive, negative), left_out, known = release_cells(
-        cells, plan.counts, plan.relation, source, weighing, classes=True
-    )
-    first, second = class_scores(points, positive, negative, known)
-    return evolve(first, left_out=left_out), second
 
 
 def class_scores(

@@ -123,6 +123,6 @@ def _group(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
 def _range(epsilon: float, table: int, source: ByteSource) -> float:
     values = np.full(9 - table, 1.5)
     found = find_range(
-        Batches([(values, None)]), range_events(epsilon), "add-remove", source, ignore
+        Batches([(values[None], None)]), range_events(epsilon), "add-remove", source, ignore
     )
     return found.high - found.low

@@ -1,4 +1,4 @@
-"""Scores with classes, as statistics of both, or of the scores alone, take them."""
+"""Scores with classes, as statistics of both take them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.tables.folding import Mapped, Rows, S
+from nolook.tables.folding import Mapped, S
 from nolook.tables.table import Table, Weights
 
-__all__ = ["ByClass", "OnlyScores"]
+__all__ = ["ByClass"]
 
 MarkedScores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 
@@ -29,24 +29,6 @@ class ByClass:
         return statistic
 
 
-@frozen
-class OnlyScores:
-    """The scores of such rows, and what each weighs."""
-
-    scored: Rows
-
-    def fold(self, statistic: S) -> S:
-        """Feed a statistic scores and what each weighs."""
-        self.scored.fold(Mapped(statistic, _without_classes))
-        return statistic
-
-
 def _beside_classes(numbers: NDArray[np.float64], weights: Weights) -> Iterator[MarkedScores]:
     scores, targets = numbers
     yield scores, targets == 1.0, weights
-
-
-def _without_classes(
-    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-    yield scores, weights
