@@ -163,10 +163,10 @@ def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> di
     }
     rows = table_from_arrays(exact.scores[:, np.newaxis], exact.positive)
     plan = evolve(roc_plan(epsilon, relation, len(points)), grid=_SCORES)
-    _, *found = plan.run(rows, _noise(trial), lambda _: None)
-    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores((found[0], found[1]))).rates
+    found = plan.run(rows, _noise(trial), lambda _: None)[1:]
+    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores(found)).rates
     curves["nolook, isotonic"] = RocCurve(*found).rates
-    _, *found = roc_plan(epsilon, relation, None).run(rows, _noise(trial), lambda _: None)
+    found = roc_plan(epsilon, relation, None).run(rows, _noise(trial), lambda _: None)[1:]
     curves["nolook, no grid given"] = RocCurve(*found).rates
     return curves
 
