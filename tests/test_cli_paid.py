@@ -240,7 +240,7 @@ PLACES = {
     "before": ("nolook.tables.read", "plan", "nothing was charged, and {} was not written"),
     "release": (
         "nolook.algorithms.adassp",
-        "release_gram",
+        "release_ridge",
         "{} was not written; to start again is",
     ),
     "page": ("nolook.report._templates", "template", "{} was written, but not its report\n"),

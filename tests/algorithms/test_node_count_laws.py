@@ -249,7 +249,7 @@ def shape_from_the_data(patch):
 
 
 FAULTS = {
-    "h - 1": (one_level_less, RELATIONS, ("two levels", "classes", "columns", "borders")),
+    "h - 1": (one_level_less, RELATIONS, ("two levels", "classes", "columns")),
     "replacement": (replacement_forgotten, ("replace",), ("two levels", "classes", "Gaussian")),
     "a root": (one_root_more, ("add-remove",), ("two levels", "classes", "Gaussian columns")),
     # Where a row keeps its class, its root keeps its count.

@@ -93,7 +93,7 @@ def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
     none, _ = released(monkeypatch, [], plan)
     for row in ROWS:
         values, _ = released(monkeypatch, [row], plan)
-        halves = np.array_split(values - none, 2)
+        halves = np.array_split((values - none)[:-1], 2)  # the last are rows left out
         assert not halves[row[1]].any()
         assert halves[not row[1]].sum() == len(np.unique(POINTS)) // 32
 

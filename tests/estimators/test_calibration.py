@@ -127,7 +127,7 @@ def test_certain_probabilities_that_never_happen_are_refuted_with_a_finite_stati
 def test_stages_are_told():
     told = []
     nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *stage: told.append(stage))
-    names = ["reading", "borders", "groups", "results"]
+    names = ["reading", "counts", "groups", "results"]
     assert told == [(name, i, 4) for i, name in enumerate(names)]
 
 

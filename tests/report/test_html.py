@@ -116,7 +116,7 @@ def test_any_one_estimate_may_be_missing(attribute, gone):
 def test_the_page_tells_of_rows_that_have_less_weight():
     model = fitted()
     model.weight_norm_ = 2.0
-    assert "Mahalanobis distance from the centre is above 1.73: 4 divided by" in page(model).text
+    assert "Mahalanobis distance from the centre is above 1.732: 4 divided by" in page(model).text
 
 
 def test_the_page_says_which_method_made_the_model_and_with_which_parameters(monkeypatch):

@@ -106,7 +106,6 @@ def test_sql_of_a_pipeline_is_that_of_its_regression():
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (lambda: nolook.AdaSSPRegressor(8.0, 1e-6, **SEED), "not a formula of its columns"),
         (lambda: nolook.ECDF(8.0, nolook.LinearGrid(0, 1, 0.1), **SEED), "not a formula"),
     ],
 )
