@@ -55,7 +55,7 @@ def test_counts_have_the_noise_of_both_servers_and_add_up(delta):
     codes = np.random.default_rng(3).integers(0, 40, 4000) * 1.0
     exact = np.bincount(codes.astype(int), minlength=40)
     runs = []
-    for run in range(60):
+    for run in range(20):
         secrets = [bytes([run, role] * 16) for role in (0, 1)]
         found = counts(batch, *answered(batch, codes, secrets=secrets)).measured[0].estimates
         assert found.value[0] == 4000

@@ -42,7 +42,9 @@ def rows_of(path):
         return list(csv.reader(file))
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".arrow"])
+@pytest.mark.parametrize(
+    "ending", [".csv", *(pytest.param(e, marks=pytest.mark.slow) for e in (".parquet", ".arrow"))]
+)
 def test_kept_cells_stand_beside_the_prediction_of_their_row(tmp_path, ending):
     ids = [f"p{place}" for place in range(ROWS)]
     source = pa.table({"id": ids, **numbers(ROWS), "y": np.arange(ROWS)})

@@ -213,9 +213,16 @@ DECLARED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("holder", HOLDERS)
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.parametrize("kind", FLAT, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "words", "holder"),
+    [
+        pytest.param(kind, words, holder, marks=[pytest.mark.slow] * ((i + j + words) % 2))
+        for i, kind in enumerate(FLAT)
+        for j, holder in enumerate(HOLDERS)
+        for words in (False, True)
+    ],
+    ids=str,
+)
 def test_no_error_depends_on_bits(tmp_path, kind, words, holder):
     """What can be declared of a type can be read, whatever its cells are."""
     generator = np.random.default_rng(5)

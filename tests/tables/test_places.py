@@ -211,10 +211,10 @@ RELEASES = [
     (group_tests_of, "person"),
     (survey, "person"),
     (surveyed_groups, "person"),
-    pytest.param(regression, None, marks=pytest.mark.slow),
-    pytest.param(distribution, "person", marks=pytest.mark.slow),
-    pytest.param(groups, None, marks=pytest.mark.slow),
-    pytest.param(group_tests_of, None, marks=pytest.mark.slow),
+    (regression, None),
+    (distribution, "person"),
+    (groups, None),
+    (group_tests_of, None),
 ]
 
 
@@ -224,8 +224,14 @@ def expected(table) -> Callable[..., list[float]]:
     return cache(lambda make, unit: make(table, unit=unit).tolist())
 
 
-@pytest.mark.parametrize(("make", "unit"), RELEASES)
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    ("name", "make", "unit"),
+    [
+        pytest.param(name, *release, marks=[pytest.mark.slow] * (j > 6 or (i + j) % 2))
+        for i, name in enumerate(PLACES)
+        for j, release in enumerate(RELEASES)
+    ],
+)
 def test_results_are_the_same_to_the_last_bit(name, make, unit, table, expected, tmp_path):
     kept = PLACES[name].keep(table, tmp_path)
     assert make(kept, unit=unit).tolist() == expected(make, unit)
