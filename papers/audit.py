@@ -65,7 +65,7 @@ def _models() -> tuple[Case, ...]:
             covers=("published_tukey",),
             draw=one_by_one(_point),
             delta=_DELTA,
-            law=_point_laws,
+            law=_point_law,
             runs=_RUNS,
         ),
         Case(
@@ -102,7 +102,7 @@ def _choices() -> tuple[Case, ...]:
             claim=1.0,
             covers=("published_law",),
             draw=one_by_one(_set),
-            law=_set_laws,
+            law=_set_law,
             runs=FEWER_RUNS,
         ),
         Case(
@@ -123,7 +123,7 @@ def _choices() -> tuple[Case, ...]:
             claim=1.0,
             covers=("PublishedLassoSelector",),
             draw=one_by_one(_voted),
-            law=_vote_laws,
+            law=_vote_law,
             runs=_RUNS,
         ),
     )
@@ -141,11 +141,9 @@ def _point(table: int, source: ByteSource) -> float:
     return 0.0 if point is None else float(point[0] - _GRID[0, 0])
 
 
-def _point_laws() -> tuple[Vector, Vector]:
-    first, second = (
-        point_law(models, _GRID, published_depth(len(models)), _EPSILON / 2) for models in _MODELS
-    )
-    return first, second
+def _point_law(table: int) -> Vector:
+    models = _MODELS[table]
+    return point_law(models, _GRID, published_depth(len(models)), _EPSILON / 2)
 
 
 # Scores of two tables: none differs by more than 1 + 1e-5, which a hair of epsilon makes up for.
@@ -160,10 +158,6 @@ _K = 4
 @cache
 def _set_law(table: int) -> Vector:
     return np.array(list(published_law(list(_SCORES[table] / (1.0 + 1e-5)), _K, 1.0).values()))
-
-
-def _set_laws() -> tuple[Vector, Vector]:
-    return _set_law(0), _set_law(1)
 
 
 def _set(table: int, source: ByteSource) -> float:
@@ -204,20 +198,17 @@ def _voted(table: int, source: ByteSource) -> float:
 
 
 @cache
-def _vote_laws() -> tuple[Vector, Vector]:
-    """Return the laws of the chosen feature: any two of the eight rows may share a part."""
-    laws = []
-    for rows in (_EIGHT, _EIGHT[:, :-1]):
-        count = rows.shape[1]
-        chances = []
-        for pair in combinations(range(count), 2) if count > _PARTS else [()]:
-            alone = [row for row in range(count) if row not in pair]
-            parts = np.zeros(count, dtype=np.int64)
-            parts[alone] = np.arange(_PARTS - len(alone), _PARTS)
-            weights = np.exp(raw_votes(rows, parts, _PARTS, 1, 1.0) / 2)
-            chances.append(weights / weights.sum())
-        laws.append(np.mean(chances, axis=0))
-    return laws[0], laws[1]
+def _vote_law(table: int) -> Vector:
+    """Return the law of the chosen feature: any two of the eight rows may share a part."""
+    count = 8 - table
+    chances = []
+    for pair in combinations(range(count), 2) if count > _PARTS else [()]:
+        alone = [row for row in range(count) if row not in pair]
+        parts = np.zeros(count, dtype=np.int64)
+        parts[alone] = np.arange(_PARTS - len(alone), _PARTS)
+        weights = np.exp(raw_votes(_EIGHT[:, :count], parts, _PARTS, 1, 1.0) / 2)
+        chances.append(weights / weights.sum())
+    return np.asarray(np.mean(chances, axis=0))
 
 
 _FAR = tuple(

@@ -8,6 +8,7 @@ So a bound above the claim is a fault, except by chance with the stated probabil
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,9 +25,9 @@ CONFIDENCE = 1.0 - 1e-5
 _CANDIDATES = 500  # thresholds tried
 
 
-#: A score at or below a threshold or, with a sign of -1, at or above it; the third says that the
-#: event is likelier on the second table.
-Event: TypeAlias = tuple[float, int, bool]
+#: A score at or below a threshold or, with a sign of -1, at or above it; with an order of -1 the
+#: event is likelier on the second table, else on the first.
+Event: TypeAlias = tuple[float, int, int]
 
 
 def loss_bound(first: Vector, second: Vector, delta: float | None) -> float:
@@ -36,11 +37,11 @@ def loss_bound(first: Vector, second: Vector, delta: float | None) -> float:
     same function of the output, whatever it is.
     """
     middle, other = len(first) // 2, len(second) // 2
-    threshold, sign, swapped = _best_event(first[:middle], second[:other], delta)
+    threshold, sign, order = _best_event(first[:middle], second[:other], delta)
     rest = first[middle:], second[other:]
     counts = [np.count_nonzero(sign * scores <= sign * threshold) for scores in rest]
-    sizes = len(rest[0]), len(rest[1])
-    return float(_shown(*_limits(counts, sizes, swapped=swapped), delta))
+    sizes = [len(scores) for scores in rest]
+    return float(_shown(counts[::order], sizes[::order], delta))
 
 
 def _best_event(first: Vector, second: Vector, delta: float | None) -> Event:
@@ -48,24 +49,18 @@ def _best_event(first: Vector, second: Vector, delta: float | None) -> Event:
     shares = np.linspace(0.0, 1.0, _CANDIDATES)
     pooled = np.concatenate([first, second])
     thresholds = np.unique(np.quantile(pooled, shares, method="inverted_cdf"))
-    best, found = -math.inf, (0.0, -1, False)
+    best, found = -math.inf, (0.0, -1, 1)
     for sign in (-1, 1):
         counts = [
             np.searchsorted(np.sort(sign * scores), sign * thresholds, side="right")
             for scores in (first, second)
         ]
-        for swapped in (False, True):
-            shown = _shown(*_limits(counts, (len(first), len(second)), swapped=swapped), delta)
+        for order in (1, -1):
+            shown = _shown(counts[::order], [len(first), len(second)][::order], delta)
             place = int(np.argmax(shown))
             if shown[place] > best:
-                best, found = float(shown[place]), (float(thresholds[place]), sign, swapped)
+                best, found = float(shown[place]), (float(thresholds[place]), sign, order)
     return found
-
-
-def _limits(counts: list[Any], draws: tuple[int, int], *, swapped: bool) -> tuple[Vector, Vector]:
-    """Return limits from counts of events on both tables."""
-    (likely, rare), (n, m) = (counts[::-1], draws[::-1]) if swapped else (counts, draws)
-    return limits(np.asarray(likely), n)[0], limits(np.asarray(rare), m)[1]
 
 
 def limits(count: NDArray[np.int64], draws: int) -> tuple[Vector, Vector]:
@@ -77,11 +72,13 @@ def limits(count: NDArray[np.int64], draws: int) -> tuple[Vector, Vector]:
     return lower, upper
 
 
-def _shown(likely: Vector, rare: Vector, delta: float | None) -> Vector:
-    """Return the loss that limits of probabilities show: an epsilon at a delta, or a mu.
+def _shown(counts: Sequence[Any], draws: Sequence[int], delta: float | None) -> Vector:
+    """Return the loss that counts of events show: an epsilon at a delta, or a mu.
 
-    An event of probability p on one table and q on the other shows mu >= Phi^-1(p) - Phi^-1(q).
+    The first count is that of the table where they are likelier. An event of probability p there
+    and q on the other table shows mu >= Phi^-1(p) - Phi^-1(q).
     """
+    likely, rare = limits(counts[0], draws[0])[0], limits(counts[1], draws[1])[1]
     if delta is None:
         quantiles: Vector = ndtri(likely) - ndtri(rare)
         return np.nan_to_num(quantiles, nan=0.0, neginf=0.0).clip(0.0)

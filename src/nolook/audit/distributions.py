@@ -12,11 +12,9 @@ from nolook.audit.audit_case import (
     Case,
     Vector,
     ignore,
-    on_both,
     one_by_one,
     outcomes,
     pure_case,
-    table_by_table,
 )
 from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -39,8 +37,8 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             name="laplace-count",
             neighbours="a row more",
             covers=("laplace_release",),
-            draw=table_by_table(partial(_counts, epsilon)),
-            law=on_both(lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT)),
+            draw=partial(_counts, epsilon),
+            law=lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT),
         ),
         case(
             name="rows-bound",
@@ -53,21 +51,14 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="a value moved to another cell",
             relation="replace",
             covers=("laplace_release", "cell_counts_sensitivity"),
-            draw=table_by_table(partial(_moved_value, epsilon)),
-            law=on_both(partial(_moved_law, epsilon)),
+            draw=partial(_moved_value, epsilon),
+            law=partial(_moved_law, epsilon),
         ),
-        *_built_on_counts(epsilon),
-    )
-
-
-def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
-    case = pure_case(epsilon)
-    return (
         case(
             name="group-sums",
             neighbours="a positive row at the right border of a group",
             covers=("laplace_release", "excess_sensitivities"),
-            draw=table_by_table(partial(_group, epsilon)),
+            draw=partial(_group, epsilon),
         ),
         case(
             name="range-search",

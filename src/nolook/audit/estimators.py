@@ -16,7 +16,14 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from nolook.algorithms.grids import LinearGrid
-from nolook.audit.audit_case import Case, gaussian_case, one_by_one, pure_case
+from nolook.audit.audit_case import (
+    Case,
+    Neighbours,
+    gaussian_case,
+    one_by_one,
+    pure_case,
+    with_row,
+)
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import COUNTS, METHODS
@@ -53,7 +60,6 @@ _PURE_EPSILON = 2.0
 #: Rows of the unit that is added, removed or replaced.
 _UNIT_ROWS = 1_000
 
-Tables: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 Score: TypeAlias = Callable[[Any], Any]
 
 
@@ -63,7 +69,7 @@ class _Audited:
 
     name: str
     make: partial[Any]
-    tables: Tables
+    tables: Neighbours
     score: Score
     neighbours: str
     mu: float | None = None  # claimed instead of the budget
@@ -95,10 +101,12 @@ def cases() -> tuple[Case, ...]:
         score=lambda fitted: fitted.scale_[0],
         mu=mu,
     )
+    line = np.linspace(-1.0, 1.0, 300)
+    near, far_row = with_row(line[:, np.newaxis], line, [1e6], -1e6)
     far = partial(
         _Audited,
         neighbours="a row far from all others, with a target as far on the other side",
-        tables=_far_row(),
+        tables=(near, far_row),
     )
     methods = (
         far(
@@ -110,11 +118,11 @@ def cases() -> tuple[Case, ...]:
         for name, entry in (METHODS | COUNTS).items()
         if entry.kind not in chain(*_ALIKE.values())
     )
-    logistic = _Audited(
+    logistic = far(
         name="LogisticRegression",
         make=_whole(LogisticRegression),
         neighbours="a row far from all others, of the class of the other side",
-        tables=_far_class(),
+        tables=((near[0], near[1] > 0.0), (far_row[0], far_row[1] > 0.0)),
         score=lambda fitted: fitted.coef_[0],
         mu=mu,
     )
@@ -129,22 +137,23 @@ def cases() -> tuple[Case, ...]:
 
 
 def _selectors(mu: float) -> tuple[_Audited, ...]:
+    order, votes = np.arange(6.0), np.arange(120) % 2 == 0
     chosen = partial(_Audited, score=lambda fitted: fitted.support_[0])
-    order = partial(
+    ordered = partial(
         chosen,
         neighbours="a row against the order in the best of two columns, with it in the other",
-        tables=_against_the_order(),
+        tables=with_row(np.outer(order, [1.0, 0.0]), order, [-1.0, 1.0], 6.0),
     )
     return (
-        order(name="PrivatePipeline", make=_whole(_pipeline)),
-        order(name="KendallSelector", make=_pure(KendallSelector, k=1)),
-        order(name="SISSelector", make=_pure(SISSelector, k=1)),
-        order(name="MomentSelector", make=_whole(MomentSelector, k=1), mu=mu),
+        ordered(name="PrivatePipeline", make=_whole(_pipeline)),
+        ordered(name="KendallSelector", make=_pure(KendallSelector, k=1)),
+        ordered(name="SISSelector", make=_pure(SISSelector, k=1)),
+        ordered(name="MomentSelector", make=_whole(MomentSelector, k=1), mu=mu),
         chosen(
             name="LassoSelector",
             make=_pure(LassoSelector, k=1, n_models=4),
             neighbours="a row that turns the vote of its block",
-            tables=_turned_vote(),
+            tables=with_row(np.outer(votes, [1.0, 0.0]), 1.0 * votes, [0.0, 1e6], 1e6),
         ),
     )
 
@@ -229,29 +238,30 @@ def _last_cell(found: GroupComparison | SurvivalCurve, place: int) -> float:
 
 def _scores() -> tuple[_Audited, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
-    roc = partial(
-        _Audited, scored=True, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_
+    scores, target = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
+    scored = partial(
+        _Audited,
+        scored=True,
+        tables=((scores, target), (np.append(scores, 0.0), np.append(target, 1))),
     )
+    roc = partial(scored, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_)
     return (
         roc(
             name="ROCCurve",
             make=_pure(ROCCurve, grid=grid),
             neighbours="a positive row more with the lowest score",
-            tables=_scored(),
         ),
         roc(
             name="ROCCurve-replace",
             make=_pure(ROCCurve, grid=grid, relation="replace"),
             neighbours="the target of a row with the lowest score",
-            tables=_other_target(),
+            tables=((scores, target), (scores, np.append(1, target[1:]))),
         ),
-        _Audited(
+        scored(
             name="HosmerLemeshow",
             make=_pure(HosmerLemeshow, groups=2),
             neighbours="a positive row more with the lowest probability",
-            tables=_scored(),
             score=lambda fitted: fitted.table_.positives[0],
-            scored=True,
         ),
     )
 
@@ -337,38 +347,3 @@ class _Fitted:
 
     def __init__(self, ask: Callable[..., Any], *given: object, **parameters: object) -> None:
         self.fit = partial(ask, *given, **parameters)
-
-
-def _far_row() -> Tables:
-    rows = np.linspace(-1.0, 1.0, 300)
-    far = np.append(rows, 1e6)
-    return (rows[:, np.newaxis], rows), (far[:, np.newaxis], np.append(rows, -1e6))
-
-
-def _far_class() -> Tables:
-    (X, y), (more, other) = _far_row()
-    return (X, y > 0.0), (more, other > 0.0)
-
-
-def _against_the_order() -> Tables:
-    rows = np.arange(6.0)
-    X = np.column_stack([rows, np.zeros(6)])
-    return (X, rows), (np.vstack([X, [-1.0, 1.0]]), np.append(rows, 6.0))
-
-
-def _turned_vote() -> Tables:
-    X, y = np.zeros((120, 2)), np.zeros(120)
-    X[::2, 0] = y[::2] = 1.0
-    return (X, y), (np.vstack([X, [0.0, 1e6]]), np.append(y, 1e6))
-
-
-def _scored() -> Tables:
-    scores, target = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
-    return (scores, target), (np.append(scores, 0.0), np.append(target, 1))
-
-
-def _other_target() -> Tables:
-    (scores, target), _ = _scored()
-    changed = target.copy()
-    changed[0] = 1
-    return (scores, target), (scores, changed)

@@ -28,6 +28,7 @@ __all__ = [
     "flip_law",
     "gaussian_law",
     "laplace_law",
+    "log_ratios",
     "loss_of_subset",
     "passing_chance",
     "peeling_law",
@@ -70,10 +71,15 @@ def exact_mu(first: Vector, second: Vector) -> float:
 
     The events that tell most are those of outcomes likelier than some ratio (Neyman and Pearson).
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(np.nan_to_num(np.log(first) - np.log(second), nan=0.0))
+    order = np.argsort(log_ratios(first, second))
     shown = np.abs(_normal_places(first[order]) - _normal_places(second[order]))
     return float(np.nan_to_num(shown, nan=0.0, posinf=np.inf).max(initial=0.0))
+
+
+def log_ratios(first: Vector, second: Vector) -> Vector:
+    """Return the log-likelihood ratio of each outcome, the best possible score."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num(np.log(first) - np.log(second), nan=0.0))
 
 
 def _normal_places(law: Vector) -> Vector:

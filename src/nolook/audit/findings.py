@@ -13,10 +13,10 @@ from zlib import crc32
 import numpy as np
 from attrs import frozen
 
-from nolook.audit.audit_case import Case, Vector
+from nolook.audit.audit_case import Case
 from nolook.audit.bounds import loss_bound
 from nolook.audit.catalogue import catalogue
-from nolook.audit.exact_laws import exact_epsilon, exact_mu, fit_chance
+from nolook.audit.exact_laws import exact_epsilon, exact_mu, fit_chance, log_ratios
 from nolook.privacy.noise import ByteSource, byte_source
 
 __all__ = ["Finding", "Verdict", "audit", "audit_all"]
@@ -62,24 +62,17 @@ def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
     """Draw from both tables of a case and bound the loss; by default the draws of a full audit."""
     runs = case.runs if runs is None else min(runs, case.runs)
     start = time.perf_counter()
-    first, second = case.draw(runs, source)
+    first, second = (case.draw(table, runs, source) for table in (0, 1))
     exact, fit = None, None
     if case.law is not None:
-        laws = case.law()
+        laws = case.law(0), case.law(1)
         exact = exact_mu(*laws) if case.measure == "mu" else exact_epsilon(*laws, case.delta)
         outcomes = first.astype(np.int64), second.astype(np.int64)
         fit = min(fit_chance(*pair) for pair in zip(outcomes, laws, strict=True))
-        ratios = _log_ratios(*laws)
+        ratios = log_ratios(*laws)
         first, second = ratios[outcomes[0]], ratios[outcomes[1]]
     bound = loss_bound(first, second, None if case.measure == "mu" else case.delta)
     return Finding(case, runs, bound, exact, fit, time.perf_counter() - start)
-
-
-def _log_ratios(first: Vector, second: Vector) -> Vector:
-    """Return the log-likelihood ratio of each outcome, the best possible score."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios: Vector = np.log(first) - np.log(second)
-    return np.nan_to_num(ratios, nan=0.0)
 
 
 def audit_all(

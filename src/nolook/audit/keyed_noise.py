@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from nolook._arrays import Words
-from nolook.audit.audit_case import FEWER_RUNS, Case, gaussian_case, on_both, one_by_one, pure_case
+from nolook.audit.audit_case import FEWER_RUNS, Case, gaussian_case, one_by_one, pure_case
 from nolook.audit.exact_laws import laplace_law
 from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.noise import ByteSource
@@ -27,30 +28,27 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="a row more",
             covers=("keyed_laplace",),
             draw=one_by_one(partial(_count, epsilon)),
-            law=on_both(lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT)),
+            law=lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT),
             runs=FEWER_RUNS,
         ),
         gaussian_case(epsilon)(
             name="keyed-gaussian",
             neighbours="a row more",
             covers=("keyed_gaussian",),
-            draw=one_by_one(partial(_gaussian, epsilon)),
+            draw=one_by_one(partial(_learned, keyed_gaussian, _FINE, epsilon)),
         ),
     )
 
 
 def _count(epsilon: float, table: int, source: ByteSource) -> float:
+    counted = _learned(keyed_laplace, 1, epsilon, table, source)
+    return max(-_LIMIT, min(counted, _LIMIT)) + _LIMIT
+
+
+def _learned(
+    release: Callable[..., Words], unit: int, parameter: float, table: int, source: ByteSource
+) -> float:
     """Split a count into shares, release one and add the other: what its holder learns."""
     known, key = source.words(1), source.words(4).tobytes()
-    noisy = keyed_laplace(_exact(table) - known, 1, epsilon, key) + known
-    return float(noisy.view(np.int64).clip(-_LIMIT, _LIMIT)[0] + _LIMIT)
-
-
-def _gaussian(mu: float, table: int, source: ByteSource) -> float:
-    known, key = source.words(1), source.words(4).tobytes()
-    noisy = keyed_gaussian(_FINE * _exact(table) - known, _FINE, mu, key) + known
-    return float(noisy.view(np.int64)[0])
-
-
-def _exact(table: int) -> Words:
-    return np.array([1 - table], dtype=np.uint64)
+    share = np.array([unit * (1 - table)], dtype=np.uint64) - known
+    return float((release(share, unit, parameter, key) + known).view(np.int64)[0])

@@ -20,10 +20,8 @@ from nolook.audit.audit_case import (
     Case,
     Vector,
     gaussian_case,
-    on_both,
     outcomes,
     pure_case,
-    table_by_table,
 )
 from nolook.audit.exact_laws import gaussian_law, laplace_law
 from nolook.privacy.guarantee import GaussianEvent, PureEvent, Relation
@@ -35,14 +33,15 @@ __all__ = ["cases"]
 #: The cell of the only row in each forest, on both tables; None where it is not.
 Places: TypeAlias = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 
+_COVERS = ("release_forests", "node_counts_sensitivity", "node_counts_l2_sensitivity")
 _LIMIT = 3  # counts are clipped to -3..3: beyond, little is learned
 _COPIES = 2_000  # released at once, as if each were a table of its own
 
 
 def cases(parameter: float) -> tuple[Case, ...]:
     """Return the cases at an epsilon, and at a mu."""
-    pure = partial(_case, PureEvent("counts", parameter))
-    gaussian = partial(_case, GaussianEvent("counts", parameter))
+    pure = partial(_case, pure_case(parameter), PureEvent("counts", parameter), _COVERS[:2])
+    gaussian = partial(_case, gaussian_case(parameter), GaussianEvent("counts", parameter), _COVERS)
     # As few cells as give two levels, or three.
     return (
         pure(
@@ -120,17 +119,15 @@ class _Pair:
         return np.flatnonzero(self.blocks(0, event) != self.blocks(1, event))
 
 
-def _case(event: CountEvent, *, name: str, neighbours: str, pair: _Pair) -> Case:
-    pure = isinstance(event, PureEvent)
-    make = pure_case(event.epsilon) if isinstance(event, PureEvent) else gaussian_case(event.mu)
-    sensitivities = ["node_counts_sensitivity", "node_counts_l2_sensitivity"]
+def _case(
+    make: partial[Case], event: CountEvent, covers: tuple[str, ...], *, pair: _Pair, **words: str
+) -> Case:
     return make(
-        name=name,
-        neighbours=neighbours,
+        **words,
         relation=pair.relation,
-        covers=("release_forests", *sensitivities[: 1 if pure else 2]),
-        draw=table_by_table(partial(_draw, event, pair)),
-        law=on_both(partial(_law, event, pair)),
+        covers=covers,
+        draw=partial(_draw, event, pair),
+        law=partial(_law, event, pair),
         runs=FEWER_RUNS,
         power=0.7,
     )

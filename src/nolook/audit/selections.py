@@ -15,7 +15,7 @@ from nolook.algorithms.per_unit_sampling import sampled_rows
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.selection_plan import Choices, on_sample
 from nolook.algorithms.sublasso import lasso_selection
-from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, one_by_one, pure_case, with_row
 from nolook.audit.exact_laws import (
     canonical_law,
     draws_of_a_group,
@@ -149,7 +149,7 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
 
 def _case(epsilon: float, *, one: One, law: Law, **words: Any) -> Case:  # noqa: ANN401
     """Return a case of other fields."""
-    draw, laws = one_by_one(partial(one, epsilon)), on_both(partial(law, epsilon))
+    draw, laws = one_by_one(partial(one, epsilon)), partial(law, epsilon)
     return pure_case(epsilon)(draw=draw, law=laws, runs=FEWER_RUNS, **words)
 
 
@@ -227,13 +227,6 @@ def _lipschitz_law(epsilon: float, table: int) -> Vector:
     return law
 
 
-def _with_row(table: int, X: Vector, y: Vector, row: list[float], target: float) -> Table:
-    """Return a table of rows, and the other one of one row more."""
-    if table:
-        X, y = np.vstack([X, row]), np.append(y, target)
-    return table_from_arrays(X, y)
-
-
 def _ordered(epsilon: float, chance: float) -> int:
     """Return the number of rows that agree; the one that differs was not counted."""
     return round((20 if chance == 1.0 else 30) / epsilon)
@@ -243,7 +236,7 @@ def _ordered(epsilon: float, chance: float) -> int:
 def _ranks(rows: int, table: int) -> Table:
     y = np.arange(rows, dtype=np.float64)
     X = np.column_stack([y, np.zeros(rows)])
-    return _with_row(table, X, y, [-1.0, 1.0], rows)
+    return table_from_arrays(*with_row(X, y, [-1.0, 1.0], rows)[table])
 
 
 def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
@@ -285,17 +278,15 @@ def _screened(rows: Table, k: int, features: Choices, source: ByteSource) -> Int
     return screen(rank_scores(rows), k, features, "peeling", source)
 
 
-def _ones_and_rows(epsilon: float) -> tuple[int, int]:
-    ones = _lead(epsilon)
-    return ones, 40 * ones
+_PER_ONE = 40  # rows
 
 
 @cache
 def _ones(epsilon: float, table: int) -> Table:
-    ones, rows = _ones_and_rows(epsilon)
-    X, y = np.zeros((rows, 2)), np.zeros(rows)
+    ones = _lead(epsilon)
+    X, y = np.zeros((_PER_ONE * ones, 2)), np.zeros(_PER_ONE * ones)
     X[:ones, 0] = y[:ones] = 1.0
-    return _with_row(table, X, y, [0.0, 1.0], 1.0)
+    return table_from_arrays(*with_row(X, y, [0.0, 1.0], 1.0)[table])
 
 
 def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
@@ -304,9 +295,9 @@ def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> flo
 
 
 def _covariance_law(epsilon: float, table: int) -> Vector:
-    ones, rows = _ones_and_rows(epsilon)
+    ones = _lead(epsilon)
     sums = np.array([ones, table])
-    return flip_law(sums - sums * (ones + table) / (rows + table), 1, epsilon)
+    return flip_law(sums - sums * (ones + table) / (_PER_ONE * ones + table), 1, epsilon)
 
 
 _PER_BLOCK = 30  # rows: nearly never does a block lack either kind
@@ -317,7 +308,7 @@ def _agreeing(blocks: int, table: int) -> Table:
     # Half of the rows are ones: every block votes for the first column.
     X, y = np.zeros((_PER_BLOCK * blocks, 2)), np.zeros(_PER_BLOCK * blocks)
     X[::2, 0] = y[::2] = 1.0
-    return _with_row(table, X, y, [0.0, 1e6], 1e6)
+    return table_from_arrays(*with_row(X, y, [0.0, 1e6], 1e6)[table])
 
 
 def _votes(chances: int, epsilon: float, table: int, source: ByteSource) -> float:

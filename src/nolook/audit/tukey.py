@@ -12,7 +12,7 @@ from functools import cache, partial
 import numpy as np
 
 from nolook._arrays import Integers
-from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
+from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, one_by_one, pure_case
 from nolook.audit.exact_laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
@@ -45,7 +45,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="the distance to unsafety is smaller by 1, just below what passes",
             covers=("passes_test",),
             draw=one_by_one(partial(_test, epsilon)),
-            law=on_both(partial(_test_law, epsilon)),
+            law=partial(_test_law, epsilon),
         ),
         *(
             case(
@@ -54,7 +54,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
                 covers=("tukey_release", "restricted_tukey", "sample_point_with_depth"),
                 draw=one_by_one(partial(_tukey, epsilon, d)),
                 delta=_DELTA,
-                law=on_both(partial(_tukey_law, epsilon, d)),
+                law=partial(_tukey_law, epsilon, d),
             )
             for d in (1, 2)
         ),
