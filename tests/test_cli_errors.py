@@ -287,9 +287,9 @@ REFUSED = {
     ],
     "fit visits.parquet --target y --epsilon 1 --features a,b": [
         ("--rows-per-unit 5", "--rows-per-unit is 5, but no column names a unit ("),
-        ("--rows-per-unit five", "--rows-per-unit is 'five'; expected weights, or the number"),
-        ("--unit who --rows-per-unit 0", "--rows-per-unit is 0; expected an integer"),
-        ("--unit who --rows-per-unit 1025", "expected an integer from 1 to 1024"),
+        ("--rows-per-unit five", "--rows-per-unit is 'five'; expected 'weights' or an integer"),
+        ("--unit who --rows-per-unit 0", "--rows-per-unit is 0; expected 'weights' or an integer"),
+        ("--unit who --rows-per-unit 1025", "expected 'weights' or an integer from 1 to 1024"),
         ("--unit when", "--unit names 'when', but"),
         ("--unit a", "--unit names 'a', which is also a feature"),
         ("--unit y", "--unit names 'y', which is also the target"),

@@ -56,13 +56,12 @@ def worker_threads(threads: Threads = "auto") -> int:
 
 def _processors() -> int:
     """Count the processors that the process may run on, as far as its container's share goes."""
-    if hasattr(os, "sched_getaffinity"):  # on Linux
-        allowed = len(os.sched_getaffinity(0))
-        with suppress(OSError, ValueError):
-            quota, period = _QUOTA.read_text(encoding="ascii").split()
-            allowed = min(allowed, -(-int(quota) // int(period)))
-        return allowed
-    return os.cpu_count() or 1
+    on_linux = hasattr(os, "sched_getaffinity")
+    allowed = len(os.sched_getaffinity(0)) if on_linux else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = _QUOTA.read_text(encoding="ascii").split()
+        allowed = min(allowed, -(-int(quota) // int(period)))
+    return allowed
 
 
 class _OneBlasThread:

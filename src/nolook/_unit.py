@@ -10,7 +10,7 @@ from attrs import asdict, evolve, field, frozen
 from msgspec import ValidationError, convert
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
-from nolook._validation import check_choice, check_count
+from nolook._validation import check_count_or_auto
 from nolook.errors import ParameterError
 
 #: How the rows of a unit count: by weights that add up to one, or so many of them in full.
@@ -35,10 +35,7 @@ _NAMED = re.compile(
 
 def check_rows_per_unit(rows: object) -> RowsPerUnit:
     """Return "weights", or how many rows of a unit count in full."""
-    if isinstance(rows, str):
-        check_choice("rows_per_unit", rows, ("weights",))
-        return "weights"
-    return check_count(rows, "rows_per_unit", MOST_ROWS_PER_UNIT)
+    return check_count_or_auto(rows, "rows_per_unit", MOST_ROWS_PER_UNIT, "weights") or "weights"
 
 
 @frozen

@@ -81,37 +81,36 @@ def check_count(value: object, name: str, most: int, other: str = "") -> int:
     return number
 
 
-def check_count_or_auto(value: object, name: str, most: int) -> int | None:
-    """Return `value` as an int from 1 to `most`, None for "auto"."""
-    auto = isinstance(value, str) and value == "auto"
-    return None if auto else check_count(value, name, most, "'auto' or ")
+def check_count_or_auto(value: object, name: str, most: int, auto: str = "auto") -> int | None:
+    """Return `value` as an int from 1 to `most`, None for the word `auto`."""
+    is_auto = isinstance(value, str) and value == auto
+    return None if is_auto else check_count(value, name, most, f"{auto!r} or ")
 
 
 def count_or_auto(text: str, name: str, most: int = 2**20) -> int | str:
     """Translate a text that is a number from 1 to `most`, or ``auto``."""
+    return check_count_or_auto(whole_number(text), name, most) or "auto"
+
+
+def whole_number(text: str) -> int | str:
+    """Return the number that a text of digits is; any other text as it is."""
     # More digits are too many for anything, and Python refuses to read some.
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else text
-    return check_count_or_auto(number, name, most) or "auto"
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else text
 
 
 def check_path(path: object, example: str) -> Path:
     """Return the path of a file; `example` is shown in the message."""
     if not isinstance(path, str | os.PathLike):
-        raise ParameterError(
-            f"path is a value of type {type(path).__name__}; expected the path of a file "
-            f"(for example {example!r})"
-        )
+        raise refusal("path", path, "the path of a file", f"for example {example!r}")
     return Path(path)
 
 
 def check_random_state(value: object, name: str = "random_state") -> int | None:
     """Return None (the operating system's noise) or a seed of at least 0 (for experiments only)."""
-    if value is None:
-        return None
     seed = _integer(value)
-    if seed is not None and seed >= 0:
-        return seed
-    raise refusal(name, value, "an integer of at least 0", "leave it out for a private result")
+    if value is not None and (seed is None or seed < 0):
+        raise refusal(name, value, "an integer of at least 0", "leave it out for a private result")
+    return seed
 
 
 def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:

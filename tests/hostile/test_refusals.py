@@ -44,9 +44,9 @@ def test_positive_classes_of_any_size(label, kind):
 
 @pytest.mark.parametrize("path", [None, 3, [], b"m.json"])
 def test_paths_are_texts_or_paths(path):
-    with pytest.raises(ParameterError, match="path is a value of type"):
+    with pytest.raises(ParameterError, match=r"path is .*; expected the path of a file"):
         nolook.load(path)
-    with pytest.raises(ParameterError, match="path is a value of type"):
+    with pytest.raises(ParameterError, match=r"path is .*; expected the path of a file"):
         nolook.save(nolook.QuantileScaler(), path)
 
 

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_epsilon, check_random_state
+from nolook._validation import check_epsilon, check_random_state, refusal
 from nolook.cli._declared import with_options
 from nolook.cli._release import console
-from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, write_text
 
 _ALL = "all"
@@ -42,7 +41,7 @@ def audit(
     check_epsilon(epsilon, "--epsilon")
     check_random_state(random_state, "--random-state")
     if runs is not None and runs < _LEAST_RUNS:
-        raise ParameterError(f"--runs is {runs}; expected at least {_LEAST_RUNS}")
+        raise refusal("--runs", runs, f"at least {_LEAST_RUNS}", f"for example {_LEAST_RUNS}")
     check_outputs([("--output", output)])
     from nolook.audit.catalogue import catalogue
     from nolook.audit.findings import audit_all
@@ -55,9 +54,7 @@ def audit(
         return
     unknown = next((name for name in names if name not in {*cases, _ALL}), None)
     if unknown is not None:
-        raise ParameterError(
-            f"NAME is {unknown!r}; expected a release from the list (see nolook audit)"
-        )
+        raise refusal("NAME", unknown, "a release from the list", "see nolook audit")
     wanted = list(cases) if _ALL in names else list(dict.fromkeys(names))
     findings = []
     for finding in audit_all(wanted, epsilon, runs, random_state, os.cpu_count() or 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from nolook._validation import refusal
 from nolook.cli._interruption import explained
 from nolook.cli._release import printed_dry_run, tell
 from nolook.errors import ParameterError
@@ -47,9 +48,7 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
     if reading.dry_run:
         return None
     if counter.rows_ is None:
-        raise ParameterError(
-            f"--count-epsilon is {epsilon!r}, too small to count with (use 0.01 or more)"
-        )
+        raise refusal("--count-epsilon", epsilon, "enough to count with", "use 0.01 or more")
     unit = counter.privacy_.unit
     if not reading.quiet:
         value, error = rows_in_words(counter.rows_.value, counter.rows_.error, unit.counted)

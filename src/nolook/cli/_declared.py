@@ -74,13 +74,10 @@ def options_of(
     options.sort(key=lambda one: one.default is not Parameter.empty)
 
     def arguments(given: dict[str, Any]) -> dict[str, Any]:
-        made = {
-            name: declared[name].annotation(
-                **{one: given.pop(one) for one in group if one in given}
-            )
-            for name, group in groups.items()
-        }
-        return made | given
+        for name, group in groups.items():
+            own = {one: given.pop(one) for one in group if one in given}
+            given[name] = declared[name].annotation(**own)
+        return given
 
     return options, arguments
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
 from nolook._language import option_names, parameter_name
-from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
+from nolook._validation import check_choice, check_delta, count_or_auto
 from nolook.cli._options import MissingOption, column_names
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
@@ -19,7 +19,6 @@ from nolook.estimators.catalogue import (
     MOST_BY_MOMENTS,
     SELECTORS,
     method_for,
-    selector_for,
 )
 from nolook.formats.files import one_line
 
@@ -71,7 +70,12 @@ def fit(
     """
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     check_choice("--method", method, ("auto", *MODELS))
-    first = _selection(select, selector, split, release.random_state)
+    for option, value in (("--selector", selector), ("--split", split)):
+        if select is None and value is not None:
+            raise ParameterError(
+                f"{option} is given without --select (add --select 5, for example, or leave "
+                f"{option} out)"
+            )
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     make: Any = MODELS[chosen].load()
     parameters = _parameters(chosen, make, own)
@@ -79,14 +83,16 @@ def fit(
     from nolook.report.model_findings import why_not_visible
 
     model = make(**budget, random_state=release.random_state, **parameters)
-    if first is not None:
+    if select is not None:
         from nolook.estimators.pipeline import PrivatePipeline
 
-        name, arguments, share = first
-        name = name or selector_for(len(release.opened(columns).feature_names), delta)
-        model = PrivatePipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
+        k, seed = count_or_auto(select, "--select"), release.random_state
+        seed = None if seed is None else seed + _OTHER_SEED
+        first = release.selector(selector, columns, delta)(k=k, random_state=seed)
+        share = {} if split is None else {"split": split}
+        model = PrivatePipeline(first, model, **budget, **share)
     # Of a pipeline only the selection's k may be one that the table's columns do not allow.
-    with option_names({} if first is None else {"k": "--select"}):
+    with option_names({} if select is None else {"k": "--select"}):
         release.fit(model, columns)
     release.keep(model)
     if not model.detected_:
@@ -119,23 +125,3 @@ def _parameters(method: str, make: Any, options: Mapping[str, str | None]) -> di
         ways = (each.rpartition("=") for each in column_names(given["monotone"], "--monotone"))
         given["monotone"] = {name: way for name, _, way in ways}
     return given
-
-
-def _selection(
-    select: str | None, selector: str | None, split: float | None, random_state: int | None
-) -> tuple[str | None, dict[str, Any], dict[str, float]] | None:
-    """Translate the options about choosing columns: a selector, its parameters and its share."""
-    if select is None:
-        for option, value in (("--selector", selector), ("--split", split)):
-            if value is not None:
-                raise ParameterError(
-                    f"{option} is given without --select (add --select 5, for example, or "
-                    f"leave {option} out)"
-                )
-        return None
-    if selector is not None:
-        check_choice("--selector", selector, SELECTORS)
-    seed = None if random_state is None else random_state + _OTHER_SEED
-    arguments = {"k": count_or_auto(select, "--select"), "random_state": seed}
-    share = {} if split is None else {"split": check_fraction(split, "--split")}
-    return selector, arguments, share

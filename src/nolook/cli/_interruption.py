@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from attrs import astuple
 
 from nolook.errors import LedgerError, TableError
 from nolook.formats.files import one_line
@@ -75,19 +72,15 @@ class Outcome:
             return f"nothing was charged, and {files}{again}"
         if again:
             again = "; to start again is charged again"
-        return f"{ledger} was charged {_cost(self._charged)}, and {files}{again}"
+        return f"{ledger} was charged {' and '.join(map(_cost, self._charged))}, and {files}{again}"
 
 
-def _cost(entries: tuple[LedgerEntry, ...]) -> str:
-    """Add up what was charged; rounded up."""
-    from nolook.privacy.ledger import Amount
+def _cost(entry: LedgerEntry) -> str:
+    """Return the cost of a release, rounded up, and what it is of."""
     from nolook.report.ledger_status import amounts
 
-    parts = zip(*(astuple(entry.cost) for entry in entries), strict=True)
-    total = Amount(*(float(sum(Fraction(repr(one)) for one in part)) for part in parts))
-    epsilon, delta = amounts(total, up=True)
-    names = " and ".join(dict.fromkeys(entry.description for entry in entries))
-    return f"epsilon {epsilon}, delta {delta} for {one_line(names)}"
+    epsilon, delta = amounts(entry.cost, up=True)
+    return f"epsilon {epsilon}, delta {delta} for {one_line(entry.description)}"
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

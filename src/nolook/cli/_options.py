@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from attrs import frozen
 
-from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._language import usage_hint
-from nolook._validation import check_choice, check_count, check_names
+from nolook._validation import check_choice, check_names, refusal, shown
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from nolook._unit import RowsPerUnit
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
 
@@ -140,26 +138,13 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
     policies = [text for text in given if not text.startswith(_INDICATOR)]
     if len(policies) > 1:
         raise ParameterError(
-            f"--missing is {_brief(policies[0])} and {_brief(policies[1])} (keep one of them, "
+            f"--missing is {shown(policies[0])} and {shown(policies[1])} (keep one of them, "
             f"besides {_INDICATOR}...)"
         )
     for policy in policies:
         check_choice("--missing", policy, (*_MISSING, "centre"))
     columns = [name for text in names for name in column_names(text, "--missing indicator")]
     return Missing(policies[0] if policies else None, tuple(dict.fromkeys(columns)))
-
-
-def check_rows_per_unit(text: str) -> RowsPerUnit:
-    """Translate how the rows of a unit count: ``weights``, or how many of them."""
-    if text == "weights":
-        return "weights"
-    option = "--rows-per-unit"
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
-        raise ParameterError(
-            f"{option} is {_brief(text)}; expected weights, or the number of rows of a "
-            f"unit that count in full (for example {option} 5)"
-        )
-    return check_count(int(text), option, MOST_ROWS_PER_UNIT)
 
 
 def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
@@ -172,10 +157,7 @@ def shares(text: str, option: str) -> tuple[float, ...]:
     """Translate shares from 0 to 1, separated by commas."""
     found = numbers(text, ",")
     if not found or not all(0.0 <= share <= 1.0 for share in found):
-        raise ParameterError(
-            f"{option} is {_brief(text)}; expected shares from 0 to 1 (for example "
-            f"{option} 0.25,0.5,0.75)"
-        )
+        raise refusal(option, text, "shares from 0 to 1", f"for example {option} 0.25,0.5,0.75")
     return found
 
 
@@ -191,9 +173,7 @@ def read_grid(text: str, option: str = "--grid") -> LinearGrid | LogGrid:
     """Translate thresholds; a step in percent is relative."""
     found = numbers(text.removesuffix("%"), ":")
     if len(found) != 3:
-        raise ParameterError(
-            f"{option} is {_brief(text)}; expected three numbers (for example 0:120:1)"
-        )
+        raise refusal(option, text, "three numbers", "for example 0:120:1")
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
     low, high, step = found
@@ -211,19 +191,13 @@ def _by_column(
     for text in texts or ():
         column, equals, rest = parted(text, "=")
         if not equals or not column:
-            raise ParameterError(
-                f"{option} is {_brief(text)}; expected a column and its {option[2:]} (for example "
-                f"{option} {example})"
-            )
+            wanted = f"a column and its {option[2:]}"
+            raise refusal(option, text, wanted, f"for example {option} {example}")
         if column in named:
-            raise ParameterError(f"{option} names the column {_brief(column)} twice (give it once)")
+            raise ParameterError(f"{option} names the column {shown(column)} twice (give it once)")
         named.add(column)
         yield column, rest
 
 
 def _split(text: str) -> list[str]:
     return next(csv.reader([text], skipinitialspace=True), [])
-
-
-def _brief(text: str) -> str:
-    return repr(one_line(text if len(text) <= 40 else f"{text[:37]}..."))

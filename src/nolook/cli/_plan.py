@@ -11,7 +11,7 @@ from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._declared import with_options
-from nolook.cli._options import check_rows_per_unit, column_options
+from nolook.cli._options import column_options
 from nolook.cli._places import files_of
 from nolook.cli._release import Reading, console
 from nolook.errors import ParameterError
@@ -63,15 +63,24 @@ def plan(
     The mechanisms were run on simulated tables; no real one is read. The number of rows is stated
     (--rows), or counted privately (--count-epsilon), which is a release of its own.
     """
-    per_unit, has_table = check_rows_per_unit(reading.rows_per_unit), reading.table is not None
-    ledgers = [] if reading.ledger is None else [reading.ledger]
+    has_table, ledgers = reading.table is not None, [*filter(None, [reading.ledger])]
     inputs = [*(files_of(reading.place) if has_table else ()), *ledgers]
     check_outputs([("--report", reading.report)], inputs, replace=reading.force)
-    shaped = columns is not None or method in _ONE_COLUMN
-    _check_given(rows, count_epsilon, has_table=has_table, shaped=shaped)
+    if columns is None and method in _ONE_COLUMN:
+        columns = 1
+    if (rows is None) == (count_epsilon is None):
+        raise ParameterError(
+            "the number of rows is missing; give --rows or --count-epsilon (for example "
+            "--rows 10000)"
+        )
+    if not has_table and (columns is None or count_epsilon is not None):
+        raise ParameterError(
+            "the number of columns is missing; give a table, or --rows and --columns (for "
+            "example --rows 10000 --columns 8)"
+        )
     whole = partial(reading.read, target or None, **column_options(features, categories))
     if columns is None:
-        columns = 1 if method in _ONE_COLUMN else len(whole().feature_names)
+        columns = len(whole().feature_names)
 
     from nolook.planning.forecast import plan as forecast
     from nolook.report.plan_page import print_plan, render_plan_page
@@ -82,7 +91,7 @@ def plan(
         method=method,
         epsilon=epsilon or None,
         delta=delta,
-        rows_per_unit=per_unit,
+        rows_per_unit=reading.rows["rows_per_unit"],
         want=want,
         weighted=reading.weights is not None,
     )
@@ -97,19 +106,3 @@ def plan(
         write_text(reading.report, render_plan_page(found))
     if not reading.quiet:
         print_plan(console(), found)
-
-
-def _check_given(
-    rows: int | None, count_epsilon: float | None, *, has_table: bool, shaped: bool
-) -> None:
-    """Check that it is told, once, how many rows and columns there are."""
-    if (rows is None) == (count_epsilon is None):
-        raise ParameterError(
-            "the number of rows is missing; give --rows or --count-epsilon (for example "
-            "--rows 10000)"
-        )
-    if not has_table and (not shaped or count_epsilon is not None):
-        raise ParameterError(
-            "the number of columns is missing; give a table, or --rows and --columns (for "
-            "example --rows 10000 --columns 8)"
-        )

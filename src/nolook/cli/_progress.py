@@ -19,11 +19,9 @@ STEPS: ContextVar[Progress | None] = ContextVar("steps", default=None)
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
     """Give a progress callable that draws a bar, if there is a terminal to draw it on."""
-    if (steps := STEPS.get()) is not None:
+    steps = STEPS.get()
+    if steps is not None or quiet or not sys.stderr.isatty():
         yield steps
-        return
-    if quiet or not sys.stderr.isatty():
-        yield None
         return
     from rich.console import Console
     from rich.progress import Progress as Bar

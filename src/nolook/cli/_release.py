@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from attrs import asdict, astuple, evolve, frozen
 
 from nolook._language import as_option, parameter_name
-from nolook._validation import check_choice, check_epsilon, check_random_state
+from nolook._validation import check_choice, check_epsilon, check_random_state, whole_number
 from nolook.cli._declared import Arguments, SchemaOption, target_of, with_options
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
@@ -20,7 +20,6 @@ from nolook.cli._options import (
     LedgerOption,
     Missing,
     check_missing,
-    check_rows_per_unit,
     column_names,
     column_options,
     form_of,
@@ -37,6 +36,7 @@ from nolook.cli._places import (
 )
 from nolook.cli._progress import progress_bar
 from nolook.errors import NolookError, ParameterError
+from nolook.estimators.catalogue import SELECTORS, selector_for
 from nolook.formats.files import check_outputs, default_name, one_line, write_text
 
 if TYPE_CHECKING:
@@ -59,29 +59,26 @@ _UNCHARGED = (
 
 
 @frozen
-class Columns:
-    """The columns of a model, as options of the command line."""
+class Classes:
+    """A target, perhaps of classes, as options of the command line."""
 
     target: str = ""
+    positive: str | None = None
+    negative: str | None = None
+
+
+@frozen
+class Columns(Classes):
+    """The columns of a model, as options of the command line."""
+
     features: str | None = None
     categories: list[str] | None = None
     exclude: str | None = None
-    positive: str | None = None
-    negative: str | None = None
 
     @property
     def excluded(self) -> tuple[str, ...]:
         """Columns that are not used as features by default."""
         return column_names(self.exclude, "--exclude")
-
-
-@frozen
-class Classes:
-    """The target of a score, as options of the command line."""
-
-    target: str = ""
-    positive: str | None = None
-    negative: str | None = None
 
 
 @frozen(kw_only=True)
@@ -127,7 +124,7 @@ class Reading:
         return missing | {
             "where": conditions_of(self.where),
             "unit": self.unit,
-            "rows_per_unit": check_rows_per_unit(self.rows_per_unit),
+            "rows_per_unit": whole_number(self.rows_per_unit),
             "weights": self.weights,
         }
 
@@ -265,6 +262,11 @@ class Release(Reading):
                     )
             self._tell(table, by_default=columns.features is None)
             estimator.fit(table, **ledger_and_progress)
+
+    def selector(self, name: str | None, columns: Columns, delta: float) -> Any:  # noqa: ANN401
+        """Return the class of a selector; by default the one for that many columns."""
+        name = name or selector_for(len(self.opened(columns).feature_names), delta)
+        return SELECTORS[check_choice("--selector", name, SELECTORS)].load()
 
     def opened(self, columns: Columns) -> Table:
         """Open the table for a model's columns; reads no row."""

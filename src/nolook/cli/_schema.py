@@ -64,10 +64,8 @@ def schema(
 
     draft = draft_schema(source, target)
     if levels:
-        tell("Found in the sampled rows, for the data owner only:")
-        for name, words in draft.levels.items():
-            tell(f"  {name}: {', '.join(words) or '(too many)'}")
-        tell(_HOW_TO_DECLARE)
+        found = [f"  {name}: {', '.join(of) or '(too many)'}" for name, of in draft.levels.items()]
+        tell("Found in the sampled rows, for the data owner only:", *found, _HOW_TO_DECLARE)
     else:
         write_text(place, draft.text)
     tell(*(() if quiet else draft.found))

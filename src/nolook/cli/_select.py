@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nolook._validation import check_choice, check_delta, count_or_auto
+from nolook._validation import check_delta, count_or_auto
 from nolook.cli._options import MissingOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
-from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, selector_for
+from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, called
 
 
 @release_command(
@@ -32,9 +32,7 @@ def select(
     """Privately choose the columns that best explain the target."""
     if delta is not None:
         check_delta(delta, "--delta")
-    if selector is None:
-        selector = selector_for(len(release.opened(columns).feature_names), delta or 0.0)
-    make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
+    make = release.selector(selector, columns, delta or 0.0)
     fitted = make(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
     )
@@ -43,7 +41,7 @@ def select(
             fitted.set_params(delta=delta)
         if not fitted.plan().guarantee.delta:
             raise ParameterError(
-                f"--delta is {delta!r}, but --selector {selector} needs none (leave it out)"
+                f"--delta is {delta!r}, but {called(fitted)} needs none (leave it out)"
             )
     release.fit(fitted, columns)
     release.keep(fitted)
