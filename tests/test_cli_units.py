@@ -75,7 +75,7 @@ def test_a_release_protects_the_unit_or_is_refused_for_it_and_costs_nothing(
 ):
     done, unit, spent = asked(folder, name, *words)
     if done.status == 2:  # never because the column was lost on the way
-        assert "--unit is named, but this method has no proof for units" in done.err
+        assert "--unit is given, but this method has no proof for units" in done.err
         assert spent == 0.0
         return
     assert done.status in {0, 5}

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.tables.schema import PARTS
 
 LEVELS = {"ward": ["A", "B"], "sex": ["m", "f"]}
 
@@ -241,3 +242,37 @@ def test_a_page_shows_no_share_or_count_outside_its_interval():
         assert shown
         for value, low, high in shown:
             assert 0.0 <= float(low) <= float(value) <= float(high)
+
+
+def test_undeclared_values_that_are_missing_have_no_group_of_their_own(tmp_path):
+    ward = {"type": "category", "levels": ["A", "B"], "undeclared": "missing"}
+    schema = {"columns": {"ward": ward, "day": {"type": "date", "parts": ["weekday"]}}}
+    frame = visits().assign(day="2024-01-01")[["ward", "day", "sex", "cost"]]
+    table = nolook.read_table(
+        frame, False, features=["ward", "day", "sex"], categories={"sex": ["m"]}, schema=schema
+    )
+    gone = frame.ward.isin(["A", "B"]).map({False: "missing"}).fillna(frame.ward)
+    found = nolook.tabulate(table, ["ward", "sex"], epsilon=20.0, random_state=0)
+    assert found.levels == {"ward": ("A", "B", "missing"), "sex": ("m", "...", "missing")}
+    counts = found.to_frame()["count"].xs("all", level="sex").drop("all")
+    assert (abs(counts - gone.value_counts()) < 10).all()
+    nolook.save(found, tmp_path / "found.json")
+    assert nolook.load(tmp_path / "found.json").levels == found.levels
+    one, day = (nolook.tabulate(table, each, epsilon=20.0) for each in ("ward", "day.weekday"))
+    assert day.levels["day.weekday"] == (*PARTS["weekday"], "missing")
+    notes = [str(each.content().sections) for each in (found, one, nolook.describe(table))]
+    assert ["not declared" in each for each in notes] == [True, False, True]
+    assert '"missing" is left out where it does not stand out' in notes[1]
+    compared = nolook.compare_groups(
+        nolook.read_table(frame, False, features=["cost", "ward"], schema=schema),
+        "cost", "ward", epsilon=20.0, random_state=0,
+    )  # fmt: skip
+    assert compared.groups == ("A", "B")
+
+
+def test_a_column_whose_levels_are_to_be_found_gives_no_number():
+    table = nolook.read_table(visits(), False, features=["sex"], categories={"sex": [None]})
+    assert table.feature_names == ()
+    assert table.read_options()["categories"] == {"sex": [None]}
+    found = nolook.tabulate(table, "sex", find_levels=True, epsilon=20.0, delta=1e-3)
+    assert found.levels == {"sex": ("f", "m", "...", "missing")}

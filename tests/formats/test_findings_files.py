@@ -80,6 +80,9 @@ def test_areas_are_those_of_a_class_that_a_file_names(tmp_path):
         ({"borders": [0.0, 0.25, 0.5, 0.75, 2.0]}, "increase from 0 to 1"),
         ({"excess_variance": [-1.0] * 4}, "variances of at least 0"),
         ({"positives": [1.0] * 3}, "for each group"),
+        ({"positives": [1e308] * 4}, "sums of rows"),
+        ({"excess": [-1e300] * 4}, "sums of rows"),
+        ({"count_variance": [1e308] * 4}, "sums of rows"),
     ],
 )
 def test_impossible_groups_are_refused(edits, said, tmp_path):

@@ -25,6 +25,7 @@ from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.design import declared_labels
 
 __all__ = ["GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
 
@@ -259,7 +260,7 @@ def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str,
 
 def known_levels(labels: tuple[str, ...], parameter: str) -> tuple[str, ...]:
     """Return the declared levels of a column by the labels of its codes; 2 to 20."""
-    known = labels[:2] if labels[0] == "false" else labels[:-2]
+    known = declared_labels(labels)
     if not 2 <= len(known) <= _MOST_GROUPS:
         raise ParameterError(
             f"{parameter_name(parameter)} has {len(known)} declared levels; expected 2 to "

@@ -18,7 +18,7 @@ from nolook.algorithms.margins import subsets
 from nolook.algorithms.tabulation import LEVELS
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
-from nolook.tables.words import OTHERS
+from nolook.tables.design import declared_labels
 
 __all__ = ["Description", "Measured", "Tabulation"]
 
@@ -123,8 +123,8 @@ class Tabulation(_Table):
     by : tuple of tuple of str
         The columns of each table.
     levels : dict
-        For each column: the declared levels, then "..." for all other values unless it is a
-        boolean, then "missing".
+        For each column: the declared levels, then "..." for all other values unless there can be
+        none or these are missing, then "missing".
     measured : tuple of Measured
         For every group.
     rows : NoisyCount
@@ -193,7 +193,7 @@ class Tabulation(_Table):
     def _declared(self, each: Measured, by: Sequence[str]) -> Vector:
         """Return a measure of the groups of declared levels of two columns."""
         levels = [self.levels[name] for name in self.names if name in by]
-        rows, columns = (len(own) - (2 if OTHERS in own else 1) for own in levels)
+        rows, columns = (len(declared_labels(own)) for own in levels)
         values = each.estimates.value[self.groups_of(by)].reshape([len(own) for own in levels])
         return values[:rows, :columns]
 

@@ -231,7 +231,8 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     ----------
     X : Table, array or frame of shape (n_samples, columns)
         The columns of groups are booleans or have declared levels (:func:`nolook.read_table`).
-        Missing values are a group of their own, and so are undeclared ones.
+        Missing values are a group of their own, and so are undeclared ones, unless a schema
+        declares these missing.
     by : str, sequence of str, or sequence of these
         At most three columns, or several tables of at most three columns each.
     mean : str or sequence of str

@@ -241,7 +241,7 @@ class Batch:
     def read_options(self) -> dict[str, Any]:
         """Return the settings the reports were read with, as a table's of one column."""
         value = (self.columns or (self.name,))[0]
-        categories = {value: list(self.labels)} if self.labels else {}
+        categories = {value: [*self.labels, None]} if self.labels else {}
         return {"features": [value], "categories": categories, "missing": "zero"}
 
 

@@ -28,8 +28,8 @@ class _Grouped(Counted, frozen=True):
 
     def made(self, kind: Any, each: int, **own: Any) -> Any:  # noqa: ANN401
         """Return the release, with `each` forests of every group, if a release can have these."""
-        labels = self.read_options.labels
-        groups = ("all",) if self.by is None else known_levels(labels(self.by), "by")
+        labels, by = self.read_options.labels, self.by
+        groups = ("all",) if by is None else known_levels(labels(by), "by")
         points, found = self.forests.points, self.forests.groups
         rising = points.ndim == 1 and points.size > 1 and (np.diff(points) > 0.0).all()
         known = rising and len(found) == each * len(groups)
@@ -50,7 +50,7 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
 
     def release(self) -> Any:  # noqa: ANN401
         """Return the curves."""
-        known = {self.time, self.event, *([] if self.by is None else [self.by])}
+        known = {self.time, self.event, self.by or self.event}
         expect(known <= {*self.read_options.features}, "columns of read_options")
         events = known_levels(self.read_options.labels(self.event), "event")
         expect(len(events) == 2, "two levels of event")

@@ -54,8 +54,7 @@ class _TableFile(Counted, frozen=True):
         groups = sum(math.prod(len(levels[name]) for name in own) for own in margins)
         for each in self.measured:
             # Of numbers, a description has those of all rows only.
-            whole = kind is Description and each.column
-            check_numbers(each.estimates, 1 if whole else groups)
+            check_numbers(each.estimates, 1 if kind is Description and each.column else groups)
         expect(self.measured[0].name == "count", "counts as the first measure")
         return kind(by, levels, self.measured, rows=self.rows, **self.about())
 

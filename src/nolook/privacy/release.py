@@ -82,7 +82,7 @@ def for_rows(release: Release[_Released_co], most: int) -> Release[_Released_co]
     )
     if adapted is None:
         raise ParameterError(
-            f"{parameter_name('unit')} is named, but this method has no proof for units of several "
+            f"{parameter_name('unit')} is given, but this method has no proof for units of several "
             "rows (choose another method, or leave it out to protect rows)"
         )
     return adapted(most)

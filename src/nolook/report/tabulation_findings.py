@@ -35,6 +35,7 @@ from nolook.report.picture import (
     rows_picture,
 )
 from nolook.report.wording import CONFIDENCE, count, day_within, estimated, number
+from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ _UNSEEN = (
     f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where they '
     "do not stand out from the noise."
 )
+_GAPS_UNSEEN = '"missing" is left out where it does not stand out from the noise.'
 _SMALL, _LIKELY, _RARE = 20, 0.95, 0.001
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
 _FOUND = "Levels that are not declared are shown where enough {}s have them: {}."
@@ -94,9 +96,7 @@ def _head(each: Measured, counted: str) -> str:
     """Return the heading of a measure."""
     if each.name == "quantile":
         at = float(each.at or 0.0)
-        return (
-            f"Median of {each.column}" if at == 0.5 else f"{100 * at:g} % quantile of {each.column}"
-        )
+        return f"{'Median' if at == 0.5 else f'{100 * at:g} % quantile'} of {each.column}"
     if each.name == "share":
         return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
@@ -136,9 +136,15 @@ def _shown(found: Tabulation | Description, places: Places) -> list[int]:
 
 def _declared(found: Tabulation | Description) -> Flags:
     """Mark the groups of declared levels."""
-    known = [len(labels) - (2 if OTHERS in labels else 1) for labels in found.levels.values()]
-    declared: Flags = np.all(found.codes < np.array(known, dtype=np.intp), axis=1)
-    return declared
+    known = [len(declared_labels(labels)) for labels in found.levels.values()]
+    return np.asarray(np.all(found.codes < known, axis=1))
+
+
+def _left_out(found: Tabulation | Description, tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return the notes on groups and numbers that are left out."""
+    others = any(OTHERS in labels for labels in found.levels.values())
+    hidden = any(_HIDDEN in row for table in tables for row in table.rows)
+    return _UNSEEN if others else _GAPS_UNSEEN, *(_WHY_HIDDEN,) * hidden
 
 
 def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
@@ -218,8 +224,7 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
         return _curves(found, by, quantiles)
     each = others[0] if others and others[0].name != "estimate" else counts
     value, low, high = _with_ends(each)
-    places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])]
-    places = places[:_MOST_DRAWN]
+    places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])][:_MOST_DRAWN]
     if not by or not places:
         return ()
     points = tuple(
@@ -242,7 +247,7 @@ def _sections(
     figures, first = tuple(map(Figure, _pictures(found, tables[0]))), (shown[0],)
     others = [
         Section(f"found{place}", f"By {', '.join(by)}", tables=(table,))
-        for place, (by, table) in enumerate(zip(tables[1:], shown[1:], strict=True), 1)
+        for place, (by, table) in [*enumerate(zip(tables, shown, strict=True))][1:]
     ]
     if not pairs:
         return Section("found", "Results", (), figures, first, notes), *others
@@ -260,20 +265,18 @@ def tabulation_findings(found: Tabulation) -> Findings:
     pairs = found.associations()
     tables = tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
     shown = [_table(found, by) for by in tables]
-    hidden = any(_HIDDEN in row for table in shown for row in table.rows)
     notes = (
-        _UNSEEN,
+        *_left_out(found, shown),
         *_levels_found(found),
         *_independence(found),
         *((_SHRUNK.format(len(tables), len(pairs)),) * bool(pairs)),
-        *((_WHY_HIDDEN,) * hidden),
         "All margins of this release agree before rounding. They include groups left out above.",
     )
     sections = _sections(found, tables, shown, notes, pairs)
     apart = tuple(_table(found, by, noise=True) for by in tables)
     sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
-    names = list(found.names)
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
+    names = found.names
     of = ", ".join(names) or "all rows"
     split = "; ".join(", ".join(by) for by in tables) or "all rows"
     return findings_of(
@@ -341,11 +344,10 @@ def description_findings(found: Description) -> Findings:
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
     tables = (*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found))
-    hidden = any(_HIDDEN in row for table in tables for row in table.rows)
     numeric = count(len(numbers), "numeric column")
     others = count(len(found.by), "categorical column")
     columns = [*numbers, *found.names]
-    notes = (_UNSEEN, *((_SHAPE,) * bool(numbers)), *((_WHY_HIDDEN,) * hidden))
+    notes = (*_left_out(found, tables), *((_SHAPE,) * bool(numbers)))
     based = f"Based on about {_cell(rows, whole)} {found.privacy.unit.counted}s"
     return findings_of(
         found,

@@ -228,11 +228,9 @@ def _derived(*cells: Any, derived: Derivation, read: Sequence[Conversion], kind:
 
 def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
-    named = named_levels(levels)
-    codes = codes_of(cells, named)
-    missing = np.isnan(codes) | ((codes == len(named)) & (None not in levels))
+    named, codes = named_levels(levels), codes_of(cells, levels)
     place = len(named) if level == OTHERS else named.index(level)
-    return np.where(missing, np.nan, codes == place)
+    return np.where(np.isnan(codes), np.nan, codes == place)
 
 
 def _check_words(column: Column, declared: ColumnSchema) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "Missing",
     "Subject",
     "codes_of",
+    "declared_labels",
     "delimiter_hint",
     "labels_of",
     "numbers_of",
@@ -89,7 +90,7 @@ class Feature:
             if self.indicated:
                 out[1] = ~np.isfinite(out[0])
         elif self.coded:
-            out[0] = codes_of(column, self.vocabulary or named_levels(self.levels))
+            out[0] = codes_of(column, self.vocabulary or self.levels)
         else:
             _contrasts(column, self.levels, missing, out)
 
@@ -124,8 +125,9 @@ class Design:
         """Return the design of columns, all with the target by default, as one number each.
 
         NaN stands for a missing value. A category is the place of the cell's level among those
-        declared, one more for any other value: `code_labels` says what codes stand for. Where
-        levels are to be `found`, a code is the place of a cell's value among all that occur.
+        declared, one more for any other value, unless that is missing: `code_labels` says what
+        codes stand for. Where levels are to be `found`, a code is the place of a cell's value among
+        all that occur.
         """
         known = {
             f.name: Feature(
@@ -271,7 +273,7 @@ def plan(
         name for name in (*names, *aim) if pt.is_boolean(schema.find(name, "features").type)
     )
     design = Design(chosen, target, policy, booleans=booleans, unit=unit)
-    check_names((*design.feature_names, *aim), "features")
+    check_names((*design.feature_names, *aim) or names, "features")
     return design
 
 
@@ -412,35 +414,41 @@ def _contrasts(column: Any, levels: Levels, missing: str, out: Matrix) -> None: 
     they count as undeclared.
     """
     known = named_levels(levels)
-    codes = codes_of(column, known)
+    codes = codes_of(column, levels)
     null = np.isnan(codes)
     found = np.where(null, len(known), codes)
     for row, level in enumerate(levels[1:]):
         wanted = len(known) if level is None else known.index(level)
         np.equal(found, wanted, out=out[row], casting="unsafe")
-    if None not in levels:
-        null = found == len(known)
     if None not in levels or missing not in {"zero", "centre"}:
         out[: len(levels) - 1, null] = np.nan
 
 
 def labels_of(levels: Levels | None) -> tuple[str, ...]:
     """Return the labels of the codes of a category or a boolean."""
-    return ("false", "true", GAP) if levels is None else (*named_levels(levels), OTHERS, GAP)
+    if levels is None:
+        return "false", "true", GAP
+    return (*named_levels(levels), *[OTHERS] * (None in levels), GAP)
 
 
-def codes_of(column: Any, known: list[str] | Vocabulary) -> Vector:  # noqa: ANN401
+def declared_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels of declared levels, of all those that :func:`labels_of` gives."""
+    return labels[: -2 if OTHERS in labels else -1]
+
+
+def codes_of(column: Any, levels: Levels | Vocabulary) -> Vector:  # noqa: ANN401
     """Return the place of each cell among levels, after the last for others, or among all words.
 
-    NaN for null, and for an empty text that is not a level.
+    NaN for null, for an empty text that is not a level, and for others where there is no place.
     """
     cells = column.dictionary if pt.is_dictionary(column.type) else column
     cells = cells.cast(TEXT)
-    if isinstance(known, Vocabulary):
-        known = known.including(pc.unique(cells).to_pylist())
+    if isinstance(levels, Vocabulary):
+        levels = (*levels.including(pc.unique(cells).to_pylist()), None)
+    known = named_levels(levels)
     codes = pc.index_in(cells, value_set=pa.array(known, TEXT))
-    there = pc.or_kleene(pc.not_equal(cells, ""), codes.is_valid())
-    codes = pc.if_else(there, codes.fill_null(len(known)), None)
+    if None in levels:
+        codes = pc.if_else(pc.not_equal(cells, ""), codes.fill_null(len(known)), codes)
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
     found: Vector = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -24,7 +24,7 @@ from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
 from nolook.tables.derived import Derivation, in_order
-from nolook.tables.words import OTHERS, Levels, check_pattern, column_levels, is_list, recipe_levels
+from nolook.tables.words import OTHERS, Levels, check_pattern, column_levels, is_list
 
 __all__ = ["Schema"]
 
@@ -595,6 +595,5 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     if settings.get("false", ()) is None:
         settings["false"] = [OTHERS]
     if "levels" in settings:
-        levels = recipe_levels(tuple(settings["levels"]))
-        settings["levels"] = [OTHERS if each is None else each for each in levels]
+        settings["levels"] = [OTHERS if each is None else each for each in settings["levels"]]
     return settings

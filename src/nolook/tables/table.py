@@ -34,7 +34,7 @@ from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Source, changed, movable
 from nolook.tables.spool import Spooled
 from nolook.tables.units import Keys, Units, beside_weights, group_rows, weighed
-from nolook.tables.words import OTHERS, listed, recipe_levels
+from nolook.tables.words import OTHERS, listed
 
 __all__ = ["DistributedSource", "Table", "Weights"]
 
@@ -469,9 +469,7 @@ class Table:
         features, schema = self._design.features, self._design.schema
         read_options: dict[str, Any] = {
             "features": [feature.name for feature in features],
-            "categories": {
-                f.name: recipe_levels(f.levels) for f in features if f.levels is not None
-            },
+            "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
             "missing": self._design.missing,
         }
         words = zip(("positive", "negative"), self._design.outcome or (), strict=False)

@@ -50,7 +50,6 @@ __all__ = [
     "places",
     "plain_numbers",
     "readable",
-    "recipe_levels",
     "same",
     "signed",
     "trimmed",
@@ -256,21 +255,17 @@ def named_levels(levels: Levels) -> list[str]:
     return [level for level in levels if level is not None]
 
 
-def recipe_levels(levels: Levels) -> list[str | None]:
-    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
-    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
-
-
 def _levels(levels: object, name: str, example: str) -> Levels:
-    """Return levels as text, the first the one compared with; a single one with all others."""
+    """Return levels as text, the first the one compared with; a single one with all others.
+
+    None alone names no level: a tabulation is to find them.
+    """
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
     texts = list(map(checked_level, listed)) if is_list(listed) else []
     if not is_list(listed) or texts.count(None) > listed.count(None):
         raise refusal(name, levels, "a list of strings or integers", f"for example {example}")
-    if texts and {*texts} == {None}:
-        return (None, None)  # levels that a tabulation is to find
     check_names([OTHERS if text is None else text for text in texts], name, example)
-    return tuple(texts) if len(texts) > 1 else (None, *texts)
+    return tuple(texts) if None in texts or len(texts) > 1 else (None, *texts)
 
 
 def checked_level(level: object) -> str | None:
