@@ -90,7 +90,7 @@ def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noq
         doubles = [None if value is None else float(value) for value in values]
         return _index(pc.add(cells.cast(pa.float64(), safe=False), 0.0), doubles, pa.float64())
     if pt.is_boolean(kind):
-        words = [TRUTHS.get(word.lower(), word) for word in words]
+        words = [TRUTHS.get(str(word).lower(), word) for word in words]
     firsts = {word: i for i, word in reversed([*enumerate(words)])}
     once = [word if firsts[word] == i else None for i, word in enumerate(words)]
     cells, declared = trimmed(cells), pa.array(once, TEXT)
