@@ -14,13 +14,7 @@ class PrivateFinding(PrivateEstimator):
 
     epsilon: float = 1.0
 
-    def keep_release(
-        self,
-        released: object,
-        *,
-        privacy: PrivacyGuarantee,
-        **known: Any,  # noqa: ANN401
-    ) -> Self:
+    def keep_release(self, released: object, *, privacy: PrivacyGuarantee, **known: Any) -> Self:  # noqa: ANN401
         """Keep a release that was made and charged elsewhere, as `fit` keeps its own.
 
         This is post-processing: nothing is charged, and no data are read.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -102,12 +101,7 @@ class ModelScores:
         """Refuse a model from elsewhere that cannot even score a row of zeros, which is public."""
         if self._own:
             return
-        try:
-            failure = "NaN" if np.isnan(self._alone(np.zeros(features))) else None
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 -- whatever a model raises
-            failure = type(error).__name__
+        _, failure = self._alone(np.zeros(features))
         if failure:
             raise ParameterError(
                 f"model cannot score a row of {features} zeros ({failure}); expected a fitted "
@@ -122,7 +116,7 @@ class ModelScores:
             # Filters of warnings are those of the whole process.
             with _FILTERS, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = np.array([_or_nothing(self._alone, row) for row in numbers.T])
+                found = np.array([self._alone(row)[0] for row in numbers.T])
         largest = sys.float_info.max
         return np.nan_to_num(found, nan=-largest, posinf=largest, neginf=-largest)
 
@@ -134,24 +128,23 @@ class ModelScores:
     def _beside(self, numbers: Vector) -> Vector:
         return np.stack([self.of(numbers[:-1]), numbers[-1]])
 
-    def _alone(self, row: Vector) -> float:
-        """Return the score that a model gives one row, in a frame if it was fitted to one."""
+    def _alone(self, row: Vector) -> tuple[float, str]:
+        """Return the score that a model gives one row, in a frame if it was fitted to one.
+
+        It is NaN if there is none; then comes what went wrong, which may depend on the row.
+        """
         rows: Any = row[np.newaxis].copy()
         pandas = sys.modules.get("pandas")
-        if pandas is not None and hasattr(self._model, "feature_names_in_"):
-            rows = pandas.DataFrame(rows, columns=self._model.feature_names_in_)
-        return float(self._read(self._score(rows))[0])
+        try:
+            if pandas is not None and hasattr(self._model, "feature_names_in_"):
+                rows = pandas.DataFrame(rows, columns=self._model.feature_names_in_)
+            score = float(self._read(self._score(rows))[0])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 -- a panic in Rust is no Exception
+            return np.nan, type(error).__name__
+        return score, "NaN" if np.isnan(score) else ""
 
     def _read(self, scores: Any) -> Vector:  # noqa: ANN401
         numbers = np.asarray(scores, dtype=np.float64)
         return numbers[:, self._place] if self.probabilities else self._sign * numbers
-
-
-def _or_nothing(score: Callable[[Vector], float], row: Vector) -> float:
-    """Return a row's score, NaN if there is none: what went wrong may tell of the row."""
-    try:
-        return score(row)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 -- whatever a model raises; a panic in Rust is no Exception
-        return np.nan

@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CLASSIFIERS",
     "COUNTS",
-    "DEFAULT_CLASSIFIER",
-    "DEFAULT_METHOD",
     "METHODS",
     "MODELS",
     "MOST_BY_MOMENTS",
     "SELECTORS",
     "Entry",
     "called",
-    "entry_of",
     "method_for",
     "name_of",
     "own_parameters",
@@ -96,8 +93,6 @@ METHODS = {
         "determine the coefficients.",
     ),
 }
-#: What ``auto`` means.
-DEFAULT_METHOD = "linear"
 
 #: Models of a target of two classes, by the name a user gives.
 CLASSIFIERS = {
@@ -114,11 +109,9 @@ CLASSIFIERS = {
         f"Additive logistic regression: as logistic, {_WITH_CURVES}",
     ),
 }
-#: What ``auto`` means for a target that is declared to have two values.
-DEFAULT_CLASSIFIER = "logistic"
 
-# What ``auto`` and ``additive`` mean for such a target.
-_FOR_CLASSES = {"auto": DEFAULT_CLASSIFIER, "additive": "additive-logistic"}
+# What ``auto`` and ``additive`` mean for a target that is declared to have two values.
+_FOR_CLASSES = {"auto": "logistic", "additive": "additive-logistic"}
 
 #: Models of counts, and of amounts that may be 0, by the name a user gives.
 COUNTS = {
@@ -200,7 +193,7 @@ def method_for(method: str, *, has_classes: Callable[[], bool]) -> str:
     """
     if method in _FOR_CLASSES and has_classes():
         return _FOR_CLASSES[method]
-    return DEFAULT_METHOD if method == "auto" else method
+    return "linear" if method == "auto" else method
 
 
 def name_of(estimator: object) -> str | None:
@@ -214,11 +207,6 @@ def name_of(estimator: object) -> str | None:
 def called(estimator: object) -> str:
     """Return an estimator's name for users, or else its class's name."""
     return name_of(estimator) or type(estimator).__name__
-
-
-def entry_of(estimator: object) -> Entry | None:
-    """Return an estimator's entry, or None."""
-    return (MODELS | SELECTORS).get(name_of(estimator) or "")
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
 from nolook.privacy.accounting import in_sequence
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan, for_rows
@@ -216,11 +216,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     table: Table = model._rows(X, y)
     table.check_here()
 
-    def keep(
-        released: list[tuple[Any, Found] | None], guarantee: PrivacyGuarantee
-    ) -> CrossValidation:
-        return cross_validated(model, released, guarantee, table)
-
+    keep = partial(cross_validated, model, table)
     found = make_release(plan, lambda: table, "cross-validation", keep, ledger, progress)
     warn_of_delta(found.privacy, found.rows)
     return found

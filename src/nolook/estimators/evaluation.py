@@ -313,13 +313,7 @@ def _other_unit(own: PrivacyGuarantee | None, guarantee: PrivacyGuarantee) -> tu
     return (_OTHER_UNIT.format(own.unit.column, guarantee.unit.column or "row"),)
 
 
-def _scored(
-    model: Any,  # noqa: ANN401
-    scores: ModelScores,
-    X: object,
-    y: object,
-    label: float | str,
-) -> Table:
+def _scored(model: Any, scores: ModelScores, X: object, y: object, label: float | str) -> Table:  # noqa: ANN401
     """Return the rows' scores and targets; checks declared columns and the model only."""
     knows_centres = getattr(model, "read_options_", {}).get("missing") == "centre"
     table, positive = labelled(X, y, label, "centre" if knows_centres else DEFAULT_MISSING)

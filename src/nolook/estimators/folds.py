@@ -119,9 +119,9 @@ class CrossValidation(Result):
 
 def cross_validated(
     model: Any,  # noqa: ANN401
+    table: Table,
     released: list[tuple[Any, Found] | None],
     guarantee: PrivacyGuarantee,
-    table: Table,
 ) -> CrossValidation:
     """Return scores and models; post-processing."""
     classifies = is_classifier(model)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
-from nolook.estimators.catalogue import called, entry_of, own_parameters
+from nolook.estimators.catalogue import MODELS, SELECTORS, called, name_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.reference_levels import level_labels
@@ -65,25 +65,23 @@ def selection_findings(selector: PrivateSelector) -> Findings:
 
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     """List the columns that were chosen; `more` is added to the note."""
-    names, ordered = chosen_columns(selector)
-    chosen = _in_words(selector, names)
+    chosen, ordered = chosen_columns(selector)
     sample = "" if getattr(selector, "sample", None) is None else _OF_A_SAMPLE
-    caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
-    columns: dict[str, Sequence[str]] = {"Column": chosen}
+    columns: dict[str, Sequence[str]] = {"Column": _in_words(selector, chosen)}
     if ordered:
         columns["Place"] = [str(place) for place, _ in enumerate(chosen, 1)]
     if ordered and selector.strengths_ is not None:
         told = [f"{number(one, 2)} standard deviations" for one in selector.strengths_]
         columns["Stands out by"] = told
+    offered = count(selector.n_features_in_, "column")
     order = "in the order they were chosen" if ordered else "in the table's order"
     rows = tuple(zip(*columns.values(), strict=True))
-    table = Table(f"{caption}, {order}", tuple(columns), rows)
+    table = Table(f"{len(chosen)} of {offered}, {order}", tuple(columns), rows)
     about = tuple(words + sample for words in explanation_of(selector))
     strong = how_strong(selector)
     notes = _DOUBTS.format(selector.privacy_.unit.counted) + more, strong
     printed = f"selector: {called(selector)}", table, strong
-    heading = "The columns chosen"
-    return Section("selection", heading, about, (), (table,), notes, printed=printed)
+    return Section("selection", "The columns chosen", about, (), (table,), notes, printed=printed)
 
 
 def _in_words(selector: PrivateSelector, names: Sequence[str]) -> list[str]:
@@ -143,7 +141,7 @@ def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]
 
 def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     """Describe a method or selector; empty for one that is not in the catalogue."""
-    entry = entry_of(estimator)
+    entry = (MODELS | SELECTORS).get(name_of(estimator) or "")
     if entry is None:
         return ()
     apart = entry.of_units if estimator.privacy_.unit.column is not None else ""
