@@ -214,15 +214,16 @@ def _fit(rows: Matrix, weights: Vector, penalty: float, model: Vector) -> None:
 
 
 @compiled
-def _vote(model: Vector, k: int, votes: Integers) -> None:
-    """Add a block's votes for its k largest coefficients, or for all it has if they are fewer."""
-    left = np.abs(model)
-    for _ in range(k):
-        place = left.argmax()
-        if not left[place] > _NOTHING:
-            return
-        votes[place] += 1
-        left[place] = 0.0
+def _vote(models: Matrix, k: int, votes: Integers) -> None:
+    """Add each block's votes for its k largest coefficients, or for all if it has fewer."""
+    for model in models:
+        left = np.abs(model)
+        for _ in range(k):
+            place = left.argmax()
+            if not left[place] > _NOTHING:
+                break
+            votes[place] += 1
+            left[place] = 0.0
 
 
 @compiled
@@ -265,6 +266,5 @@ def block_votes(
     fewer votes; of equal ones the first counts.
     """
     votes = np.zeros(rows.shape[1] - 1, dtype=np.int64)
-    for model in lasso_models(rows, starts, penalty, weights):
-        _vote(model, k, votes)
+    _vote(lasso_models(rows, starts, penalty, weights), k, votes)
     return votes

@@ -35,10 +35,6 @@ Keys = NDArray[np.uint64]
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
-# Digits by which keys are sorted, more precise than most columns need, and bits of each: in few
-# rows the places of large digits stay near the processor.
-_DIGITS, _MANY_DIGITS = (3, 11), (4, 9)
-_MANY_ROWS = 2**18
 # Bits by which a part is one of 64.
 _PART = 6
 
@@ -55,73 +51,42 @@ class RankedColumn:
 
 
 @compiled
-def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64], wide: int) -> int:
+def _keys(values: Vector, bits: int, out: Keys) -> None:
     """Write the leading bits of each number, in the order of numbers, before its row.
 
-    Bits that all numbers share do not count as leading. Returns which bit of keys is the lowest to
-    sort by; `places` counts the digits from there on, each `wide` bits.
+    Bits that all numbers share do not count as leading.
     """
     patterns = values.view(np.uint64)
-    one, sign = np.uint64(1), np.uint64(63)
     varied = np.uint64(0)
     for i in range(values.size):
         pattern = patterns[i]
-        out[i] = pattern ^ (np.uint64(np.int64(pattern) >> 63) | (one << sign))
+        out[i] = pattern ^ (np.uint64(np.int64(pattern) >> 63) | (np.uint64(1) << np.uint64(63)))
         varied |= out[i] ^ out[0]
-    top = 64
-    while top > 0 and varied >> np.uint64(top - 1) == 0:
-        top -= 1
-    lowest = max(bits, top - wide * len(places))
-    low, mask = np.uint64(lowest), (one << np.uint64(wide)) - one
+    shared = 0
+    while shared < 63 and varied >> np.uint64(63 - shared) == 0:
+        shared += 1
+    low, high = np.uint64(bits), np.uint64(shared)
     for i in range(values.size):
-        key = out[i] >> low
-        out[i] = (key << low) | np.uint64(i)
-        for digit in range(len(places)):
-            places[digit, 1 + ((key >> np.uint64(wide * digit)) & mask)] += 1
-    return lowest
+        out[i] = ((out[i] << high) >> low << low) | np.uint64(i)
 
 
 @compiled
-def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64], wide: int) -> Keys:
-    """Sort keys whose rows are in order; return whichever array holds them.
-
-    Digit by digit, each an orderly move to the other array; one that all keys share is left out.
-    """
-    mask = (np.uint64(1) << np.uint64(wide)) - np.uint64(1)
-    for digit in range(len(places)):
-        place = places[digit]
-        if place.max() == keys.size:
-            continue
-        for c in range(1, place.size):
-            place[c] += place[c - 1]
-        low = np.uint64(lowest + wide * digit)
-        for i in range(keys.size):
-            c = (keys[i] >> low) & mask
-            spare[place[c]] = keys[i]
-            place[c] += 1
-        keys, spare = spare, keys
-    return keys
-
-
-@compiled
-def _repair(values: Vector, order: Ranks) -> bool:
-    """Sort an order that is nearly right by insertion; give up after as many moves as rows."""
-    left = order.size
-    last = values[order[0]]
-    for i in range(1, order.size):
-        row = order[i]
-        value = values[row]
-        place = i
-        if value < last:
-            while place > 0 and value < values[order[place - 1]]:
-                order[place] = order[place - 1]
-                place -= 1
-                left -= 1
-                if left < 0:
-                    return False
-            order[place] = row
-        else:
-            last = value
+def _repair(values: Vector, keys: Keys, mask: np.uint64) -> bool:
+    """Sort keys with the same leading bits by insertion; give up after as many moves as rows."""
+    left = keys.size
+    for i in range(1, keys.size):
+        key, place = keys[i], i
+        while (
+            place > 0
+            and keys[place - 1] ^ key <= mask
+            and values[key & mask] < values[keys[place - 1] & mask]
+        ):
+            keys[place] = keys[place - 1]
+            place -= 1
+            left -= 1
+            if left < 0:
+                return False
+        keys[place] = key
     return True
 
 
@@ -133,47 +98,36 @@ def _invert(order: Ranks, out: Ranks) -> None:
 
 
 @compiled
-def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
+def _rank(values: Vector, keys: Keys, mask: np.uint64, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
     tied = 0
     first = 0
-    last = values[order[0]]
-    for i in range(order.size):
-        value = values[order[i]]
-        if value != last:  # not by bits: -0 and 0 are equal
+    last = keys[0]
+    for i in range(keys.size):
+        key = keys[i]
+        if key ^ last > mask or values[key & mask] != values[last & mask]:
             first = i
-            last = value
         tied += i - first
-        ranks[order[i]] = first
+        ranks[key & mask] = first
+        last = key
     return tied
 
 
-@compiled
-def _rows(keys: Keys, bits: int, out: Ranks) -> None:
-    """Write the rows of keys; `out` may be the beginning of the same memory."""
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    for i in range(keys.size):
-        out[i] = keys[i] & mask
-
-
-def _rank_column(values: Vector, keys: Keys, spare: Keys, ranks: Ranks) -> int:
+def _rank_column(values: Vector, keys: Keys, ranks: Ranks) -> int:
     """Write a column's ranks; return the number of tied pairs.
 
-    Sorts by the numbers' leading bits, then what those leave in disorder. `keys` and `spare` are
-    scratch space of the same size.
+    Sorts by the numbers' leading bits, then what those leave in disorder; `keys` is scratch space.
     """
     if values.size == 0:
         return 0
     bits = (values.size - 1).bit_length()
-    digits, wide = _DIGITS if values.size <= _MANY_ROWS else _MANY_DIGITS
-    places = np.zeros((digits, (1 << wide) + 1), dtype=np.int64)
-    lowest = _keys(values, bits, keys, places, wide)
-    keys = _sort(keys, spare, lowest, places, wide)
-    order = keys.view(np.uint32)[: values.size]
-    _rows(keys, bits, order)
-    if not _repair(values, order):
-        order[:] = np.argsort(values)
-    return int(_rank(values, order, ranks))
+    mask = np.uint64((1 << bits) - 1)
+    values += 0.0  # -0 is 0
+    _keys(values, bits, keys)
+    keys.sort()
+    if not _repair(values, keys, mask):
+        keys[:] = np.argsort(values)
+    return int(_rank(values, keys, mask, ranks))
 
 
 def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
@@ -188,10 +142,10 @@ def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
 
     def job(own: Iterator[int]) -> None:
         # Fresh memory is slow: a thread uses this again and again.
-        values, keys, spare = np.empty(rows), *np.empty((2, rows), dtype=np.uint64)
+        values, keys = np.empty(rows), np.empty(rows, dtype=np.uint64)
         for j in own:
             np.concatenate([batch[j] for batch in batches], out=values)
-            tied[j] = _rank_column(values, keys, spare, ranks[j])
+            tied[j] = _rank_column(values, keys, ranks[j])
 
     _share(job, columns, rows)
     return [RankedColumn(*each) for each in zip(ranks, tied, strict=True)]

@@ -3,8 +3,8 @@
 The rows are a compact copy, whole numbers of 16 bits; ``theta'u`` is exact. Probabilities and means
 are made of additions, products and divisions in one fixed order: a library's exponential function
 may give a row other bits in a vector than at its end. So a residual depends on its own row alone.
-All sums are of whole numbers below 2^53, so they are exact in any order, and the compiler may
-choose one.
+All sums are of whole numbers below 2^53, so they are exact in any order, with products fused or
+not, and the compiler may choose.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _LOG2 = math.log(2.0)
 # exp(x) within half a factor of two from 1, to some 2^-42: Taylor's series.
 _TERMS = tuple(1.0 / math.factorial(n) for n in range(10, -1, -1))
 
+_exact_sums = partial(compiled, fastmath={"reassoc", "contract"})
 
-@compiled
+
+@_exact_sums
 def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Set `out` to theta' rows of the block that begins at `start`, four columns at a time."""
     stop = start + out.size
@@ -57,7 +59,7 @@ def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: A
             out[i] += theta[j] * np.float64(column[i])
 
 
-@partial(compiled, fastmath={"reassoc"})
+@_exact_sums
 def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Add the products of the block's rows with its residuals to `out`."""
     stop = start + residuals.size

@@ -170,15 +170,15 @@ def fold(statistic: S, parts: Sequence[Part], threads: int = 1) -> S:
     return statistic
 
 
-#: What may be kept of a table.
+#: What may be kept of a table; of one that is in memory already an eighth of it.
 CACHE_BYTES = 256 * 2**20
 
 
 def cache_room(source: DeclaredSource, design: Design) -> int:
-    """Return the bytes of blocks to keep: -1 unless all fit, and are not in memory yet."""
+    """Return the bytes of blocks to keep: -1 unless all fit."""
     rows = getattr(source.original, "rows", None)
-    fits = rows is not None and rows * 8 * design.size <= CACHE_BYTES
-    return CACHE_BYTES if fits and not isinstance(source.original, MemorySource) else -1
+    room = CACHE_BYTES // (8 if isinstance(source.original, MemorySource) else 1)
+    return room if rows is not None and rows * 8 * design.size <= room else -1
 
 
 _MAX_ROWS = 65_536
@@ -275,8 +275,7 @@ class Run:
         taken = []
         for block in read:
             # A damaged file may have more rows than it tells, and parts be read as one, too.
-            # An array keeps all of the one that it is a view of.
-            self._held.append((block if block.base is None else block.base).nbytes)
+            self._held.append(block.nbytes)
             taken.append(block)
             if sum(self._held) > self.room:
                 taken.clear()
