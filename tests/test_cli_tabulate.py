@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 
+import pandas as pd
 import pytest
 
 import nolook
+from nolook.report.findings import plain
 from tests.report.command import write_table
 from tests.test_cli_show import columns
 
@@ -35,10 +38,31 @@ def test_a_table_is_printed_kept_and_exported(cli):
     assert len(rows) == len(found.to_frame())
     assert "| yes |" in exported["md"]
     assert r"yes & " in exported["latex"]
-    for form, begin in (("md", ""), ("latex", "% ")):
-        *_, last = exported[form].splitlines()
-        assert last.startswith(f"{begin}{found.privacy.in_words()[:20]}")
+    for form in ("md", "latex"):
+        *_, last = exported[form].rstrip().splitlines()
+        assert last.startswith(found.privacy.in_words()[:20])
         assert "differential privacy with epsilon = " in last
+        assert "take most of the budget" in exported[form]
+    said = cli("show", "people.word.tabulation.json").out
+    assert re.search(r"The highest (mean of income|median of age|share of word)", said)
+
+
+def test_a_table_of_two_columns_has_a_column_for_each_level(cli):
+    levels = [f"--categories={each}" for each in ("word=yes,no", "died=0,1")]
+    words = ("tabulate", "people.parquet", *levels, "--epsilon", "5", "--output", "a.json")
+    assert cli(*words, "--by", "word,died", "--mean", "income").status == 0
+    shown = cli("show", "a.json", "--format", "md").out
+    heads = [line for line in shown.splitlines() if line.startswith("| word |")]
+    assert heads == ["| word | 0 | 1 | all |"] * 3  # rows, mean and sum
+    assert cli("show", "a.json", "--format", "csv").out.count("differential privacy with") == 1
+
+
+def test_groups_that_may_be_the_largest_are_not_told_apart():
+    frame = pd.DataFrame({"a": ["x", "y"] * 500 + ["z"] * 5})
+    table = nolook.read_table(frame, categories={"a": ["x", "y", "z"]})
+    found = nolook.tabulate(table, "a", epsilon=0.5, random_state=0)
+    (said,) = found.content().conclusion
+    assert plain(said) == "The largest group is among x and y: their intervals overlap."
 
 
 def test_the_largest_group_is_one_of_a_declared_level(cli):

@@ -64,8 +64,10 @@ def test_the_noise_of_a_frame_is_whole_where_intervals_end_at_0(tmp_path):
     nolook.save(found, tmp_path / "found.json")
     for one in (found, nolook.load(tmp_path / "found.json")):
         rows = one.to_frame()
-        assert (rows["count_high"] == 0.0).any()
-        assert (rows["count_low"] >= 0.0).all()
+        assert (rows["count"] < 0.0).any()
+        ends = rows[["count_low", "count_high"]].sub(rows["count"], axis=0)
+        assert (ends["count_low"] <= 0.0).all()
+        assert (ends["count_high"] >= 0.0).all()
         noise = rows["count_noise"].drop("all")
         assert noise.to_numpy() == pytest.approx(noise.max())
     cells = str([each.tables for each in found.content().sections])

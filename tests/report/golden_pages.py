@@ -44,6 +44,7 @@ from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
+from nolook.report.plan_findings import plan_section
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.terminal import print_findings
@@ -626,7 +627,12 @@ def content():
             lines += (
                 [f"{part[0]} = {known}"] if long else (_cut(line, name, first) for line in part)
             )
-    return lines
+    both = nolook.compare(five(), current(fitted()))
+    lines += ["", "# two models", *str(both.summary()).splitlines(), "", "# plans"]
+    methods = "logistic", "additive-poisson", "tabulate", "linear"
+    plans = (plan_section(nolook.plan(20_000, 8, method=name)).notes for name in methods)
+    unknown = plan_section(nolook.plan(20, 8, method="tukey", epsilon=0.1)).notes
+    return [*lines, *dict.fromkeys(note for notes in (*plans, unknown) for note in notes)]
 
 
 def _cut(line, name, first):

@@ -219,10 +219,12 @@ def test_one_sided_errors_are_told_before_anything_else(shares, where, positive)
 
 
 def test_the_headline_is_sizes_of_errors_or_what_else_is_known():
-    half = "Half of the model's predictions of income are off by at most 1.50 (1.25 to 1.75)"
+    half = "half of the predictions of income are off by at most 1.50 (1.25 to 1.75)"
     assert f"{half}, 90 % by at most 3.75 (3.50 to 4.00)." in printed(a_model())
     assert f"{half}." in printed(without(a_model(), "p90_error_", "p90_error_interval_"))
-    explained = "The model accounts for 81 % of the variance of income (75 to 88 %)"
+    explained = (
+        "In the training data the model accounts for 81 % of the variance of income (75 to 88 %)"
+    )
     model = without(a_model(), *(name for name in FIT if "error" in name))
     assert explained in printed(model)
 

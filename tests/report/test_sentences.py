@@ -4,21 +4,64 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jinja2 import UndefinedError
 
 from nolook.report import sentences
+from nolook.report.distribution_findings import _Quantiles
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase, sentence
 from tests.report.golden_pages import REACHED, content
 
 FOLDER = Path(sentences.__file__).parent / "templates/sentences"
+#: Quantiles of a column with most values beyond the last threshold.
+_BEYOND = _Quantiles("x", *np.array([[0.5], [9.0], [0.5], [1.0]]), np.array([0.0, 9.0]))
 #: What no stored page says.
 ELSEWHERE = {
     ("model.chosen_columns", "No column was chosen."): {"names": []},
     ("model.exposure", "days did not stand out from the noise: every exposure counts as 1."): {
         "column": Name("days"), "low": 1.0, "high": 1.0,
     },
+    ("release.beyond", "50 % or more of the rows have a value of x above 8, the grid's end."): {
+        "read": _BEYOND, "counted": "rows",
+    },
+    ("release.not_seen", "Where the values of x lie is not known."): {"column": "x"},
+    (
+        "release.coarse",
+        ("The grid has few steps between the quantiles of x at 5 % and 95 %, as they are 2 wide: "
+        "values that differ by less are not told apart. If you know where they lie without "
+        "looking, release them with a grid of your own."),
+    ): {"column": "x", "between": "5 % and 95 %", "step": 2.0},
+    (
+        "release.lost",
+        ("About 40 % of the rows were left out. Missing or undeclared values of these columns can "
+        "cause that: a and b; so can line breaks in a text file's cells (multiline = true). The "
+        "data owner finds them with nolook schema --check TABLE."),
+    ): {"share": "40", "counted": "row", "names": ["a", "b"]},
+    (
+        "scores.clearest",
+        (
+            "The clearest gap: of about 100 rows with a mean probability of 30 %, 12 percentage "
+            "points more are positive (8 to 16; 95 %, all groups together)."
+        ),
+    ): {
+        "about": "about 100 rows", "chance": "30", "middle": "12", "more": True,
+        "between": "8 to 16",
+    },
+    (
+        "scores.no_gap",
+        "No single group has a gap that is clear of noise and chance (95 %, all groups together).",
+    ): {},
+    (
+        "tables.associated",
+        ("a and b are associated (Cramér's V 0.2: 0 without an association, at most 1; chi-square "
+        "30, p-value 0.0005 or less; declared levels; the noise is allowed for by simulation)."),
+    ): {"names": ["a", "b"], "tested": (30.0, 0.0001, 0.2)},
+    (
+        "tables.levels_found",
+        "Levels that are not declared are shown where enough rows have them: many.",
+    ): {"one": "row", "sizes": "many"},
 }  # fmt: skip
 
 

@@ -71,12 +71,8 @@ class Estimates:
         return Estimates(self.value, none, none, self.noise_low, self.noise_high)
 
     def within(self, low: float, high: float) -> Estimates:
-        """Return the estimates with the ends of intervals clipped to what is possible.
-
-        The numbers stay, so that margins agree.
-        """
-        _, *ends = self
-        return Estimates(self.value, *(each.clip(low, high) for each in ends))
+        """Return the estimates clipped to what is possible."""
+        return Estimates(*(each.clip(low, high) for each in self))
 
     def times(self, factor: float) -> Estimates:
         """Return the estimates in another unit."""

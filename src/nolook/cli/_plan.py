@@ -36,7 +36,7 @@ _TableArgument = Annotated[
         "over the largest.",
         "--columns N": "Number of features, or of columns that share the budget.",
         "--method NAME": "A method of fit, ecdf, quantiles, roc, calibration, compare-groups, "
-        "survival, describe, tabulate (rows of one group).",
+        "survival, describe, tabulate (means of a group's --rows; counts: tabulate --dry-run).",
         "--epsilon -e": "Budgets to compare. May be repeated.",
         "--want 'MEASURE MOST'": "Find the smallest epsilon for: interval, median, loss, error or "
         "quantile, and the most it may be, such as 'interval 0.1'.",

@@ -58,8 +58,8 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
     {
         "--by -b A,B": "The columns of the groups, at most three, with declared levels "
         "(--categories or a schema). May be repeated: several tables of one release.",
-        "--mean A,B,C": "Columns whose means and sums are wanted.",
-        "--median A,B,C": "Columns whose medians are wanted.",
+        "--mean A,B,C": "Columns whose means and sums are wanted (counts then have more noise).",
+        "--median A,B,C": "Columns whose medians are wanted (counts then have more noise).",
         "--quantiles P,Q": "Further quantiles of the columns of --median.",
         "--share A,B,C": "Booleans whose share of true is wanted, or NAME=VALUE.",
         "--find-levels": "Find levels of columns of --by that have none declared, with half of "

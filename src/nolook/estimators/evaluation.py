@@ -32,8 +32,8 @@ __all__ = ["Evaluation", "described", "evaluate", "evaluation_of", "hardly_a_mod
 
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
 _FLATTERS = (
-    "It was not stated whether the model was fitted on these rows. If it was, all figures here "
-    "flatter it: expect worse on new rows."
+    "It was not stated whether the model was fitted on these rows. If it was, all figures flatter "
+    "it: evaluate it on rows it has not seen. If it was not, state that (--other-rows)."
 )
 _DECLARED = (
     "The model is not private. All of this guarantee rests on the statement that it was fitted on "

@@ -58,20 +58,24 @@ class Measured:
         """The name of its column in a frame."""
         at = f"q{self.at:g}".replace(".", "_") if isinstance(self.at, float) else self.at
         name = None if self.name == "quantile" else self.name
-        return "_".join(part for part in (name, self.column, at) if part is not None)
+        return "_".join(filter(None, (name, self.column, at)))
 
     @property
     def shown(self) -> Estimates:
-        """The estimates, with the ends of intervals where they can be."""
+        """The estimates and the ends of their intervals where they can be."""
         if self.name in {"sum", "mean", "deviation", "quantile"}:
             return self.estimates
         return self.estimates.within(0.0, 1.0 if self.name == "share" else math.inf)
 
     @property
     def row(self) -> tuple[Vector, ...]:
-        """The values, the ends of their intervals, and half the width of those for the noise."""
+        """The values, the ends of their intervals, and half the width of those for the noise.
+
+        Numbers of rows and their intervals are not cut off at 0, so that groups add up.
+        """
         *_, least, most = self.estimates
-        return *[*self.shown][:3], (most - least) / 2
+        own = self.shown if self.name == "share" else self.estimates
+        return *[*own][:3], (most - least) / 2
 
     def totals(self, weight: float) -> Self:
         """Return numbers of rows and sums as those of a row of another weight."""

@@ -15,13 +15,13 @@ from nolook.estimators.result import Result, Summary, frame
 from nolook.report.findings import Name, Table, Text, plain
 from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
+from nolook.report.sentences import phrase
 from nolook.report.summary import summary_of
 from nolook.report.terminal import Line
 from nolook.report.wording import (
     NOT_KNOWN,
     estimated,
     loss_in_words,
-    number,
     rows_in_words,
 )
 
@@ -36,20 +36,6 @@ __all__ = ["Comparison", "compare", "comparison_lines"]
 
 _NONE = "-"  # of a column that a model does not have
 _INTERCEPT = "intercept"
-
-_WIDTHS = (
-    "The half-widths of both intervals are added up, since both models may be of the same rows: "
-    "the interval of the difference covers at least 95 % if the errors are normal, whatever they "
-    "have in common, and at least 90 % if they are not."
-)
-_LEANING = (
-    "Each model is shrunk towards 0 by its own noise, and its columns are clipped to ranges of its "
-    "own: a difference may come from that, too."
-)
-_OTHERS = (
-    "The models have different columns: a coefficient is that of a column given the others of its "
-    "model, so even the same rows give another one."
-)
 
 
 @frozen(repr=False)
@@ -206,7 +192,8 @@ def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     caption = f"{words.phrase('coefficients_caption')}, with 95 % intervals"
     table = Table(caption, ("Column", a, b, f"{b} less {a}"), rows)
     alike = one == other
-    notes = _WIDTHS, _LEANING, *((_OTHERS,) * (not alike))
+    said = "widths", "leaning", *(() if alike else ("other_columns",))
+    notes = (phrase(f"release.{name}") for name in said)
     title = ("Two models of ", words.target)
     rest: list[Text | Table] = [table, *notes, _both(found), _together(found)]
     return ((title, "bold"), *((part, "") for part in rest))
@@ -233,8 +220,7 @@ def _both(found: Comparison) -> Table:
                 else "{} ({})".format(*estimated(one.value, one.ends, NOT_KNOWN))
                 for one in measures
             )
-            head, short, _ = MEASURES[measures[0].name]
-            rows.append((short or head, *shown))
+            rows.append((MEASURES[measures[0].name][2], *shown))
     rows.append(("Privacy", *(loss_in_words(model.privacy) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 
@@ -249,9 +235,6 @@ def _together(found: Comparison) -> str:
     if not all(one.private for one in guarantees):
         return "At least one of them is not private: do not publish this as a private result."
     epsilon, delta = (
-        number(sum(getattr(one, name) for one in guarantees)) for name in ("epsilon", "delta")
+        sum(getattr(one, name) for one in guarantees) for name in ("epsilon", "delta")
     )
-    return (
-        "The comparison costs nothing more. If both are of the same rows, what they cost adds up: "
-        f"epsilon {epsilon}, delta {delta} at most."
-    )
+    return phrase("release.together", epsilon=epsilon, delta=delta)

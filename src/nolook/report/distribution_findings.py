@@ -24,6 +24,7 @@ from nolook.report.findings import (
     listed,
 )
 from nolook.report.picture import Band, Line, Picture, Point, around, axis, rows_picture
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import NOT_KNOWN, day, grid_in_words, number, with_error
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOUND",
-    "alike_rows",
     "ecdf_findings",
     "noise_and_sampling",
     "quantiles_findings",
@@ -52,31 +52,13 @@ _DIGITS = 6  # of a value that nothing says to be less exact
 #: Stands where an error would, for a value beyond the first or the last threshold.
 _END = "the grid's end"
 _ERRORS = "Standard errors"
-_STEP = (
-    "A value between two thresholds of the grid counts as the upper one, so what is shown may be "
-    "up to a step too high."
-)
 #: Steps of the grid between the outer quantiles below which a reader must know of it.
 _FEW_STEPS = 4
-_FREE = "Other shares, quantiles and means can be read from the file at no further cost."
 
 
 def noise_and_sampling(errors: str, unit: Unit) -> str:
     """Return the note on the coverage of standard errors or intervals."""
-    one = unit.protected
-    words = f"{errors} cover both the noise that protects each {one} and the sampling of {one}s."
-    return words + alike_rows(unit)
-
-
-def alike_rows(unit: Unit) -> str:
-    """Return the note on the rows of a unit that may be alike, if several count in full."""
-    most, one = unit.max_rows, unit.protected
-    if most == 1:
-        return ""
-    return (
-        f" Up to {most} rows of each {one} count and may be alike, so the sampling part is an "
-        f"upper bound: that of {most} identical rows each."
-    )
+    return phrase("release.covered", errors=errors, unit=unit)
 
 
 def what_was_found(
@@ -108,6 +90,7 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         *map(read.shown, range(len(_SHARES))),
         read.as_day(mean[0], _value_and_error(*mean)),
     ]
+    notes, covered = (phrase("release.step"),), noise_and_sampling(_ERRORS, unit)
     table = _few_numbers(measured, [*read.steps, mean_step])
     return findings_of(
         ecdf,
@@ -115,14 +98,12 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         of=column,
         cards=(("Median", middle, f"standard error {middle_error}" if known else middle_error),),
         question=(": how the values of ", Name(column), " are distributed"),
-        conclusion=_where(read, counted),
+        conclusion=(sentence("release.where", read=read, counted=counted),),
         certainty=(
             *((f"The standard error of the median is {middle_error}.",) * known),
-            noise_and_sampling(_ERRORS, unit),
+            covered,
         ),
-        sections=(
-            what_was_found(table, (_STEP, _FREE, noise_and_sampling(_ERRORS, unit)), picture),
-        ),
+        sections=(what_was_found(table, (*notes, phrase("release.free"), covered), picture),),
         cautions=_coarse(read),
         settings=(("Column", column), ("Thresholds", grid_in_words(ecdf.grid, whole=whole))),
     )
@@ -177,15 +158,21 @@ class _Quantiles:
             return shown
         return day(value, self.origin), shown[1] + " days" * shown[1][-1].isdigit()
 
-    def beyond(self, counted: str) -> Text | None:
-        """Name the share beyond an end of the grid, if one of the quantiles does."""
+    @property
+    def outer(self) -> int | None:
+        """The quantile beyond an end of the grid that most rows are beyond, if any is."""
         known = self.known & ~self.inside
-        shares = np.where(self.values == self.points[-1], 1.0 - self.shares, self.shares)
-        if not known.any():
-            return None
-        place = int(np.argmax(np.where(known, shares, -1.0)))
-        most = f"{100 * shares[place]:.6g} % or more of the {counted} have a value of "
-        return most, Name(self.column), f" {self.shown(place)[0]}, {_END}."
+        shares = [self.share(place) for place in range(len(self.shares))]
+        return int(np.argmax(np.where(known, shares, -1.0))) if known.any() else None
+
+    def share(self, place: int) -> float:
+        """Return the share of rows beyond an end of the grid, in percent."""
+        share = self.shares[place]
+        return 100.0 * float(1.0 - share if self.values[place] == self.points[-1] else share)
+
+    def cell(self, place: int) -> str:
+        """Return a quantile with its standard error."""
+        return _with_error(*self.shown(place, with_step=True))
 
 
 def _coarse(read: _Quantiles) -> tuple[str, ...]:
@@ -199,12 +186,7 @@ def _coarse(read: _Quantiles) -> tuple[str, ...]:
     if same or not few or not read.inside[outer].all():
         return ()
     between = " and ".join(f"{100 * shares[place]:g} %" for place in outer)
-    said = (
-        f"The grid has few steps between the quantiles of {read.column} at {between}, as they are "
-        f"{number(step, 2)} wide: values that differ by less are not told apart. If you know where "
-        "they lie without looking, release them with a grid of your own."
-    )
-    return (said,)
+    return (phrase("release.coarse", column=read.column, between=between, step=step),)
 
 
 def _few_numbers(measured: Sequence[tuple[str, str]], steps: Sequence[float]) -> Table:
@@ -229,10 +211,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
     """Return the findings of the quantiles of several columns."""
     unit = found.privacy.unit
     read = _columns(found)
-    rows = tuple(
-        (one.column, *(_with_error(*one.shown(i, with_step=True)) for i in range(len(one.shares))))
-        for one in read
-    )
+    rows = tuple((one.column, *map(one.cell, range(len(one.shares)))) for one in read)
     share = f"a share of the {unit.counted}s"
     caption = f"The value at or below which {share} lies, and its standard error"
     table = Table(caption, ("Column", *(f"{100 * p:g} %" for p in found.shares)), rows)
@@ -243,7 +222,9 @@ def quantiles_findings(found: Quantiles) -> Findings:
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(
             what_was_found(
-                table, (_STEP, noise_and_sampling(_ERRORS, unit)), *_quantiles_picture(found)
+                table,
+                (phrase("release.step"), noise_and_sampling(_ERRORS, unit)),
+                *_quantiles_picture(found),
             ),
         ),
         question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
@@ -313,37 +294,14 @@ def _with_error(shown: str, error: str) -> str:
     return f"{shown} ({'±' if error[:1].isdigit() else ''}{error})"
 
 
-def _hidden(column: str) -> Text:
-    return "Where the values of ", Name(column), " lie is not known."
-
-
-def _where(read: _Quantiles, counted: str) -> tuple[Text, ...]:
-    """Give the ranges of half and of 90 % of the rows, as far as noise and grid show them."""
-    half, beyond = _SHARES.index(0.5), read.beyond(counted)
-    said: list[Text] = [] if beyond is None else [beyond]
-    if read.inside[half]:
-        middle = read.shown(half)[0]
-        said.append(
-            (f"Half of the {counted} have a value of ", Name(read.column), f" up to {middle}.")
-        )
-    if read.inside[[0, -1]].all():
-        said.append(f"90 % of the values lie between {read.shown(0)[0]} and {read.shown(-1)[0]}.")
-    return tuple(said) or (_hidden(read.column),)
-
-
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
     """Give the middle of each column: the quantile of the share nearest to a half."""
     words: list[Text] = []
-    for read in columns:
-        nearest = int(np.argmin(np.abs(read.shares - 0.5)))
-        shown, beyond = read.shown(nearest, with_step=True), read.beyond(counted)
-        most = f"{100 * read.shares[nearest]:g} % of the {counted} have a value of "
-        if read.inside[nearest]:
-            words.append((most, Name(read.column), f" up to {_with_error(*shown)}."))
-        else:
-            words.append(beyond or _hidden(read.column))
-    more = len(words) - _MOST_TOLD
-    return (*words[:_MOST_TOLD], *((f"{more} more columns are below.",) * (more > 0)))
+    for read in columns[:_MOST_TOLD]:
+        place = int(np.argmin(np.abs(read.shares - 0.5)))
+        words.append(sentence("release.middle", read=read, counted=counted, place=place))
+    more = len(columns) - _MOST_TOLD
+    return (*words, *((f"{more} more columns are below.",) * (more > 0)))
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:

@@ -11,25 +11,21 @@ from nolook.report.score_findings import (
     calibration_section,
     curve_cards,
     curve_grid,
-    curve_said,
     curve_sections,
     two_classes,
 )
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import loss_in_words
 
 __all__ = ["evaluation_findings"]
-
-_NO_PROBABILITIES = (
-    "This model predicts numbers that are not probabilities, so their calibration was "
-    "not tested; all of the budget went to the curves."
-)
 
 
 def evaluation_findings(found: Evaluation) -> Findings:
     """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
     cards = curve_cards(found.roc)[:3]
-    named, silent = ("calibration", "Whether the probabilities are right"), (_NO_PROBABILITIES,)
+    named = "calibration", "Whether the probabilities are right"
+    silent = (phrase("scores.no_probabilities"),)
     calibration = Section(*named, silent) if test is None else calibration_section(test, *named)
     return findings_of(
         found,
@@ -51,8 +47,8 @@ def evaluation_findings(found: Evaluation) -> Findings:
         ),
         question=(": how well the model ", Name(scored.score), " predicts ", *two_classes(scored)),
         conclusion=(
-            *curve_said(found.roc, "the model"),
-            _NO_PROBABILITIES if test is None else calibration_said(test),
+            sentence("scores.ranks", curve=found.roc, score="the model"),
+            *(silent if test is None else (calibration_said(test),)),
         ),
         certainty=(noise_and_sampling("Brackets hold 95 % intervals. They", found.privacy.unit),),
         cautions=(

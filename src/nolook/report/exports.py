@@ -25,16 +25,21 @@ _SPECIAL |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumera
 
 
 def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
-    """Return a release's main table unrounded (csv), its report's (md, latex), or all (json)."""
-    promised = one_line(found.privacy.in_words())  # a table is copied without its page
+    """Return a release's main table unrounded (csv), its report's (md, latex), or all (json).
+
+    Warnings, notes and the guarantee stand below the tables, which are copied without their page.
+    """
     if form == "csv":
-        return _csv(found._columns(), promised)
+        return _csv(found._columns(), found.privacy.in_words())
     if form == "json":
         return _json(found)
-    table_in = _markdown if form == "md" else _latex
-    tables = [table for each in found.content().sections for table in each.printed]
-    last = _MARKDOWN.sub(r"\\\g<0>", promised) if form == "md" else f"% {promised}"
-    return "\n".join([*(table_in(each) for each in tables if isinstance(each, Table)), last, ""])
+    content, (escaped, table_in) = found.content(), _FORMS[form]
+    parts = [part for each in content.sections for part in each.printed]
+    tables = [part for part in parts if isinstance(part, Table)]
+    texts = [part for part in parts if not isinstance(part, Table)]
+    below = map(plain, (*cautions(content), *texts, found.privacy.in_words()))
+    wide = [table_in(each) for table in tables for each in table.wide or (table,)]
+    return "\n".join([*wide, *(f"{escaped(text)}\n" for text in below)])
 
 
 def _json(found: Any) -> str:  # noqa: ANN401
@@ -67,13 +72,13 @@ def _known(value: Any) -> Any:  # noqa: ANN401 -- a number or an end of an inter
 
 
 def _csv(columns: dict[str, Any], promised: str) -> str:
-    """Return columns and, as the last one, the guarantee in each row: spreadsheets read it too."""
+    """Return columns and, in the first row of the last one, the guarantee."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*columns, "guarantee"])
-    for row in zip(*columns.values(), strict=True):
+    writer.writerow([*columns, "guarantee of nolook" if "guarantee" in columns else "guarantee"])
+    for place, row in enumerate(zip(*columns.values(), strict=True)):
         cells = ["" if isinstance(c, float) and math.isnan(c) else c for c in row]
-        writer.writerow([*cells, promised])
+        writer.writerow([*cells, "" if place else one_line(promised)])
     return out.getvalue()
 
 
@@ -81,22 +86,28 @@ def _rows(table: Table) -> list[list[str]]:
     return [texts(row) for row in [*table.rows, *((table.foot,) if table.foot else ())]]
 
 
-def _markdown(table: Table) -> str:
-    def escaped(cells: Any) -> str:  # noqa: ANN401
-        return "| " + " | ".join(_MARKDOWN.sub(r"\\\g<0>", cell) for cell in cells) + " |"
+def _in_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", text)
 
-    rule = "| --- |" + " ---: |" * (len(table.heads) - 1)
-    body = [escaped(table.heads), rule, *map(escaped, _rows(table))]
-    return "\n".join([one_line(table.caption), "", *body, ""])
+
+def _in_latex(text: str) -> str:
+    return _LATEX.sub(lambda found: _SPECIAL.get(found[0], "\\" + found[0]), text)
+
+
+def _markdown(table: Table) -> str:
+    heads, *rows = ([*map(_in_markdown, row)] for row in (table.heads, *_rows(table)))
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    lines = [f"| {' | '.join(row)} |" for row in (heads, rule, *rows)]
+    return "\n".join([one_line(table.caption), "", *lines, ""])
 
 
 def _latex(table: Table) -> str:
-    def escaped(cells: Any) -> str:  # noqa: ANN401
-        changed = (_LATEX.sub(lambda m: _SPECIAL.get(m[0], "\\" + m[0]), c) for c in cells)
-        return " & ".join(changed) + r" \\"
-
+    heads, *rows = (
+        " & ".join(map(_in_latex, row)) + r" \\" for row in (table.heads, *_rows(table))
+    )
     columns = "l" + "r" * (len(table.heads) - 1)
     head = [f"% {one_line(table.caption)}", rf"\begin{{tabular}}{{{columns}}}", r"\hline"]
-    head += [escaped(table.heads), r"\hline"]
-    body = [*map(escaped, _rows(table)), r"\hline", r"\end{tabular}", ""]
-    return "\n".join([*head, *body])
+    return "\n".join([*head, heads, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])
+
+
+_FORMS = {"md": (_in_markdown, _markdown), "latex": (_in_latex, _latex)}

@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, findings_of
 from nolook.report.picture import Picture, Point, rows_picture
-from nolook.report.wording import CONFIDENCE, count, estimated, percent
+from nolook.report.sentences import phrase, sentence
+from nolook.report.wording import CONFIDENCE, count, estimated
 
 if TYPE_CHECKING:
     from nolook.algorithms.cross_validation import Estimate
     from nolook.estimators.folds import CrossValidation
-    from nolook.report.findings import Text
 
 __all__ = ["folds_findings"]
 
 _HIDDEN = "not distinguishable from noise"
 _NO_MODEL = "not estimated: a fit's private test failed"
-_WEAKER = (
-    "Each model was fitted to a part of the rows with a part of the budget, so a model with the "
-    "whole budget should do better; compare scores with those of other settings at the same budget."
-)
 
 
 def folds_findings(found: CrossValidation) -> Findings:
@@ -36,7 +32,8 @@ def folds_findings(found: CrossValidation) -> Findings:
     heads = "Fold", found.measure, f"{CONFIDENCE} interval"
     table = Table(caption, heads, rows, foot=("Mean", *mean))
     unit, positive = found.privacy.unit, found.read_options.get("positive")
-    notes = (noise_and_sampling("Intervals", unit), _WEAKER)
+    weaker = phrase("scores.weaker")
+    notes = noise_and_sampling("Intervals", unit), weaker
     return findings_of(
         found,
         found.target,
@@ -59,10 +56,10 @@ def folds_findings(found: CrossValidation) -> Findings:
             Name(found.target),
             f" of {unit.counted}s that they were not fitted to",
         ),
-        conclusion=_conclusion(found),
+        conclusion=(sentence("scores.folds", found=found),),
         certainty=(
             noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit),
-            _WEAKER,
+            weaker,
         ),
     )
 
@@ -87,30 +84,6 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
             guessing,
         ),
     )
-
-
-def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
-    """Return the conclusion: the average error of the models."""
-    folds, target = len(found.scores), Name(found.target)
-    if found.mean is None:
-        why = _HIDDEN if all(found.fitted) else "not known: the private test of a fit failed"
-        return (("How well models predict ", target, f" is {why}."),)
-    shown, between = percent(found.mean.value, found.mean.interval)
-    low, high = found.mean.interval
-    if found.measure == "AUC":
-        one = found.privacy.unit.counted
-        words = (
-            f") and one negative, the model ranks the positive one higher in {shown} of cases on "
-            f"average over {folds} folds ({between}; guessing: 50 %)."
-        )
-        positive = Name(found.read_options["positive"])
-        first: Text = (f"For one positive {one} (", target, " = ", positive, words)
-        return first, *(("So models may do no better than guessing.",) * (low <= 0.5 <= high))
-    if high <= 0.0:
-        return (("The models predict ", target, " worse than its mean alone would."),)
-    start = f"On average over {folds} folds, models account for {shown} of how "
-    first = start, target, f" varies ({between})."
-    return first, *(("So they may do no better than the mean alone.",) * (low <= 0.0))
 
 
 def _score(found: Estimate | None, otherwise: str) -> tuple[str, str]:

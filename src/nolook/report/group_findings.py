@@ -32,6 +32,7 @@ from nolook.report.wording import (
     day_within,
     estimated,
     number,
+    p_value,
     percent,
     rows_in_words,
 )
@@ -47,8 +48,7 @@ __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
 _TOO_FEW = "too few rows"
-_MOST_DAYS = 2  # below an axis
-_CLEAR = 0.05  # p-values below are called clear
+_CARDS = 3  # groups with a card of their own
 _MISSING = "rows with any are left out"
 _INTERVAL = f"{CONFIDENCE} interval"
 
@@ -69,6 +69,8 @@ def comparison_findings(found: GroupComparison) -> Findings:
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
     section = Section("found", FOUND, (), (Figure(_picture(found)),), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
+    sizes = [0.0 if each.difference is None else abs(each.difference.value) for each in found.pairs]
+    far, several = pairs[sizes.index(max(sizes))], len(pairs) > 1
     return findings_of(
         found,
         what=f"comparison of groups by {found.by}:",
@@ -77,8 +79,8 @@ def comparison_findings(found: GroupComparison) -> Findings:
         rows=_counted(found),
         needed=(found.value, found.by),
         cards=(
-            ("Difference", pairs[0][1], f"{found.groups[1]} less {first}"),
-            ("p-value", pairs[0][3], "rank test, small if groups differ"),
+            ("Largest difference" if several else "Difference", far[1], f"{far[0]} less {first}"),
+            ("p-value", _p_value(found.p_value), "rank test, small if groups differ"),
         ),
         sections=(section,),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
@@ -95,11 +97,7 @@ def _tested(
     """State the verdict on all groups, if they were tested, with its size."""
     if found.p_value is None:
         return ()
-    p_value, clear = _p_value(found.p_value), found.p_value < _CLEAR
-    first, number_of = found.groups[0], len(found.groups)
-    return (
-        phrase(f"groups.{test}", groups=number_of, p=p_value, clear=clear, first=first, **size),
-    )
+    return (phrase(f"groups.{test}", found=found, groups=len(found.groups), **size),)
 
 
 def _furthest(found: GroupComparison) -> dict[str, object]:
@@ -119,7 +117,6 @@ def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
     group, place = np.unravel_index(gaps.argmax(), gaps.shape)
     return {
         "group": found.groups[group],
-        "time": found.time,
         "value": number(float(places[place])),
         "shares": [percent(float(each[place]), None)[0] for each in (curves[0], curves[group])],
     }
@@ -155,11 +152,9 @@ def _unseen(
     return unseen_levels(column, found.privacy.unit, shares)
 
 
-def _p_value(p_value: float | None) -> str:
+def _p_value(found: float | None) -> str:
     """Return a p-value, or why there is none."""
-    if p_value is None:
-        return _TOO_FEW
-    return f"{_LEAST_P:g} or less" if p_value <= _LEAST_P else number(p_value, 2)
+    return _TOO_FEW if found is None else p_value(found, _LEAST_P)
 
 
 def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> tuple[str, str]:
@@ -229,8 +224,7 @@ def _picture(found: GroupComparison) -> Picture:
     about, errors = "share of the group", "two standard errors on either side"
     shown = axis(found.value, low, high)
     if (origin := dates_of(found).get(found.value)) is not None:
-        few = shown.ticks[:: -(-len(shown.ticks) // _MOST_DAYS)]  # room for each
-        shown = evolve(shown, ticks=tuple((at, day(at, origin)) for at, _ in few))
+        shown = evolve(shown, ticks=tuple((at, day(at, origin)) for at, _ in shown.ticks))
     return groups_picture(title, shown, about, curves, errors)
 
 
@@ -243,12 +237,14 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     ticks = across.ticks[1:] if ends > 0.0 else ()
     places = np.array([place for place, _ in ticks])
     tested = len(names) > 1
-    p_value = _tested("log_rank", found, _largest_gap(found, places))
-    untested = (phrase("groups.too_few"),) * (tested and not p_value)
-    notes = (*p_value, phrase("groups.about_curves"), *untested)
+    overall = _tested("log_rank", found, _largest_gap(found, places))
+    untested = (phrase("groups.too_few"),) * (tested and not overall)
+    notes = (*overall, phrase("groups.about_curves", tested=tested), *untested)
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
     table = Table(f"Survival by {found.time}, with {_INTERVAL}s", heads, rows)
+    of_curves = list(zip(names, found.curves, strict=True))
+    medians = (("Median", _median_cell(curve), f"of {name}") for name, curve in of_curves[:_CARDS])
     card = ("p-value", _p_value(found.p_value), "log-rank test, small if groups differ")
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):
@@ -260,7 +256,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         missing=_MISSING,
         rows=_counted(found),
         needed=(found.time, found.event, *filter(None, (found.by,))),
-        cards=(("Median", _median_cell(found.curves[0]), f"of {names[0]}"), *((card,) * tested)),
+        cards=(*medians, *((card,) * tested)),
         sections=(what_was_found(table, notes, *(_curves_picture(found, across),) * bool(ticks)),),
         settings=(
             ("Time", found.time),
@@ -268,8 +264,8 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             ("Groups", found.by or "none"),
         ),
         cautions=_unseen(found, found.event, events),
-        question=(": how ", Name(found.time), " to ", Name(found.event), " is distributed"),
-        conclusion=(*(_median_said(found, place) for place in range(len(names))), *p_value),
+        question=sentence("groups.when", event=found.event, level=found.level, time=found.time),
+        conclusion=(*(_median_said(found, place) for place in range(len(names))), *overall),
         certainty=(noise_and_sampling(f"{_INTERVAL}s", found.privacy.unit),),
     )
 

@@ -5,17 +5,15 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from nolook._strength import attack_in_words, strength
+from nolook._strength import strength
 from nolook._version import __version__
 from nolook.formats.files import one_line
 from nolook.privacy.ledger import Ledger, LedgerEntry
 from nolook.report._templates import template
-from nolook.report.ledger_status import amounts
+from nolook.report.ledger_status import amounts, attack_on, unit_of
 
 __all__ = ["in_words", "render_ledger_page"]
 
-# What somebody who knows all else may ask of one row.
-_ROW = "row"  # what ledgers call the unit that is one
 _STATES = {
     "complete": "made",
     "reserved": "charged; not known to have been made",
@@ -28,7 +26,6 @@ def render_ledger_page(ledger: Ledger) -> str:
     """Render the page of a ledger: names and costs, no figure about the data."""
     entries = ledger.history()
     unit = ledger.unit
-    one = _ROW if unit is None else unit.split(" named by ")[0]
     sums = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = []
     for head, amount in sums:
@@ -39,8 +36,8 @@ def render_ledger_page(ledger: Ledger) -> str:
         file=ledger.path.name,
         cards=cards,
         verdict=strength(ledger.budget.epsilon, ledger.budget.delta),
-        meanings=_meanings(ledger, one),
-        one=one,
+        meanings=_meanings(ledger),
+        one=unit_of(ledger),
         unit=unit,
         number_is_public=ledger.relation == "replace",
         releases=[_release(entry) for entry in entries],
@@ -49,10 +46,10 @@ def render_ledger_page(ledger: Ledger) -> str:
     )
 
 
-def _meanings(ledger: Ledger, one: str) -> tuple[tuple[str, str], ...]:
+def _meanings(ledger: Ledger) -> tuple[tuple[str, str], ...]:
     """Return the most an attacker can learn from the spent budget, and from all of it."""
     spent, whole = (
-        attack_in_words(each.epsilon, each.delta, ledger.relation, one, "all releases together")
+        attack_on(ledger, each)
         if each.epsilon or each.delta
         else "Nothing: no release has been made."
         for each in (ledger.spent, ledger.budget)

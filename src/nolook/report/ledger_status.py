@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from attrs import evolve, frozen
 
+from nolook._strength import attack_in_words
 from nolook.errors import LedgerError
 from nolook.privacy.ledger import Amount, Ledger, amount_text
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Budget
     from nolook.report.findings import Text
 
-__all__ = ["UNKNOWN", "LedgerStatus", "amounts"]
+__all__ = ["UNKNOWN", "LedgerStatus", "amounts", "attack_on", "unit_of"]
 
 
 def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
@@ -27,16 +28,30 @@ def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
     return amount_text(cost.epsilon, up=up), amount_text(cost.delta, up=up)
 
 
+def attack_on(ledger: Ledger, amount: Amount | Budget) -> str:
+    """Return the most an attacker can learn from all releases of a ledger that cost an amount."""
+    one = unit_of(ledger)
+    known = amount.epsilon, amount.delta, ledger.relation, one
+    return attack_in_words(*known, "all releases together")
+
+
+def unit_of(ledger: Ledger) -> str:
+    """Return the noun for what a ledger protects: row, or its unit."""
+    return "row" if ledger.unit is None else ledger.unit.split(" named by ")[0]
+
+
 @frozen
 class LedgerStatus:
     """The day of a release and the ledger it was charged to, as far as they are known.
 
-    `left` holds pairs of what is left and of how much: of epsilon, and of delta.
+    `left` holds pairs of what is left and of how much: of epsilon, and of delta; `whole` states
+    what its whole budget means.
     """
 
     day: date | None = None
     ledger: str | None = None
     left: tuple[tuple[str, str], ...] = ()
+    whole: str = ""
 
     @classmethod
     def now(cls, ledger: Path | None) -> Self:
@@ -54,25 +69,26 @@ class LedgerStatus:
     def of(cls, ledger: Ledger) -> Self:
         """Return the status of a ledger, no matter when a release was made."""
         left, budget = (amounts(each, up=False) for each in (ledger.remaining, ledger.budget))
-        return cls(None, ledger.name, tuple(zip(left, budget, strict=True)))
+        whole = attack_on(ledger, ledger.budget)
+        return cls(None, ledger.name, tuple(zip(left, budget, strict=True)), whole)
 
-    def in_words(self) -> tuple[Text, ...]:
-        """Say when it was, and what is left."""
+    @property
+    def made(self) -> tuple[str, ...]:
+        """State the day, if it is known."""
+        return () if self.day is None else (f"Made on {self.day.day} {self.day:%B %Y}.",)
+
+    @property
+    def charged(self) -> tuple[Text, ...]:
+        """State what is left of the ledger, and what its whole budget means."""
         from nolook.report.findings import Name
 
-        day = (
-            "The day it was made is not recorded here."
-            if self.day is None
-            else f"Made on {self.day.day} {self.day:%B %Y}."
-        )
         if self.ledger is None:
-            alone = "No ledger is known here: the costs of all releases of the same data add up."
-            return day, alone
+            return ("No ledger is known here: the costs of all releases of the same data add up.",)
         (epsilon, of_epsilon), (delta, of_delta) = self.left
-        has = f"has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left."
-        if self.day is None:
-            return day, ("The ledger ", Name(self.ledger), f" {has}")
-        return day, ("Charged to the ledger ", Name(self.ledger), f", which {has}")
+        start, which = ("Charged to the", ", which") if self.day else ("The", "")
+        has = f"{which} has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left."
+        means = f"Its whole budget means {self.whole[:1].lower()}{self.whole[1:]}"
+        return (f"{start} ledger ", Name(self.ledger), has), means
 
 
 #: Of a release read from its file, which keeps neither.

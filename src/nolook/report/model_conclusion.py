@@ -25,7 +25,7 @@ __all__ = ["model_certainty", "model_conclusion"]
 
 _MOST_TOLD = 3  # columns with a sentence of their own
 # Of columns whose scale is between these, one more is a step that people can picture.
-_SMALL_SCALE, _LARGE_SCALE = 0.1, 1000.0
+_SMALL_SCALE, _LARGE_SCALE = 0.1, 10.0
 
 
 def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:

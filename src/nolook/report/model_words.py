@@ -149,6 +149,7 @@ class LinearWords:
         found = []
         for one in self._measures():
             head, short, _ = MEASURES[one.name]
+            head = f"{head} (training data)"
             shown, small = estimated(one.value, one.ends, f"interval {self.no_interval}")
             known = head, f"{short} {shown}".lstrip(), small
             found.append((head, "unknown", self.missing) if one.value is None else known)

@@ -162,7 +162,7 @@ def rows_picture(
     title: str, legend: str, label: str, points: Sequence[Point], zero: float | None = None
 ) -> Picture:
     """Return a picture of points with intervals in rows, across an axis that shows all of them."""
-    reached = [end for one in points for end in one.ends or ()]
+    reached = [end for one in points for end in (one.across, *(one.ends or ()))]
     reached += [] if zero is None else [zero]
     across = axis(label, *around(min(reached), max(reached)))
     rows = Axis("", -0.5, max(one.up for one in points) + 0.5)

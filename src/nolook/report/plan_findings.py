@@ -11,6 +11,7 @@ from nolook.planning.curves import WIDEST, Range
 from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.picture import Band, Line, Picture, axis
+from nolook.report.sentences import phrase
 from nolook.report.wording import NOT_KNOWN, count, number
 
 __all__ = ["plan_headline", "plan_section"]
@@ -32,26 +33,6 @@ _OF = {
     "compare-groups": "the probability of a higher value",
     "survival": "the curve",
 }
-_MEANING = {
-    "interval": (
-        "Intervals ±: half the width of a column's 95 % interval, for the effect of one standard "
-        "deviation of the column, in {unit}: the narrowest one, and the width that half of the "
-        'columns do not exceed. "None": the interval is withheld or says nothing. Rely on the '
-        "range: on real tables the single number was often off by more than a factor 2."
-    ),
-    "loss": "Loss: how far the {fit} falls below that of {plain}.",
-    "error": "Errors are the usual size (root mean square) of what the noise adds.",
-    "quantile": "Errors of {quantities} are in standard deviations of the column.",
-}
-_RANGE = (
-    "Each number is for an ordinary table; in brackets, from the easiest to the hardest of the "
-    "simulated tables. No real table was read. Where yours falls in the range depends on its "
-    "correlations and extreme values, which are confidential."
-)
-_UNITS = {"logistic": "log-odds", "poisson": "logarithms of the mean"}
-_PLAIN = "the same model without privacy, on the same rows"
-_PLAIN_CURVES = "the better of lines and curves without privacy, on other rows"
-_QUANTITIES = dict.fromkeys(("describe", "tabulate"), "means and quartiles")
 _POINTS = 33  # of a curve
 _VIEW = 0.1, 10.0  # epsilons
 
@@ -68,22 +49,11 @@ def plan_section(found: Forecast) -> Section:
     """Return the plan; the terminal shows all but the curve."""
     table, words = _table(found), _wanted(found)
     shown = [name for name in _shown(found) if any(getattr(one, name) for one in found.lines)]
-    meaning = tuple(
-        _MEANING[name].format(
-            unit=_UNITS.get(found.method, "standard deviations of the target"),
-            fit=_OF.get(found.method, "R2"),
-            plain=_PLAIN_CURVES if found.method.startswith("additive") else _PLAIN,
-            quantities=_QUANTITIES.get(found.method, "quartiles"),
-        )
-        for name in shown
-        if name in _MEANING
-    )
+    of, measures = _OF.get(found.method, "R2"), ", ".join(PLANNED[found.method])
+    meaning = (phrase("plan.meaning", name=name, method=found.method, of=of) for name in shown)
     unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
-    unknown = (
-        f"The accuracy of {found.method} is not known ({', '.join(PLANNED[found.method])}): "
-        f"{unlike} not simulated."
-    )
-    notes = (*meaning, _RANGE) if shown else (unknown,)
+    unknown = phrase("plan.unknown", method=found.method, measures=measures, unlike=unlike)
+    notes = (*filter(None, meaning), phrase("plan.range")) if shown else (unknown,)
     figures = (_figure(found, shown[0]),) if shown else ()
     return Section("plan", "What can be expected", words, figures, (table,), notes)
 

@@ -14,13 +14,14 @@ from nolook.algorithms.roc_threshold import Classified
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     CONFIDENCE,
     NOT_KNOWN,
     estimated,
     grid_in_words,
     number,
-    percent,
+    p_value,
     rows_in_words,
     span,
     told_apart,
@@ -42,29 +43,16 @@ __all__ = [
     "calibration_section",
     "curve_cards",
     "curve_grid",
-    "curve_said",
     "curve_sections",
     "gaps_of_groups",
     "roc_findings",
     "two_classes",
 ]
 
-#: Share of pairs that share a cell from which a reader must know of it.
-_MANY_TIED = 0.1
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _INTERVAL = f"{CONFIDENCE} interval"
 _MOST_DRAWN = 2000  # points of a curve
 
-_CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
-_UNLIKELY, _LEAST_P = 0.05, 0.0001
-#: Share of probabilities that are at least 1 from which they are no probabilities.
-_MOST_CERTAIN = 0.5
-_ABOUT_TESTS = (
-    "If the probabilities were right, about 1 of 20 releases would have a p-value below 0.05. It "
-    "does not measure how large a disagreement is: the gaps do."
-)
-_TOGETHER = "95 %, all groups together"
-_HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
     "auc": "Area under the curve (AUC)",
     "sensitivity": "Sensitivity (recall)",
@@ -94,7 +82,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
         question=(": how well ", Name(scored.score), *told),
-        conclusion=curve_said(curve, Name(scored.score)),
+        conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
         certainty=(noise_and_sampling(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
     )
 
@@ -104,27 +92,6 @@ def two_classes(scored: Scored) -> tuple[str, ...]:
     return Name(scored.target), " = ", Name(scored.positive)
 
 
-def curve_said(curve: ROCCurve, score: str) -> tuple[Text, ...]:
-    """Describe the separation of two classes by a score; guessing is right in half of the cases."""
-    shown, between = percent(curve.auc_, curve.auc_interval_)
-    one = curve.privacy_.unit.counted
-    low, high = curve.auc_interval_
-    words: Text = (
-        f"For one positive and one negative {one}, ",
-        score,
-        f" ranks the positive one higher in {shown} of cases ({between}; guessing: 50 %).",
-    )
-    said: list[Text] = [words]
-    if low <= 0.5 <= high:
-        said.append("Whether it does better than guessing is not known.")
-    if curve.tied_ > _MANY_TIED:
-        said.append(
-            f"In {_tied(curve)} of cases both scores lie in one cell of the grid and count half: "
-            "unless they are equal, a finer grid may say otherwise."
-        )
-    return tuple(said)
-
-
 def _tied(curve: ROCCurve) -> str:
     return f"{number(100.0 * curve.tied_, 2)} %"
 
@@ -132,32 +99,10 @@ def _tied(curve: ROCCurve) -> str:
 def calibration_said(test: HosmerLemeshow) -> Text:
     """Say whether the test found the probabilities wrong."""
     (share,), (error,) = test.distribution_.masses([1.0 - 2.0**-10, math.inf])
-    if (least := share - NORMAL_95 * error) > _MOST_CERTAIN:
-        return (
-            f"At least {100.0 * least:.2g} % of the {test.privacy_.unit.counted}s have a "
-            "probability of 1 or more, which counts as 1: are they in percent (percent = true in a "
-            "schema)?"
-        )
-    if test.p_value_ is None:
-        return "Whether the probabilities are right is not known."
-    shown = _test_in_words(test)[0]
-    if test.p_value_ < _UNLIKELY:
-        return (
-            f"The probabilities do not agree with what happened (p-value {shown}). "
-            + _clearest_gap(test)
-        )
     gaps, room, known = gaps_of_groups(test)
-    most = number(100.0 * float((abs(gaps) + room).max()), 2)
-    limit = (
-        f"in each group the share of positives is within {most} percentage points of the "
-        f"probabilities ({_TOGETHER})"
-        if known.all()
-        else f"with few {test.privacy_.unit.counted}s or a small budget one can stay hidden"
-    )
-    return (
-        f"No disagreement was found between the probabilities and what happened (p-value {shown}); "
-        f"{limit}."
-    )
+    most = 100.0 * float((abs(gaps) + room).max()) if known.all() else None
+    certain = share - NORMAL_95 * error
+    return phrase("scores.calibration", test=test, certain=certain, gap=_clearest_gap, most=most)
 
 
 def _clearest_gap(test: HosmerLemeshow) -> str:
@@ -166,16 +111,18 @@ def _clearest_gap(test: HosmerLemeshow) -> str:
     surely = np.where(known, abs(gaps) - room, -math.inf)
     place = int(surely.argmax())
     if surely[place] <= 0.0:
-        return f"No single group has a gap that is clear of noise and chance ({_TOGETHER})."
+        return phrase("scores.no_gap")
     curve, gap = test.calibration_curve(), abs(gaps[place])
     ends = 100.0 * (gap - room[place]), 100.0 * (gap + room[place])
     middle, between = estimated(100.0 * gap, ends)
     error = float(test.table_.count_error[place])
-    about, _ = rows_in_words(float(curve.counts[place]), error, test.privacy_.unit.counted)
-    return (
-        f"The clearest gap: of {about} with a mean probability of "
-        f"{100.0 * curve.prob_pred[place]:.0f} %, {middle} percentage points "
-        f"{'more' if gaps[place] > 0.0 else 'fewer'} are positive ({between}; {_TOGETHER})."
+    return phrase(
+        "scores.clearest",
+        about=rows_in_words(float(curve.counts[place]), error, test.privacy_.unit.counted)[0],
+        chance=f"{100.0 * curve.prob_pred[place]:.0f}",
+        middle=middle,
+        more=gaps[place] > 0.0,
+        between=between,
     )
 
 
@@ -233,8 +180,8 @@ def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     tables = tuple(_classification(curve, each, counted) for each in curve.asked_)
     if not tables:
         return ()
-    heading, words = f"How {counted} are classified", f"{_CELL} {_HIDDEN}"
-    return (Section("classified", heading, tables=tables, notes=(words,)),)
+    heading, notes = f"How {counted} are classified", (phrase("scores.classified"),)
+    return (Section("classified", heading, tables=tables, notes=notes),)
 
 
 def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
@@ -280,7 +227,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *two_classes(scored)),
         conclusion=(calibration_said(test),),
-        certainty=(_ABOUT_TESTS,),
+        certainty=(phrase("scores.about_tests"),),
     )
 
 
@@ -295,7 +242,7 @@ def _share_of_positives(test: HosmerLemeshow) -> tuple[float, float]:
 
 def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
     """Show the p-value."""
-    return "p-value", _test_in_words(test)[0], "small if the probabilities are wrong"
+    return "p-value", p_value(test.p_value_), "small if the probabilities are wrong"
 
 
 def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str = FOUND) -> Section:
@@ -311,24 +258,9 @@ def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str 
     caption = "Observed and expected numbers of each group, with standard errors of the noise"
     heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
     groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
-    small = "The noise has mean 0, so the numbers of a small group may be negative."
-    notes, picture = (_test_in_words(test)[1], small), calibration_picture(test)
+    about = phrase("scores.test", statistic=test.statistic_, p=test.p_value_)
+    notes, picture = (about, phrase("scores.small")), calibration_picture(test)
     return what_was_found(groups, notes, picture, name=name, heading=heading)
-
-
-def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
-    """Return the p-value and what it means."""
-    statistic = f"Hosmer-Lemeshow statistic {number(test.statistic_)}"
-    if test.p_value_ is None:
-        return NOT_KNOWN, (
-            f"{statistic}; p-value {NOT_KNOWN}, since several rows of a unit are used in full and "
-            "nothing tells how much alike they are."
-        )
-    p_value = number(test.p_value_, 2) if test.p_value_ >= _LEAST_P else f"below {_LEAST_P:g}"
-    return p_value, (
-        f"{statistic}, p-value {p_value}: the chance of this statistic or a larger one if the "
-        "probabilities are right, with the noise taken into account."
-    )
 
 
 def _with_error(value: float, error: float) -> str:
@@ -402,7 +334,8 @@ def _roc_picture(curve: ROCCurve) -> Picture:
 
 
 def _precision_picture(curve: ROCCurve) -> Picture:
-    precision, recall, _ = curve.precision_recall()
+    # Of no rows at all there is no precision.
+    precision, recall = (each[curve.tpr_[::-1] > 0.0] for each in curve.precision_recall()[:2])
     # Guessing has the same precision everywhere.
     guessing = Line(_DIAGONAL, np.full(2, curve.base_rate_), "guessing", guide=True)
     line = Line(*_thinned(recall, precision), "private")

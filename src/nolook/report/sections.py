@@ -29,7 +29,8 @@ from nolook.privacy.guarantee import (
 )
 from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.wording import count, loss_in_words, number, rows_in_words, units_in_words
+from nolook.report.sentences import phrase
+from nolook.report.wording import count, loss_in_words, number, rows_in_words
 
 __all__ = [
     "cards",
@@ -44,7 +45,6 @@ __all__ = [
 ]
 
 _MUCH = 0.2  # of the rows: a larger loss is said first
-_FEW = 8  # columns named
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -79,11 +79,12 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
         if guarantee.private
         else "Nothing is promised, so no ledger counts it.",
     )
+    charged = ledger_status.charged if guarantee.private else ()
     answers = (
         ("What was asked", (("Table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", (*found.certainty, *rows_described(found))),
-        ("What it cost", (*cost, *ledger_status.in_words()[: None if guarantee.private else 1])),
+        ("What it cost", (*cost, *ledger_status.made, *charged)),
         (f"How well each {guarantee.unit.protected} is protected", _protected(guarantee)),
     )
     return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))
@@ -135,17 +136,7 @@ def rows_used(found: Findings) -> str | None:
     """State the number of rows used, if they were counted."""
     if found.rows is None:
         return None
-    unit = found.guarantee.unit
-    about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
-    if unit.weighting is not None:
-        about += f" ({one_line(unit.weighting.column)})"
-    elif unit.is_shared:
-        about += f" ({one_line(unit.column)})"
-    elif unit.column is not None:
-        several = f"at most {unit.max_rows} of each {unit.protected}"
-        kept = "one row of each" if unit.max_rows == 1 else several
-        about += f", {kept} ({one_line(unit.column)}),"
-    return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
+    return phrase("release.used", rows=found.rows, unit=found.guarantee.unit)
 
 
 def rows_described(found: Findings) -> tuple[str, ...]:
@@ -156,7 +147,7 @@ def rows_described(found: Findings) -> tuple[str, ...]:
         for name, day in found.dates.items()
     ]
     if unit.weighting is not None:
-        said += units_in_words(unit)
+        said.append(phrase("release.units", unit=unit))
     if rows is None or rows.lost_error is None:
         return tuple(said)
     # A unit is left out with all its rows.
@@ -180,24 +171,13 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     all_rows, names = rows.left_out + rows.value, [*found.needed, *filter(None, [unit.column])]
     if rows.left_out - 2.0 * rows.lost_error < _MUCH * all_rows:
         return ()
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    words = (
-        f"About {100.0 * rows.left_out / all_rows:.0f} % of the {unit.counted}s were "
-        "left out. Missing or undeclared values of these columns can cause that: "
-        f"{one_line(', '.join(names[:_FEW]))}{more}; so can line breaks in a text file's cells "
-        "(multiline = true). The data owner finds them with nolook schema --check TABLE."
-    )
-    return (words,)
+    share = f"{100.0 * rows.left_out / all_rows:.0f}"
+    return (phrase("release.lost", share=share, counted=unit.counted, names=names),)
 
 
 def _guarantee(guarantee: PrivacyGuarantee) -> Section:
-    one = guarantee.unit.protected
-    meaning = f"The guarantee holds for any table, even against someone who knows all other {one}s."
-    if guarantee.relation == "add-remove":
-        meaning += (
-            f" The number of {one}s is protected too: if this page gives one, it is a noisy one."
-        )
-    notes = (*units_in_words(guarantee.unit), meaning)
+    whom = phrase("release.units", unit=guarantee.unit)
+    notes = (*filter(None, (whom,)), phrase("release.meaning", guarantee=guarantee))
     return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes, printed=())
 
 

@@ -11,6 +11,7 @@ from nolook.estimators.catalogue import MODELS, SELECTORS, called, name_of, own_
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.reference_levels import level_labels
+from nolook.report.sentences import phrase
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -27,15 +28,7 @@ __all__ = [
     "selection_settings",
 ]
 
-_OF_A_SAMPLE = (
-    " It looked at a random part of the table, each row or unit kept by chance; how many there "
-    "were is not told."
-)
 _MOST_NAMED = 10  # columns in a sentence
-_DOUBTS = (
-    "The choice is random: a column that was left out may still matter and, with few {}s or a "
-    "small budget, one that was chosen may not."
-)
 
 
 def selection_findings(selector: PrivateSelector) -> Findings:
@@ -52,21 +45,16 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
         question=(f": which of {offered} are most strongly associated with ", Name(target)),
-        conclusion=(
-            (
-                f"Chosen of {offered}: ",
-                *listed(chosen, _MOST_NAMED),
-                ".",
-            ),
-        ),
-        certainty=(how_strong(selector), _DOUBTS.format(selector.privacy_.unit.counted)),
+        conclusion=((f"Chosen of {offered}: ", *listed(chosen, _MOST_NAMED), "."),),
+        certainty=(how_strong(selector), _doubts(selector)),
     )
 
 
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     """List the columns that were chosen; `more` is added to the note."""
     chosen, ordered = chosen_columns(selector)
-    sample = "" if getattr(selector, "sample", None) is None else _OF_A_SAMPLE
+    sampled = getattr(selector, "sample", None) is not None
+    sample = f" {phrase('release.sampled')}" * sampled
     columns: dict[str, Sequence[str]] = {"Column": _in_words(selector, chosen)}
     if ordered:
         columns["Place"] = [str(place) for place, _ in enumerate(chosen, 1)]
@@ -79,7 +67,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     table = Table(f"{len(chosen)} of {offered}, {order}", tuple(columns), rows)
     about = tuple(words + sample for words in explanation_of(selector))
     strong = how_strong(selector)
-    notes = _DOUBTS.format(selector.privacy_.unit.counted) + more, strong
+    notes = _doubts(selector) + more, strong
     printed = f"selector: {called(selector)}", table, strong
     return Section("selection", "The columns chosen", about, (), (table,), notes, printed=printed)
 
@@ -90,24 +78,15 @@ def _in_words(selector: PrivateSelector, names: Sequence[str]) -> list[str]:
     return [labels.get(name, name) for name in names]
 
 
+def _doubts(selector: PrivateSelector) -> str:
+    return phrase("release.doubts", one=selector.privacy_.unit.counted)
+
+
 def how_strong(selector: PrivateSelector) -> str:
     """Explain the strength of the choices, from released and public numbers."""
-    if selector.strengths_ is not None:
-        left = selector.n_features_in_ - selector.k_ + 1
-        return (
-            "A column stands out by what it adds to those above it, in standard deviations of "
-            f"noise and sampling; of {left} columns that add nothing, the largest typically "
-            f"reaches {number(largest_of(left), 2)}."
-        )
-    lead = _lead(selector)
-    if lead is None:
-        return "The chance that another draw of the noise would choose the same is not known."
-    if lead >= 1.0:
-        return "The noise outweighs any difference between columns: the choice is close to chance."
-    return (
-        "The higher of two scores (rank correlations) is preferred with a probability of at least "
-        f"95 % where they are {number(lead, 2)} apart or more."
-    )
+    left = selector.n_features_in_ - selector.k_ + 1
+    known = {"left": left, "largest": largest_of(left), "lead": _lead(selector)}
+    return phrase("release.strength", selector=selector, **known)
 
 
 def _lead(selector: PrivateSelector) -> float | None:

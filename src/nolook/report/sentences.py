@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.nativetypes import NativeEnvironment
 
 from nolook.report.findings import Name, Text, listed, plain
-from nolook.report.wording import CONFIDENCE, count, number
+from nolook.report.wording import CONFIDENCE, count, number, p_value, percent, rows_in_words
 
 __all__ = ["phrase", "sentence"]
 
@@ -76,5 +76,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     found.filters |= {"count": count, "listed": listed, "name": Name, "number": number}
+    found.filters |= {"p_value": p_value, "percent": percent, "rows": rows_in_words}
     found.globals["confidence"] = CONFIDENCE
     return found

@@ -6,7 +6,7 @@ fits a telephone as well as a poster. Colours come from the page's style sheet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 from markupsafe import Markup
@@ -20,6 +20,7 @@ _ROW, _NUMBERS = 26, 40  # pixels of a row, and of numbers below with their name
 _START, _WIDTH = 10.0, 87.0  # percent of the width
 _TOP, _HEIGHT = 30, 300  # pixels
 _LONGEST_LABEL = 40
+_ROOM, _LAST = 0.4, 0.93  # letters along a percent of a telephone's width; share of the last tick
 
 _SAME = "; the table below holds the same numbers"
 _CIRCLE = Markup('<circle cx="{}" cy="{}" r="4.5"/>')
@@ -52,23 +53,25 @@ class _Frame:
 
 def svg(picture: Picture) -> Markup:
     """Draw a picture, with its title and legend for screen readers."""
+    points = [one for one in picture.marks if isinstance(one, Point)]
+    names = [shortened(one_line(one.name or ""), LONGEST_NAME) for one in points]
+    longest = max(map(width, names), default=0)
     if picture.rows:
         rows = round(picture.up.high - picture.up.low)
         # The names are on the left; below is room for the axis.
-        frame, below = _Frame(picture, 36.0, 62.0, 8, _ROW * rows), 22
+        left = min(max(36.0, 3.2 * longest), 52.0)
+        frame, below = _Frame(picture, left, 98.0 - left, 8, _ROW * rows), 22
     else:
         frame = _Frame(picture, _START, _WIDTH, _TOP, _HEIGHT)
         below = 46 + _NUMBERS * len(picture.below)
-    points = [one for one in picture.marks if isinstance(one, Point)]
     parts = (
         *_axes(frame),
         *_below(frame),
         *_curves(frame),
         *(_point(one, frame) for one in points),
     )
-    # On a narrow screen there is room for the points beside the longest name.
-    names = [shortened(one_line(one.name or ""), LONGEST_NAME) for one in points]
-    least = min(max((1.3 * width(name) for name in names), default=0), 34.0)
+    # On a narrow screen there is room for the longest name.
+    least = min(51.0 * longest / (frame.left - 1.5), 34.0)
     size = Markup('height="{}" style="min-width: {:g}rem"').format(frame.bottom + below, least)
     if picture.square:
         # It grows as a whole, text too: both axes stay as long.
@@ -97,11 +100,10 @@ def _axes(frame: _Frame) -> Iterator[Markup]:
         y = frame.y(place)
         yield _straight("grid", ends, (y, y))
         yield _text(f"{frame.left - 1}%", y + 4, words, "end")
-    for place, words in picture.across.ticks:
+    for place, _ in picture.across.ticks:
         x = frame.x(place)
         yield _straight("grid", (x, x), (frame.top, bottom))
-        if words:
-            yield _text(x, bottom + 16, words)
+    yield from _along(frame, bottom + 16, [words for _, words in picture.across.ticks])
     if picture.across.zero is not None:
         x = frame.x(picture.across.zero)
         yield _straight("zero", (x, x), (frame.top, bottom))
@@ -116,8 +118,18 @@ def _below(frame: _Frame) -> Iterator[Markup]:
     for row, (name, numbers) in enumerate(frame.picture.below):
         y = frame.bottom + 70 + _NUMBERS * row
         yield _text("0", y - 16, shortened(one_line(name), LONGEST_NAME), "start")
-        for (place, _), words in zip(frame.picture.across.ticks, numbers, strict=True):
-            yield _text(frame.x(place), y, words)
+        yield from _along(frame, y, numbers)
+
+
+def _along(frame: _Frame, y: float, words: Sequence[str]) -> Iterator[Markup]:
+    """Write texts at the ticks across; on a telephone only every other one where many are long."""
+    crowded = sum(width(each) + 2 for each in words) > _ROOM * frame.across
+    for number, (place, _) in enumerate(frame.picture.across.ticks):
+        # The last one stays within the picture.
+        anchor = "end" if frame.picture.across.share(place) > _LAST else "middle"
+        kind = "tick spare" if crowded and number % 2 else "tick"
+        if words[number]:
+            yield _text(frame.x(place), y, words[number], anchor, kind)
 
 
 def _curves(frame: _Frame) -> Iterator[Markup]:
@@ -180,9 +192,9 @@ def _arrows(ends: tuple[float, float], y: float, frame: _Frame) -> Iterator[Mark
             ).format(frame.x(place), y, sign)
 
 
-def _text(x: str, y: float, words: str, anchor: str = "middle") -> Markup:
-    written = Markup('<text class="tick" x="{}" y="{:g}" text-anchor="{}">{}</text>')
-    return written.format(x, y, anchor, one_line(words))
+def _text(x: str, y: float, words: str, anchor: str = "middle", kind: str = "tick") -> Markup:
+    written = Markup('<text class="{}" x="{}" y="{:g}" text-anchor="{}">{}</text>')
+    return written.format(kind, x, y, anchor, one_line(words))
 
 
 def _straight(kind: str, x: tuple[str, str], y: tuple[float, float]) -> Markup:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import combinations
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
-from nolook.report.distribution_findings import alike_rows
 from nolook.report.findings import (
     Figure,
     Findings,
-    Name,
     Section,
     Table,
     Text,
@@ -34,7 +31,8 @@ from nolook.report.picture import (
     groups_picture,
     rows_picture,
 )
-from nolook.report.wording import CONFIDENCE, count, day_within, estimated, number
+from nolook.report.sentences import phrase, sentence
+from nolook.report.wording import CONFIDENCE, count, day_within, estimated
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
@@ -46,44 +44,20 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
-_NO_DATES: Mapping[str, str] = MappingProxyType({})
+_TOLD, _MIDDLE = {"count", "mean", "share"}, {0.5}  # measures with a sentence of their own
+_MOST_TOLD = 4
+_SHARED = {"mean", "quantile"}  # measures that take a part of the budget
 _MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
 _MOST_QUANTILES = 9  # in a table; of more it has the quartiles, and a picture the rest
 _QUARTILES = {0.25, 0.5, 0.75}
 _WIDTH, _FEWEST_BARS = 12, 4  # of a small distribution
 _MOMENTS = ("values", "missing", "mean", "deviation")
-_SHAPE = (
-    "Shapes show the shares of values in equal steps from the 1 % to the 99 % quantile, in fewer "
-    "where noise would hide them."
-)
 _MOST_PAIRS, _PAIRS_IN_FULL = 30, 10  # of all pairs of columns
 _HIDDEN = "not shown"
-_WHY_HIDDEN = f'"{_HIDDEN}" stands for a number that cannot be distinguished from noise.'
-_UNSEEN = (
-    f'"{OTHERS}" stands for values that are not declared. It and "missing" are left out where they '
-    "do not stand out from the noise."
-)
-_GAPS_UNSEEN = '"missing" is left out where it does not stand out from the noise.'
 _SMALL, _LIKELY, _RARE = 20, 0.95, 0.001
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
-_FOUND = "Levels that are not declared are shown where enough {}s have them: {}."
-_LEAST_P, _CLEAR = 0.0005, 0.05
-_TESTED = (
-    "{} and {} {} (Cramér's V {}: 0 without an association, at most 1; chi-square {}, p-value {}; "
-    "declared levels; the noise is allowed for by simulation)."
-)
-_SURE = (
-    f"Brackets hold {CONFIDENCE} intervals. They cover both the noise and the sampling of {{}}s "
-    "(for counts and sums a sample of the same size)."
-)
 MISSING = "counted as a group of their own"
-_SHRUNK = (
-    "Estimates are counts shrunk towards independence by as much as noise hides; they have no "
-    "interval. Cramér's V is that of the estimates: 0 without an association, at most 1. The page "
-    "shows {} of {} pairs in full, the file all."
-)
-_STRONGEST = "{} and {} have the strongest association (Cramér's V {})."
 _NAMES = {
     "count": "{}s",
     "estimate": "{}s, estimated",
@@ -92,7 +66,7 @@ _NAMES = {
 }
 
 
-def _head(each: Measured, counted: str) -> str:
+def _head(found: Tabulation, each: Measured) -> str:
     """Return the heading of a measure."""
     if each.name == "quantile":
         at = float(each.at or 0.0)
@@ -100,7 +74,7 @@ def _head(each: Measured, counted: str) -> str:
     if each.name == "share":
         return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
-    return name.format(counted.capitalize() if each.column is None else each.column)
+    return name.format(each.column or found.privacy.unit.counted.capitalize())
 
 
 def _with_ends(each: Measured) -> Iterator[Vector]:
@@ -111,19 +85,17 @@ def _with_ends(each: Measured) -> Iterator[Vector]:
         yield np.where(np.isnan(low), of_noise, end)
 
 
-def _cell(each: Measured, place: int, dates: Mapping[str, str] = _NO_DATES) -> str:
+def _cell(found: Tabulation | Description, each: Measured, place: int) -> str:
     """Return one number and its interval."""
     value, low, high = (float(numbers[place]) for numbers in _with_ends(each))
     if math.isnan(value):
         return _HIDDEN
     if each.name == "estimate":
         return f"{value:,.0f}"
-    origin = dates.get(str(each.column))
+    origin = dates_of(found).get(str(each.column))
     if origin is not None and each.name in {"mean", "quantile"}:
         return "{} ({})".format(*day_within(value, (low, high), origin))
     scale, percent = (100.0, " %") if each.name == "share" else (1.0, "")
-    if each.name in {"count", "values", "missing", "share"}:
-        value = min(max(value, low), high)
     shown, interval = estimated(scale * value, (scale * low, scale * high))
     return f"{shown}{percent} ({interval}{percent})"
 
@@ -144,7 +116,8 @@ def _left_out(found: Tabulation | Description, tables: Sequence[Table]) -> tuple
     """Return the notes on groups and numbers that are left out."""
     others = any(OTHERS in labels for labels in found.levels.values())
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
-    return _UNSEEN if others else _GAPS_UNSEEN, *(_WHY_HIDDEN,) * hidden
+    groups = phrase("tables.left_out", others=OTHERS if others else "")
+    return groups, *(phrase("tables.hidden", word=_HIDDEN),) * hidden
 
 
 def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
@@ -160,7 +133,7 @@ def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
 
 def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
     """Return the table of some columns: its groups, then margins, then all."""
-    counted, dates = found.privacy.unit.counted, dates_of(found)
+    dates = dates_of(found)
     shares = {each.at for each in found.measured if each.name == "quantile"}
     shown = shares if len(shares) <= _MOST_QUANTILES else shares & _QUARTILES
     kept = [
@@ -174,21 +147,37 @@ def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Tabl
     if noise:
         kept = [evolve(each, estimates=each.estimates.of_noise()) for each in kept]
     *rows, last = (
-        (_label(found, place, by) if own else "all", *(_cell(each, place, dates) for each in kept))
+        (_label(found, place, by) if own else "all", *(_cell(found, each, place) for each in kept))
         for size in range(len(by), -1, -1)
         for own in combinations(by, size)
         for place in _shown(found, found.groups_of(own))
     )
     what = "of the noise only" if noise else "of noise and sampling"
     caption = f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}"
-    heads = (", ".join(by) or "Rows", *(_head(each, counted) for each in kept))
-    return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
+    heads = (", ".join(by) or "Rows", *(_head(found, each) for each in kept))
+    wide = tuple(_crossed(found, by, each) for each in kept if len(by) == 2)
+    return Table(caption, heads, tuple(rows) or (last,), last if rows else (), wide)
+
+
+def _crossed(found: Tabulation, by: Sequence[str], each: Measured) -> Table:
+    """Return one measure by two columns: a row for each level of the first, then all."""
+    own = [found.names.index(name) for name in by]
+    margins = (by, by[:1], by[1:], ())
+    places = [place for names in margins for place in _shown(found, found.groups_of(names))]
+    cells = {tuple(found.codes[p, own].tolist()): _cell(found, each, p) for p in places}
+    down, across = map(dict.fromkeys, zip(*cells, strict=True))
+    heads = by[0], *(found.label(by[1], code) for code in across)
+    rows = tuple(
+        (found.label(by[0], code), *(cells.get((code, other), "") for other in across))
+        for code in down
+    )
+    title = f"{_head(found, each)} by {by[0]} and {by[1]}, {CONFIDENCE} intervals"
+    return Table(title, heads, rows)
 
 
 def _sure(found: Tabulation | Description) -> tuple[str]:
     """State what the intervals cover."""
-    unit = found.privacy.unit
-    return (_SURE.format(unit.protected) + alike_rows(unit),)
+    return (phrase("tables.certainty", unit=found.privacy.unit),)
 
 
 def _curves(
@@ -231,7 +220,7 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
         Point(float(value[p]), row, (float(low[p]), float(high[p])), name=_label(found, p, by))
         for row, p in enumerate(places)
     )
-    title = _head(each, found.privacy.unit.counted)
+    title = _head(found, each)
     about = f"{title} by {', '.join(by)}", f"with {CONFIDENCE} intervals"
     return (rows_picture(*about, title, points),)
 
@@ -265,12 +254,15 @@ def tabulation_findings(found: Tabulation) -> Findings:
     pairs = found.associations()
     tables = tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
     shown = [_table(found, by) for by in tables]
+    tested, names = found.independence(), found.names
+    estimates = {"shown": len(tables), "pairs": len(pairs)}
     notes = (
         *_left_out(found, shown),
         *_levels_found(found),
-        *_independence(found),
-        *((_SHRUNK.format(len(tables), len(pairs)),) * bool(pairs)),
-        "All margins of this release agree before rounding. They include groups left out above.",
+        *([phrase("tables.associated", names=names, tested=tested)] if tested else []),
+        *((phrase("tables.estimates", **estimates),) * bool(pairs)),
+        *((phrase("tables.noisier"),) * any(each.name in _SHARED for each in found.measured)),
+        phrase("tables.margins"),
     )
     sections = _sections(found, tables, shown, notes, pairs)
     apart = tuple(_table(found, by, noise=True) for by in tables)
@@ -291,21 +283,13 @@ def tabulation_findings(found: Tabulation) -> Findings:
             ("Measured", ", ".join(asked) or "counts only"),
         ),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
-        conclusion=tuple(_STRONGEST.format(*by, f"{v:.2f}") for by, v in [*pairs.items()][:1])
-        or _largest(found),
+        conclusion=tuple(
+            phrase("tables.strongest", first=first, second=second, strength=f"{v:.2f}")
+            for (first, second), v in [*pairs.items()][:1]
+        )
+        or tuple(_highest(found)),
         certainty=_sure(found),
     )
-
-
-def _independence(found: Tabulation) -> tuple[str, ...]:
-    """Return a sentence on whether two columns are associated."""
-    tested = found.independence()
-    if tested is None:
-        return ()
-    statistic, chance, strength = tested
-    p = f"below {_LEAST_P:g}" if chance <= _LEAST_P else f"{chance:.2g}"
-    said = "are associated" if chance < _CLEAR else "have no clear association"
-    return (_TESTED.format(*found.names, said, number(strength, 2), number(statistic, 3), p),)
 
 
 def _levels_found(found: Tabulation) -> tuple[str, ...]:
@@ -317,7 +301,7 @@ def _levels_found(found: Tabulation) -> tuple[str, ...]:
     likely = next(size for size in _SIZES if search.chance(size) > _LIKELY)
     sizes = sorted({_SMALL, max(_SMALL, likely)})
     shown = (with_chance.format(each, one, _in_percent(search.chance(each))) for each in sizes)
-    return (_FOUND.format(one, ", ".join(shown)),)
+    return (phrase("tables.levels_found", one=one, sizes=", ".join(shown)),)
 
 
 def _in_percent(chance: float) -> str:
@@ -326,15 +310,25 @@ def _in_percent(chance: float) -> str:
     return f"below {100 * _RARE:g} %" if chance < 0.5 else f"above {100 - 100 * _RARE:g} %"
 
 
-def _largest(found: Tabulation) -> tuple[Text, ...]:
-    """Name the largest group of declared levels of the first table."""
-    by, rows = found.by[0] if found.by else (), found.measured[0]
-    places = [int(place) for place in found.groups_of(by) if _declared(found)[place]]
-    if not by or not places:
-        return ()
-    first = max(places, key=lambda place: float(rows.estimates.value[place]))
-    words = f" with {_cell(rows, first)} {found.privacy.unit.counted}s."
-    return (("The largest group is ", Name(_label(found, first, by)), words),)
+def _highest(found: Tabulation) -> Iterator[Text]:
+    """Name the groups of the first table that may have the most rows, or the highest mean."""
+    by, counted = found.by[0] if found.by else (), found.privacy.unit.counted
+    places = found.groups_of(by)
+    places = places[_declared(found)[places]]
+    asked = [each for each in _of_groups(found, by) if each.at in _MIDDLE or each.name in _TOLD]
+    for each in asked[:_MOST_TOLD] if by and places.size else ():
+        value, low, high = (numbers[places] for numbers in _with_ends(each))
+        if np.isnan(value).all():
+            continue
+        first, rows = int(np.nanargmax(value)), each.name == "count"
+        head, cell = _head(found, each), _cell(found, each, places[first])
+        yield sentence(
+            "tables.highest",
+            head=None if rows else f"{head[:1].lower()}{head[1:]}",
+            names=[_label(found, place, by) for place in places[high >= low[first]]],
+            value=f"{cell} {counted}s" if rows else cell,
+            hidden=bool(np.isnan(value).any()),
+        )
 
 
 def description_findings(found: Description) -> Findings:
@@ -343,12 +337,11 @@ def description_findings(found: Description) -> Findings:
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
-    tables = (*_of_numbers(numbers, whole, dates_of(found)), *_of_levels(found))
-    numeric = count(len(numbers), "numeric column")
-    others = count(len(found.by), "categorical column")
-    columns = [*numbers, *found.names]
-    notes = (*_left_out(found, tables), *((_SHAPE,) * bool(numbers)))
-    based = f"Based on about {_cell(rows, whole)} {found.privacy.unit.counted}s"
+    tables = (*_of_numbers(found, numbers, whole), *_of_levels(found))
+    columns, shapes = [*numbers, *found.names], (phrase("tables.shapes"),) * bool(numbers)
+    notes = (*_left_out(found, tables), *shapes)
+    based = f"{_cell(found, rows, whole)} {found.privacy.unit.counted}s"
+    kinds = {"numbers": len(numbers), "others": len(found.by)}
     return findings_of(
         found,
         what="description of",
@@ -357,19 +350,19 @@ def description_findings(found: Description) -> Findings:
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(f"{based}: {numeric} and {others}.",),
+        conclusion=(phrase("tables.based_on", rows=based, **kinds),),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=_sure(found),
     )
 
 
 def _of_numbers(
-    numbers: Mapping[str, Sequence[Measured]], place: int, dates: Mapping[str, str]
+    found: Description, numbers: Mapping[str, Sequence[Measured]], place: int
 ) -> Iterator[Table]:
     """Yield the tables of the measures of all rows, by column."""
 
     def row(own: Sequence[Measured], kept: Container[object]) -> list[str]:
-        return [_cell(each, place, dates) for each in own if each.name in kept or each.at in kept]
+        return [_cell(found, each, place) for each in own if each.name in kept or each.at in kept]
 
     if numbers:
         heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")
@@ -384,7 +377,7 @@ def _of_levels(found: Description) -> Iterator[Table]:
     """Yield the table of the levels of all categories."""
     rows = found.measured[0]
     levels = [
-        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(rows, place),
+        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(found, rows, place),
          max(0.0, min(1.0, float(rows.estimates.value[place]) / found.rows.value)))
         for (name,) in found.by
         for place in _shown(found, found.groups_of((name,)))

@@ -65,7 +65,7 @@ def print_findings(
     """Print what was found, what it cost, the guarantee and where the files are."""
     print_lines(console, lines(found, details=details))
     if ledger_status.ledger is not None and found.guarantee.private:
-        say(console, plain(ledger_status.in_words()[-1]))
+        say(console, plain(ledger_status.charged[0]))
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nolook._arrays import Vector
 from nolook._defaults import LEVEL
-from nolook._validation import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
@@ -30,11 +28,11 @@ __all__ = [
     "grid_in_words",
     "loss_in_words",
     "number",
+    "p_value",
     "percent",
     "rows_in_words",
     "span",
     "told_apart",
-    "units_in_words",
     "with_error",
 ]
 
@@ -68,39 +66,16 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{short:,.12g}" if 1.0 <= abs(short) < _HUGE else f"{short:.{digits}g}"
 
 
+def p_value(value: float | None, least: float = 0.0001) -> str:
+    """Return a p-value; small ones are not told apart."""
+    if value is None:
+        return NOT_KNOWN
+    return f"{least:g} or less" if value <= least else number(value, 2)
+
+
 def count(amount: int, noun: str) -> str:
     """Return a number of things, with the noun in the singular or plural."""
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
-
-
-def units_in_words(unit: Unit) -> tuple[str, ...]:
-    """Describe the population of a release that protects units of several rows."""
-    if unit.weighting is not None and unit.weighting.bound is not None:
-        weighting, bound = unit.weighting, number(unit.weighting.bound)
-        one = unit.protected
-        once = (
-            f" Each {one} counts once, with the mean weight of its rows: totals are of {one}s."
-            if unit.is_shared
-            else f" At most {unit.max_rows} rows of each {one}, drawn at random, count, each with "
-            "its own weight: totals are of rows, too low where others were not drawn."
-        )
-        words = (
-            f"Everything here describes the population that the weights "
-            f"({one_line(weighting.column)}) stand for. A weight above {bound} counts as {bound}, "
-            f"which cuts about {max(100.0 * weighting.cut, 0.1):.1f} % of all weight. Numbers of "
-            f"{unit.counted}s are sums of these weights.{once * (unit.column is not None)}"
-        )
-        return (words,)
-    if unit.column is None:
-        return ()
-    words = (
-        f"Everything here describes {unit.counted}s. Each counts once, and its rows share this "
-        f"weight equally, so numbers of {unit.counted}s need not be whole."
-        if unit.is_shared
-        else f"Everything here describes {unit.counted}s: at most {unit.max_rows} of the rows of "
-        f"each {unit.protected}, drawn at random."
-    )
-    return (words,)
 
 
 def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, str]:
