@@ -57,7 +57,7 @@ REFUSED = {
         ("--random-state -1", "--random-state is -1", "at least 0"),
         ("--random-state x", "--random-state", "integer"),
         ("--method magic", "--method is 'magic'", "'auto', 'linear'"),
-        ("--on-failure constant", "--on-failure is 'constant', but the method is linear"),
+        ("--on-failure constant", "is 'constant'; expected --method tukey, not linear"),
         ("--on-failure constant --method auto", "--on-failure", "--method tukey"),
         ("--on-failure weep --method tukey", "--on-failure is 'weep'", "'raise', 'constant'"),
         ("--unknown 1", "--unknown"),
@@ -304,7 +304,7 @@ REFUSED = {
         ("999999999", "-k is 999999999", "an integer from 1 to "),
         ("2 --select 2", "-k is 2 and --select is 2"),
         ("auto --select auto", "-k is 'auto' and --select is 'auto'"),
-        ("2 --method tukey", "-k is '2', but the method is tukey"),
+        ("2 --method tukey", "-k is '2'; expected --method linear, not tukey"),
         ("1 --select 30", "--select is 30", "fewer than the table's "),
     ],
     "fit workers.parquet --target income --epsilon 1 --exclude city --missing": [

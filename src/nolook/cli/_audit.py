@@ -13,7 +13,6 @@ from nolook.cli._declared import with_options
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, write_text
 
-_ALL = "all"
 _LEAST_RUNS = 100
 
 
@@ -52,10 +51,10 @@ def audit(
     if not names:
         print_cases(console(), list(cases.values()))
         return
-    unknown = next((name for name in names if name not in {*cases, _ALL}), None)
+    unknown = next((name for name in names if name not in {*cases, "all"}), None)
     if unknown is not None:
         raise refusal("NAME", unknown, "a release from the list", "see nolook audit")
-    wanted = list(cases) if _ALL in names else list(dict.fromkeys(names))
+    wanted = list(cases) if "all" in names else list(dict.fromkeys(names))
     findings = []
     for finding in audit_all(wanted, epsilon, runs, random_state, os.cpu_count() or 1):
         findings.append(finding)

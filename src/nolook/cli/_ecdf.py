@@ -34,8 +34,7 @@ def ecdf(
 
     from nolook.estimators.ecdf import ECDF
 
-    seed = release.random_state
-    fitted = ECDF(release.epsilon, thresholds, delta, relation, random_state=seed)
+    fitted = ECDF(release.epsilon, thresholds, delta, relation, random_state=release.random_state)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_columns([column]), **ledger_and_progress)
     return release.keep(fitted)

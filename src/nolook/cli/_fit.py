@@ -8,7 +8,7 @@ from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
 from nolook._language import option_names, parameter_name
-from nolook._validation import check_choice, check_delta, count_or_auto
+from nolook._validation import check_choice, check_delta, count_or_auto, refusal
 from nolook.cli._options import MissingOption, column_names
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
@@ -72,10 +72,7 @@ def fit(
     check_choice("--method", method, ("auto", *MODELS))
     for option, value in (("--selector", selector), ("--split", split)):
         if select is None and value is not None:
-            raise ParameterError(
-                f"{option} is given without --select (add --select 5, for example, or leave "
-                f"{option} out)"
-            )
+            raise ParameterError(f"{option} is given without --select (leave it out, or add it)")
     chosen = method_for(method, has_classes=lambda: bool(release.opened(columns).binary[-1]))
     make: Any = MODELS[chosen].load()
     parameters = _parameters(chosen, make, own)
@@ -112,11 +109,8 @@ def _parameters(method: str, make: Any, options: Mapping[str, str | None]) -> di
     for name, text in given.items():
         if name not in signature(make).parameters:
             homes = [m for m in MODELS if name in signature(MODELS[m].load()).parameters]
-            flag = parameter_name(name)
-            raise ParameterError(
-                f"{flag} is {text!r}, but the method is {method}; expected --method "
-                f"{' or '.join(homes)} (or omit {flag})"
-            )
+            wanted = f"--method {' or '.join(homes)}, not {method}"
+            raise refusal(name, text, wanted, f"or omit {parameter_name(name)}")
     if "k" in given:
         given["k"] = count_or_auto(given["k"], "-k")
     if "straight" in given:

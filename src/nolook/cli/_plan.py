@@ -69,15 +69,9 @@ def plan(
     if columns is None and method in _ONE_COLUMN:
         columns = 1
     if (rows is None) == (count_epsilon is None):
-        raise ParameterError(
-            "the number of rows is missing; give --rows or --count-epsilon (for example "
-            "--rows 10000)"
-        )
+        raise ParameterError("the number of rows is missing; give --rows or --count-epsilon")
     if not has_table and (columns is None or count_epsilon is not None):
-        raise ParameterError(
-            "the number of columns is missing; give a table, or --rows and --columns (for "
-            "example --rows 10000 --columns 8)"
-        )
+        raise ParameterError("missing number of columns: give a table, or --rows and --columns")
     whole = partial(reading.read, target or None, **column_options(features, categories))
     if columns is None:
         columns = len(whole().feature_names)

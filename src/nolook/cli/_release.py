@@ -75,11 +75,6 @@ class Columns(Classes):
     categories: list[str] | None = None
     exclude: str | None = None
 
-    @property
-    def excluded(self) -> tuple[str, ...]:
-        """Columns that are not used as features by default."""
-        return column_names(self.exclude, "--exclude")
-
 
 @frozen(kw_only=True)
 class Reading:
@@ -245,7 +240,7 @@ class Release(Reading):
         """Fit an estimator to the table."""
         units = {self.unit, *self.declared.used_as("unit")}
         for what, names in (("target", {columns.target}), ("unit", units)):
-            for name in names.intersection(columns.excluded):
+            for name in names.intersection(column_names(columns.exclude, "--exclude")):
                 raise ParameterError(
                     f"--exclude names the {what} {name!r}, which is not a feature anyway "
                     "(leave it out there)"
@@ -270,7 +265,7 @@ class Release(Reading):
 
     def opened(self, columns: Columns) -> Table:
         """Open the table for a model's columns; reads no row."""
-        schema = self._without(columns.excluded)
+        schema = self._without(column_names(columns.exclude, "--exclude"))
         options = column_options(columns.features, columns.categories)
         options |= {"positive": columns.positive, "negative": columns.negative}
         return self.read(columns.target, schema=schema, **options)
@@ -359,9 +354,8 @@ def release_command(
             given["output"] = default_name(called(place), named, ending)
         made = arguments(given)
         release = made["release"]
-        outcome = release.outcome
         dry = printed_dry_run(release, release.charging)
-        with explained(lambda: str(outcome)), outcome.told(), dry:
+        with explained(lambda: str(release.outcome)), release.outcome.told(), dry:
             command(**made)
 
     return with_options(own, own_forms, names, call)

@@ -68,13 +68,12 @@ def schema(
         tell("Found in the sampled rows, for the data owner only:", *found, _HOW_TO_DECLARE)
     else:
         write_text(place, draft.text)
-    tell(*(() if quiet else draft.found))
-    if not (levels or quiet):
-        tell(
+        draft.found.append(
             f"{one_line(place)} is a draft, made by looking at rows of the table: it is not "
             "private and must stay with the data owner. Review every line, then delete the line "
             "draft = true; until then every command refuses it. --levels shows the values found."
         )
+    tell(*(() if quiet else draft.found))
 
 
 def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:

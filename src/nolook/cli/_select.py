@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook._validation import check_delta, count_or_auto
+from nolook._validation import count_or_auto
 from nolook.cli._options import MissingOption
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
@@ -30,8 +30,6 @@ def select(
     delta: float | None = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
-    if delta is not None:
-        check_delta(delta, "--delta")
     make = release.selector(selector, columns, delta or 0.0)
     fitted = make(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state

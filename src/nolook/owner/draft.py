@@ -340,9 +340,7 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
 
 def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
     """Return a column's cells as numbers, NaN where they are not."""
-    made = converted(cells, settings)
-    values: Vector = made.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(converted(cells, settings).cast(pa.float64(), safe=False))
 
 
 def _codes(values: Vector) -> list[str]:

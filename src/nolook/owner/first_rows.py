@@ -239,8 +239,7 @@ def _codes(cells: Any, values: Vector | None) -> Places:  # noqa: ANN401
     """Return a number for each different cell, in order; of numbers, -1 for a missing one."""
     if values is not None:
         return np.where(np.isnan(values), -1, np.unique(values, return_inverse=True)[1])
-    codes: Places = pc.rank(cells, tiebreaker="dense").to_numpy()
-    return codes
+    return np.asarray(pc.rank(cells, tiebreaker="dense"))
 
 
 def _follows(other: Places, target: Places) -> bool:

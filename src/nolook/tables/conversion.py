@@ -186,7 +186,7 @@ class DeclaredSource:
 
     def parts(self) -> list[DeclaredSource]:
         """Return the source's parts, declared alike."""
-        return [self.of(part) for part in self.original.parts()]
+        return list(map(self.of, self.original.parts()))
 
     def of(self, other: Source | None) -> DeclaredSource:
         """Return another source of the same columns, declared alike; without rows if it is None."""

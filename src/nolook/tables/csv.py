@@ -105,7 +105,7 @@ class CsvFile(File):
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         declared = [column.name for column in self.columns]
-        wanted = [declared.index(name) for name in names]
+        wanted = list(map(declared.index, names))
         with self._rows() as rows:
             for columns in rows.columns(wanted):
                 yield pa.RecordBatch.from_arrays(columns, names=names)

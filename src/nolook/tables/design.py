@@ -451,5 +451,4 @@ def codes_of(column: Any, levels: Levels | Vocabulary) -> Vector:  # noqa: ANN40
         codes = pc.if_else(pc.not_equal(cells, ""), codes.fill_null(len(known)), codes)
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
-    found: Vector = codes.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return found
+    return np.asarray(codes.cast(pa.float64()))

@@ -202,7 +202,7 @@ class ParquetFile(File):
         with self.place.open() as file:
             opened = pq.ParquetFile(file)
             self._pieces, self.rows = opened.num_row_groups, opened.metadata.num_rows
-            return tuple(Column.from_field(field) for field in opened.schema_arrow)
+            return tuple(map(Column.from_field, opened.schema_arrow))
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         near = self.place.near
@@ -235,11 +235,11 @@ class ArrowFile(File):
         with self.place.open() as file:
             opened = _arrow(file, None)
             self._pieces = getattr(opened, "num_record_batches", 1)  # a stream has no index
-            return tuple(Column.from_field(field) for field in opened.schema)
+            return tuple(map(Column.from_field, opened.schema))
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         declared = [column.name for column in self.columns]
-        fields = [declared.index(name) for name in names]
+        fields = list(map(declared.index, names))
         with self.place.open() as file:
             reader = _arrow(file, pa.ipc.IpcReadOptions(included_fields=fields))
             batches: Iterable[Any] = reader

@@ -173,11 +173,11 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
             f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
             f"or booleans (for example {column.name} = {condition.values[0]})"
         )
-    levels, spellings = named_levels(own.levels), own.spellings.items()
+    spellings = own.spellings.items()
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
     words = [next((to for each, to in spellings if same(word, each)), word) for word in words]
     words = list(dict.fromkeys(words))
-    others = [level for level in levels if level not in words]
+    others = [level for level in named_levels(own.levels) if level not in words]
     return partial(by_word, partial(_meets, condition.sign, words, others, missing))
 
 
@@ -244,10 +244,8 @@ def _day(kind: Any, condition: Condition, value: Value, own: ColumnSchema) -> st
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
-    return _refused(
-        f"is {str(condition)!r}; expected {expected} (for example "
-        f"{condition.column} {condition.sign} {example})"
-    )
+    example = f"for example {condition.column} {condition.sign} {example}"
+    return refusal("where", str(condition), expected, example)
 
 
 #: What reads a condition's value as a word that cells of a type are compared with.

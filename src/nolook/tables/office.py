@@ -195,10 +195,7 @@ class StatisticsFile(_OnceFile):
             name: next((how for like, *how in known if re.match(like, form or "")), None)
             for name, form in about.original_variable_types.items()
         }
-        return tuple(
-            Column.from_field(pa.field(name, self._kind(name, kinds[name])))
-            for name in about.column_names
-        )
+        return tuple(Column(name, self._kind(name, kinds[name])) for name in about.column_names)
 
     @property
     def _ending(self) -> str:

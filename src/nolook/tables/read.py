@@ -17,7 +17,7 @@ from nolook._arrays import Matrix
 from nolook._language import parameter_name, usage_hint
 from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, Weighting, check_rows_per_unit
-from nolook._validation import check_names
+from nolook._validation import check_names, refusal
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import DeclaredSource, two_classes
 from nolook.tables.databases import Database, is_address
@@ -384,10 +384,8 @@ def open_typed(source: object, optional: Collection[str] | None = ()) -> Source:
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:
-        raise ParameterError(
-            f"source is a value of type {type(source).__name__}; expected a path, a frame, an "
-            "Arrow stream or a two-dimensional NumPy array"
-        )
+        expected = "a path, a frame, an Arrow stream or a two-dimensional NumPy array"
+        raise refusal("source", source, expected, "for example 'people.parquet'")
     return found
 
 

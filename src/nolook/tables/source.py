@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
-from functools import partial
 from numbers import Real
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -250,8 +249,7 @@ def from_frame(source: Any) -> MemorySource | None:  # noqa: ANN401 -- pyarrow h
         source = attempt(message, source.to_arrow)
     if not isinstance(source, pa.Table):
         return None
-    slicers = (partial(_sliced, column) for column in source.columns)
-    columns = zip(map(Column.from_field, source.schema), slicers, strict=True)
+    columns = zip(map(Column.from_field, source.schema), map(_slicer, source.columns), strict=True)
     return MemorySource(_NAME, columns, source.num_rows)
 
 
@@ -372,8 +370,8 @@ def _numeric_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tu
     return column, lambda start, stop: pa.array(_cast(values[start:stop], dtype), kind)
 
 
-def _sliced(column: Any, start: int, stop: int) -> Any:  # noqa: ANN401
-    return _whole(column.slice(start, stop - start))
+def _slicer(column: Any) -> Slicer:  # noqa: ANN401
+    return lambda start, stop: _whole(column.slice(start, stop - start))
 
 
 def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: ANN401
