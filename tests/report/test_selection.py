@@ -99,3 +99,8 @@ def test_a_level_that_is_chosen_is_said_by_its_column(tmp_path):
     assert "city = Bern" in said
     selector.report(tmp_path / "chosen.html")
     assert "city=" not in Page((tmp_path / "chosen.html").read_text("utf-8")).text
+    parts = nolook.MomentSelector(k=2), nolook.LinearRegression()
+    model = nolook.PrivatePipeline(*parts, epsilon=100.0).fit(read)
+    model.report(tmp_path / "model.html")
+    text = " ".join(Page((tmp_path / "model.html").read_text("utf-8")).text.split())
+    assert "Chosen: city = Bern and city = none of the 2 declared levels." in text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nolook.report.coefficient_findings import by_effect, knows_intervals
 from nolook.report.curve_findings import bent_columns
 from nolook.report.model_words import words_of
-from nolook.report.reference_levels import sides
+from nolook.report.reference_levels import level_labels, sides
 from nolook.report.sentences import phrase, sentence
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
         return (words.sentence("no_association", target=words.target, failed=failed),)
     chosen: tuple[Text, ...] = ()
     if model.selection is not None or part.chosen_ is not None:
-        names = list(compress(part.scaling_.names, part.considered.tolist()))
+        labels, known = level_labels(model.read_options), part.considered.tolist()
+        names = [labels.get(name, name) for name in compress(part.scaling_.names, known)]
         chosen = (sentence("model.chosen_columns", names=names),)
     return (*chosen, *_columns(part), *words.one_sided(), words.how_good())
 
