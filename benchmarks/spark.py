@@ -30,8 +30,8 @@ from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.spark.cluster import packed
 from nolook.spark.frames import start_session
 from nolook.statistics.cell_counts import ColumnCells
+from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.histograms import Histograms
-from nolook.statistics.moments import MomentMatrix
 
 FEATURES = [f"x{i}" for i in range(30)]
 PART = 100_000
@@ -72,7 +72,7 @@ def states():
         whole = np.round(batch * 2**10)
         made = {
             "magnitudes": Histograms(magnitude_counts).update(batch),
-            "moments": MomentMatrix(columns, 2**40).update(whole),
+            "moments": DesignMoments(columns, 2**40, 0).update(whole),
         }
         if columns == 31:
             points = LinearGrid(-4, 4, 8 / 2**16).points()

@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from nolook.algorithms.moment_estimates import nearest_moments, r2_estimate
 from nolook.algorithms.moment_regression import (
     SHARES,
     MomentRelease,
     NoisyMoments,
+    bounded_rows,
     choose_squared_radius,
 )
 from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.tables import table_from_arrays
 
 
@@ -113,6 +119,38 @@ def test_the_radius_keeps_the_allowed_rows_outside():
     assert choose_squared_radius(counts, squares, 1000.0, 2, 0.05) == 9
     assert choose_squared_radius(counts, squares, 1000.0, 2, 0.04) == 4
     assert choose_squared_radius(counts, squares, 100.0, 2, 0.05) == 16
+
+
+TABLES = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 4), st.integers(1, 15)),
+    elements=st.floats(allow_nan=True, allow_infinity=True),
+)
+
+
+def gram_of(table, squared_radius):
+    """Return the exact moments of rows that are clipped to five and shrunk to a norm."""
+    columns = len(table)
+    names, zeros = tuple(map(str, range(columns))), np.zeros(columns)
+    scaling = Scaling(names, zeros, zeros + 1.0, np.full(columns, True))
+    moments = DesignMoments(columns + 1, UNIT**2 + squared_radius, 0)
+    for rows in bounded_rows(scaling, squared_radius, table, None):
+        moments.update(*rows)
+    return moments.gram
+
+
+@given(TABLES, st.integers(1, 30 * UNIT**2), st.data())
+def test_neighbours_differ_by_the_sensitivity_at_most(table, squared_radius, data):
+    which = data.draw(st.integers(0, table.shape[1] - 1))
+    value, fewer = (gram_of(one, squared_radius) for one in (table, np.delete(table, which, 1)))
+    limit = gram_sensitivity(UNIT**2 + squared_radius)
+    assert int(((value - fewer) ** 2).sum()) <= limit**2
+
+
+def test_the_sensitivity_is_reached():
+    squared_radius = (3 * UNIT) ** 2
+    full = gram_of(np.array([[3.0]]), squared_radius)
+    assert int((full**2).sum()) == gram_sensitivity(UNIT**2 + squared_radius) ** 2
 
 
 def test_nothing_but_noise_still_gives_a_radius():

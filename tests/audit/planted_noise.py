@@ -11,7 +11,7 @@ from nolook.privacy import noise
 from nolook.privacy.accounting import smallest_epsilon
 from nolook.privacy.guarantee import BoundedRangeEvent
 from nolook.privacy.mechanisms import exponential, gaussian, laplace
-from nolook.statistics import histograms, moments
+from nolook.statistics import design_moments, histograms
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from tests.audit.planted import Fault, Release, choices, halved
 
@@ -119,9 +119,10 @@ DISCRETE_MU = -2.0 * stats.norm.ppf((1.0 - _AT_ZERO) / 2.0)
 
 
 def noisy_moments(table, draws, source):
-    squared_radius = 3 * (2 * UNIT) ** 2
-    exact = moments.MomentMatrix(3, squared_radius).update(table.T * UNIT).value
-    sensitivity = moments.moment_sensitivity(squared_radius, "add-remove")
+    squared_radius = 13 * UNIT**2
+    rows = np.vstack([np.ones(len(table)), table.T]) * UNIT
+    exact = design_moments.DesignMoments(4, squared_radius, 0).update(rows).gram
+    sensitivity = design_moments.gram_sensitivity(squared_radius)
     row = np.array([1.0, 2.0, -2.0, 2.0]) * UNIT  # the row that is added, and its constant
     shift = np.outer(row, row) / sensitivity
     noisy = (
@@ -299,7 +300,7 @@ FAULTS = (
     Fault(
         "sensitivity of the moment matrix halved",
         MOMENTS,
-        halved(moments, "moment_sensitivity"),
+        halved(design_moments, "gram_sensitivity"),
         2.0,
     ),
     Fault(

@@ -32,8 +32,6 @@ LONG = {
     "covariance-screening",
     "kendall-selection",
     "kendall-selection-on-a-sample",
-    "moments",
-    "moments-replace",
     "propose-test-release",
     "rank-screening",
     "canonical-lipschitz",

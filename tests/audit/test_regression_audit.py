@@ -14,8 +14,8 @@ from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import SeededSource
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
-from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 
 RUNS = 20_000
 MU = 0.3
@@ -32,10 +32,10 @@ def mu_of(shift, noise):
 
 def moments_noise(claimed):
     """Return the best test's shift and noise for the worst row of the moment matrix."""
-    squared_radius = 3 * (2 * UNIT) ** 2
-    row = np.array([[2.0], [-2.0], [2.0]]) * UNIT
-    exact = MomentMatrix(3, squared_radius).update(row).value
-    sensitivity = moment_sensitivity(squared_radius, "add-remove")
+    squared_radius = 13 * UNIT**2
+    row = np.array([[1.0], [2.0], [-2.0], [2.0]]) * UNIT
+    exact = DesignMoments(4, squared_radius, 0).update(row).gram
+    sensitivity = gram_sensitivity(squared_radius)
     source = SeededSource(0)
     upper = np.triu_indices(4)
     # Off-diagonal entries appear twice in a symmetric matrix but are released once; their noise

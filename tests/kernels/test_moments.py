@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nolook.kernels.moments import (
     UNIT,
-    exact_block_rows,
-    integer_gram,
     integer_rows,
     shrink_rows,
     squared_norms,
@@ -72,32 +70,6 @@ def test_a_row_is_treated_the_same_in_any_batch(columns, squared_radius, data):
     for part in parts:
         shrink_rows(part, squared_radius)
     np.testing.assert_array_equal(rows, np.concatenate(parts, axis=1))
-
-
-@given(st.integers(1, 2**52))
-def test_a_block_cannot_leave_the_exact_integers(squared_radius):
-    rows = exact_block_rows(squared_radius)
-    largest = max(UNIT**2, squared_radius)
-    assert rows >= 1
-    assert rows * largest <= 2**53
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 2**32 - 1))
-def test_the_gram_matrix_is_that_of_python_integers(seed):
-    generator = np.random.default_rng(seed)
-    rows = np.trunc(generator.normal(size=(4, 200)) * UNIT * 2)
-    exact = [[UNIT, *map(int, row)] for row in rows.T]
-    expected = [[sum(z[i] * z[j] for z in exact) for j in range(5)] for i in range(5)]
-    assert integer_gram(rows).tolist() == expected
-
-
-def test_the_gram_matrix_at_the_largest_block_is_exact():
-    squared_radius = 40 * UNIT**2
-    size = exact_block_rows(squared_radius)
-    rows = np.full((1, size), np.floor(np.sqrt(squared_radius)))
-    value = int(rows[0, 0])
-    assert integer_gram(rows)[1, 1] == value * value * size
 
 
 @pytest.mark.parametrize("center", [1e300, -1e300, 0.0])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nolook.errors import ParameterError, TableError
-from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms._exact import quotient_up
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import LARGEST_SCALE, SeededSource
@@ -17,7 +16,6 @@ from nolook.statistics import group_sums as groups
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.kendall import KendallRows
-from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.weighted_rows import UnitProducts
 from tests.privacy.mechanisms import MECHANISMS
 
@@ -71,26 +69,6 @@ def test_whole_sensitivities_beyond_float64_are_rounded_up(kind):
         scale = quotient_up(kind(one), divisor, "mu")
         assert Fraction(scale) >= Fraction(int(one)) / Fraction(divisor)
         assert scale <= int(one) / divisor * (1 + 1e-15)
-
-
-def test_moments_merge_beyond_64_bits():
-    rows = np.full((2, 1000), 5.0 * UNIT)
-    one = MomentMatrix(2, 50 * UNIT**2).update(rows)
-    exact = one.value.copy()
-    for _ in range(40):
-        one.merge(one)
-    assert one.value.tolist() == (exact * 2**40).tolist()
-    assert int(one.value[0, 0]) > 2**64
-
-
-def test_moments_flush_before_64_bits(monkeypatch):
-    # The most that one block can add, 2^53, more often than 64 bits could hold.
-    moments = MomentMatrix(1, 2**52)
-    rows = np.full((1, 2 * 3000), 2.0**26)
-    block = np.full((2, 2), 2**53)
-    monkeypatch.setattr("nolook.statistics.moments.integer_gram", lambda *_: block)
-    moments.update(rows)
-    assert moments.value.tolist() == [[3000 * 2**53] * 2] * 2
 
 
 def test_design_moments_flush_and_merge_beyond_64_bits():

@@ -30,7 +30,6 @@ from nolook.statistics.group_totals import GroupCounts, GroupedCells, Grouping, 
 from nolook.statistics.held_out import HeldOutErrors
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.kendall import KendallRows
-from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     ErrorSides,
@@ -198,12 +197,6 @@ STATISTICS = {
     "ModelErrors": Row(partial(ModelErrors, GRID_MODEL, 0.25), WEIGHTED, lambda s: plain(s.value)),
     "ModelDeviances": Row(
         partial(ModelDeviances, COUNT_MODEL, 0.25), WEIGHTED, lambda s: plain(s.value)
-    ),
-    "MomentMatrix": Row(partial(MomentMatrix, COLUMNS, 2**52), (BIG,), lambda s: plain(s.value)),
-    "MomentMatrix, weighted": Row(
-        partial(MomentMatrix, COLUMNS, 2**52, WHOLE_UNIT),
-        (BIG, WEIGHTS),
-        lambda s: plain(s.value),
     ),
     "ErrorSides": Row(partial(ErrorSides, GRID_MODEL, 0.5), WEIGHTED, lambda s: plain(s.value)),
     "ErrorSizes": Row(

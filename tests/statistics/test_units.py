@@ -51,7 +51,6 @@ from nolook.statistics.group_sums import (
 )
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
-from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     ErrorSides,
@@ -358,13 +357,6 @@ STATISTICS = {
         as_rows,
         lambda s: [s.value],
         lambda whole: [errors_sensitivity(whole)],
-        rounds=True,
-    ),
-    "MomentMatrix": Weighted(
-        lambda whole: MomentMatrix(3, _MOMENTS, whole),
-        as_grid,
-        lambda s: [s.value],
-        lambda whole: [moment_sensitivity(_MOMENTS, "add-remove", 3, whole)],
         rounds=True,
     ),
     "ErrorSides": Weighted(

@@ -24,7 +24,6 @@ from nolook.spark.frames import refuse_races
 from nolook.spark.moving import ByUnit
 from nolook.spark.workers import RowChecksum
 from nolook.statistics.histograms import Histograms
-from nolook.statistics.moments import MomentMatrix
 from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 
@@ -505,7 +504,8 @@ def test_files_of_every_kind_travel(several, file_store, tmp_path):
     source = tmp_path if several else places[0]
     table = read_table(source, "y", features=features, categories=categories)
     here, away = (
-        each.fold(MomentMatrix(table.n_columns, 2**40)).value for each in (table, elsewhere(table))
+        each.fold(Histograms(magnitude_counts)).value(table.n_columns)
+        for each in (table, elsewhere(table))
     )
     np.testing.assert_array_equal(here, away)
 

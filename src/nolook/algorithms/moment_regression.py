@@ -18,25 +18,28 @@ name here        meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from attrs import evolve, frozen
 
-from nolook._arrays import Flags, Vector
+from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.norm_bound import norm_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.kernels.moments import UNIT
+from nolook.kernels.moments import UNIT, shrink_rows
 from nolook.kernels.weighted_rows import Standard
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import GaussianRelease, OnStep
-from nolook.statistics.moments import MomentMatrix, moment_sensitivity
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
+from nolook.tables.table import Weights
 
-__all__ = ["SHARES", "MomentRelease", "NoisyMoments", "choose_squared_radius"]
+__all__ = ["SHARES", "MomentRelease", "NoisyMoments", "bounded_rows", "choose_squared_radius"]
 
 #: Shares of mu^2.
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
@@ -97,11 +100,20 @@ class MomentRelease(GaussianRelease):
         squared_radius = choose_squared_radius(counts, squares, rows, size, mu)
         progress("moments")
         whole = table.unit.weight_scale
-        moments = MomentMatrix(table.n_columns, squared_radius, whole)
-        table.fold(Mapped(moments, scaling.whole_rows))
-        largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)
-        noisy = symmetric_gaussian_release(moments.value, largest, mu, source)
+        moments = DesignMoments(size, UNIT**2 + squared_radius, 0, whole)
+        table.fold(Mapped(moments, partial(bounded_rows, scaling, squared_radius)))
+        largest = gram_sensitivity(UNIT**2 + squared_radius, size, whole)
+        noisy = symmetric_gaussian_release(moments.gram, largest, mu, source)
         return NoisyMoments(scaling, noisy.astype(np.float64) / UNIT**2, largest / UNIT**2 / mu)
+
+
+def bounded_rows(
+    scaling: Scaling, squared_radius: int, batch: Matrix, weights: Weights
+) -> Iterator[tuple[Matrix, None, Weights]]:
+    """Yield rows z = (1, u) in whole units of 1/UNIT, u standardised and shrunk to a norm."""
+    for rows, own in scaling.whole_rows(batch, weights):
+        shrink_rows(rows, squared_radius)
+        yield np.vstack([np.full(rows.shape[1], float(UNIT)), rows]), None, own
 
 
 def choose_squared_radius(

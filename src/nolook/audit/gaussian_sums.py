@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +14,6 @@ from nolook._unit import WHOLE
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, level_weights
 from nolook.audit.audit_case import Case, Draws, Vector, gaussian_case, one_by_one
 from nolook.kernels.histogram import magnitude_counts
-from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity
@@ -35,7 +33,6 @@ from nolook.statistics.group_totals import (
 )
 from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
-from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.weighted_rows import (
     SCORE_RADIUS,
     ClippedProducts,
@@ -80,7 +77,6 @@ def cases(mu: float) -> tuple[Case, ...]:
             covers=("gaussian_release", "histograms_sensitivity"),
             draw=vectors(mu, histograms_sensitivity(3, "replace"), row, other),
         ),
-        *_moment_cases(mu),
         *_designs(mu),
         *_statistics_of_models(mu),
         *_weighted(mu, 1),
@@ -103,25 +99,6 @@ def _counts(mu: float) -> tuple[Case, ...]:
             neighbours=f"{_UNIT}, all with a level that another unit has",
             covers=("gaussian_release", "level_weights"),
             draw=vectors(mu, WHOLE, *map(_level_weights, (_UNIT_ROWS, 0))),
-        ),
-    )
-
-
-def _moment_cases(mu: float) -> tuple[Case, ...]:
-    case = partial(gaussian_case(mu), covers=("symmetric_gaussian_release", "moment_sensitivity"))
-    one, none = _moments(3, _RADIUS, [2.0, -2.0, 2.0]), _moments(3, _RADIUS)
-    first, second = (_moments(1, UNIT**2, [sign]) for sign in (1.0, -1.0))
-    return (
-        case(
-            name="moments",
-            neighbours="a row of the largest norm more",
-            draw=matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
-        ),
-        case(
-            name="moments-replace",
-            neighbours="a row replaced by one at a right angle to it",
-            relation="replace",
-            draw=matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
         ),
     )
 
@@ -285,13 +262,6 @@ def matrices(mu: float, sensitivity: int, *pair: Exact) -> Draws:
 def _histograms(*rows: list[float], weight: int = 1) -> Integers:
     columns = np.reshape(rows, (-1, 3)).T
     return Histograms(magnitude_counts).update(columns, np.full(len(rows), weight)).value(3)
-
-
-_RADIUS = 3 * (2 * UNIT) ** 2
-
-
-def _moments(columns: int, radius: int, *rows: list[float]) -> NDArray[np.object_]:
-    return MomentMatrix(columns, radius).update(np.reshape(rows, (-1, columns)).T * UNIT).value
 
 
 # Rows of a design as columns: none, one of the largest norm, one more at a right angle to it.

@@ -1,4 +1,4 @@
-"""Rows as bounded integer vectors, and exact sums of their products.
+"""Rows as bounded integer vectors.
 
 A sum of floating-point products depends on the order of addition, so its sensitivity is not the one
 on paper. Here every row first becomes a vector of integers whose norm is bounded *in integers*; all
@@ -8,23 +8,14 @@ sums of products are then exact, whatever the batches, the BLAS or the number of
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook._arrays import Array
 
-__all__ = [
-    "UNIT",
-    "exact_block_rows",
-    "integer_gram",
-    "integer_rows",
-    "shrink_rows",
-    "squared_norms",
-]
+__all__ = ["UNIT", "integer_rows", "shrink_rows", "squared_norms"]
 
 
 #: Standardised values are whole multiples of 1/UNIT.
 UNIT = 2**14
-_EXACT = 2**53
 
 
 def integer_rows(columns: Array, center: Array, scale: Array, low: Array, high: Array) -> Array:
@@ -70,27 +61,3 @@ def shrink_rows(rows: Array, squared_radius: int) -> None:
         far = far[~done]
         # Only a rounding of the factor can leave a row outside; a slightly smaller factor ends it.
         slack *= 1.0 - 2.0**-30
-
-
-def exact_block_rows(largest: int) -> int:
-    """Return the number of rows whose products add up in float64 with partial sums at most 2^53.
-
-    Each product, times a row's weight if it has one, is at most `largest` in size. Without weights
-    that is ``max(UNIT**2, squared_radius)`` (Cauchy-Schwarz).
-    """
-    return max(1, _EXACT // max(UNIT**2, largest))
-
-
-def integer_gram(rows: Array, weights: Array | float = 1.0) -> NDArray[np.int64]:
-    """Return the exact ``Z Z'`` of integer rows with a leading constant row of ``UNIT``.
-
-    At most :func:`exact_block_rows` rows, each within its squared radius. `weights`, whole numbers
-    of shape (rows,), multiply a row's products.
-    """
-    size = rows.shape[0] + 1
-    weighted = rows if isinstance(weights, float) else rows * weights
-    gram = np.empty((size, size))
-    gram[1:, 1:] = weighted @ rows.T
-    gram[0, 1:] = gram[1:, 0] = UNIT * weighted.sum(axis=1)
-    gram[0, 0] = UNIT**2 * (rows.shape[1] if isinstance(weights, float) else weights.sum())
-    return gram.astype(np.int64)
