@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.algorithms.moment_estimates import nearest_moments, r2_estimate
+from nolook.algorithms.moment_estimates import r2_estimate
 from nolook.algorithms.moment_regression import (
-    SHARES,
     MomentRelease,
     NoisyMoments,
     bounded_rows,
     choose_squared_radius,
 )
+from nolook.algorithms.moment_selection import nearest_moments
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.moments import UNIT
 from nolook.privacy.noise import SeededSource
@@ -101,7 +101,7 @@ def test_the_released_moments_are_those_of_the_rows_up_to_the_noise():
     moments = released(20_000, mu=50.0)
     X, y = table(20_000)
     columns = (np.column_stack([X, y]) - moments.scaling.center) / moments.scaling.scale
-    radius = np.sqrt(moments.sigma * 50.0 * np.sqrt(SHARES["moments"]) - 1.0)
+    radius = np.sqrt(moments.sigma * 50.0 * np.sqrt(MomentRelease(1.0).shares()["moments"]) - 1.0)
     inside = (np.linalg.norm(columns, axis=1) <= radius) & (np.abs(columns).max(axis=1) <= 5)
     assert inside.mean() > 0.99
     Z = np.column_stack([np.ones(20_000), columns])

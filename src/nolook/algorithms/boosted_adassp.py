@@ -68,9 +68,8 @@ class BoostedAdaSSP(AdaSSP):
 
     def shares(self) -> dict[str, float]:
         """Return the shares of mu^2: what AdaSSP's three releases have, T + 2 share alike."""
-        shares = super().shares()
         each = self.OWN["products"][0] / (self.rounds + 2)
-        return shares | {"gram": each, "eigenvalue": each, "products": self.rounds * each}
+        return super().shares() | {"gram": each, "eigenvalue": each, "products": self.rounds * each}
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> BoundedModel:
         """Fit a table with a target."""

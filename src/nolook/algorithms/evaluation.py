@@ -9,7 +9,7 @@ second part goes to the sums of each group, as in ``hosmer_lemeshow.py``. The pr
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Self
 
 from attrs import evolve, frozen
 
@@ -73,10 +73,6 @@ class Judged:
         return counted if self.table is None else counted.or_better(self.table.counted)
 
 
-#: How many groups, and what their sums cost.
-Groups: TypeAlias = tuple[int, PureEvent]
-
-
 @frozen
 class EvaluationRelease:
     """The scores of both classes, counted, then the sums of groups if they are probabilities.
@@ -92,7 +88,7 @@ class EvaluationRelease:
     """
 
     curve: RocRelease
-    groups: Groups | None
+    groups: tuple[int, PureEvent] | None
 
     @property
     def progress_steps(self) -> int:

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Vector
 from nolook._defaults import QUANTILE
 from nolook.algorithms.moment_regression import NoisyMoments
+from nolook.algorithms.moment_selection import nearest_moments
 
-__all__ = ["nearest_moments", "r2_estimate"]
-
-
-def nearest_moments(matrix: Matrix) -> Matrix:
-    """Nearest positive semidefinite matrix in the Frobenius norm (negative eigenvalues dropped)."""
-    values, vectors = np.linalg.eigh(matrix)
-    roots = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(roots @ roots.T)
+__all__ = ["r2_estimate"]
 
 
 def r2_estimate(moments: NoisyMoments, theta: Vector) -> tuple[float, Vector] | None:

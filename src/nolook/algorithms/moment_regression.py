@@ -8,7 +8,7 @@ post-processing. The proof is ``moment_regression.md``.
 ===============  ========================================================================
 name here        meaning
 ===============  ========================================================================
-``mu``           mu-GDP parameter of the whole, split by ``SHARES``
+``mu``           mu-GDP parameter of the whole, split by :meth:`shares`
 ``matrix``       Z'Z plus noise, rows of Z being (1, x, y), shape (columns + 1,) * 2
 ``sigma``        standard deviation of the noise on its diagonal, (1 + R^2) / mu_moments,
                  R the bound on the norm of (x, y); it is smaller by sqrt(2) elsewhere
@@ -26,23 +26,20 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Flags, Matrix, Vector
+from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.norm_bound import norm_counts, smallest_bound
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT, shrink_rows
 from nolook.kernels.weighted_rows import Standard
-from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import GaussianRelease, OnStep
+from nolook.privacy.release import OnStep
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
 from nolook.tables.table import Weights
 
-__all__ = ["SHARES", "MomentRelease", "NoisyMoments", "bounded_rows", "choose_squared_radius"]
-
-#: Shares of mu^2.
-SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
+__all__ = ["MomentRelease", "NoisyMoments", "bounded_rows", "choose_squared_radius"]
 
 
 @frozen
@@ -61,7 +58,7 @@ class NoisyMoments:
 
 
 @frozen
-class MomentRelease(GaussianRelease):
+class MomentRelease(Frame):
     """Scales, a norm bound and the moment matrix of a table.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
@@ -73,25 +70,18 @@ class MomentRelease(GaussianRelease):
         GDP parameter of the whole.
     """
 
-    #: Number of passes over the table.
-    progress_steps: ClassVar[int] = ScaleSearch.progress_steps + 2
+    COMMON: ClassVar = {"scales": 0.35}
+    OWN: ClassVar = {
+        "norms": (0.04, "histogram of the rows' norms"),
+        "moments": (0.61, "moment matrix"),
+    }
+    OWN_STEPS: ClassVar = 2
 
-    def events(self) -> tuple[GaussianEvent, ...]:
-        """State everything that will be released."""
-        norms = GaussianEvent("histogram of the rows' norms", self._mu("norms"))
-        moments = GaussianEvent("moment matrix", self._mu("moments"))
-        return (*self._scales.events(), norms, moments)
-
-    def _mu(self, part: str) -> float:
-        return self.mu * math.sqrt(SHARES[part])
-
-    @property
-    def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self._mu("scales"))
+    for_weights = None  # type: ignore[assignment]  # its rows are shrunk, not weighted
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyMoments:
         """Release the moments of a table with a target."""
-        scaling, mu = self._scales.run(table, source, progress), self._mu("moments")
+        scaling, mu = self._scales().run(table, source, progress), self._mu("moments")
         table = table.filled(scaling.center)
         progress("norms")
         standard = Standard(scaling.center, scaling.scale, *scaling.limits)
@@ -99,10 +89,10 @@ class MomentRelease(GaussianRelease):
         rows, size = scaling.rows.value, table.n_columns + 1
         squared_radius = choose_squared_radius(counts, squares, rows, size, mu)
         progress("moments")
-        whole = table.unit.weight_scale
-        moments = DesignMoments(size, UNIT**2 + squared_radius, 0, whole)
+        whole, bound = table.unit.weight_scale, UNIT**2 + squared_radius
+        moments = DesignMoments(size, bound, 0, whole)
         table.fold(Mapped(moments, partial(bounded_rows, scaling, squared_radius)))
-        largest = gram_sensitivity(UNIT**2 + squared_radius, size, whole)
+        largest = gram_sensitivity(bound, size, whole)
         noisy = symmetric_gaussian_release(moments.gram, largest, mu, source)
         return NoisyMoments(scaling, noisy.astype(np.float64) / UNIT**2, largest / UNIT**2 / mu)
 
@@ -111,9 +101,9 @@ def bounded_rows(
     scaling: Scaling, squared_radius: int, batch: Matrix, weights: Weights
 ) -> Iterator[tuple[Matrix, None, Weights]]:
     """Yield rows z = (1, u) in whole units of 1/UNIT, u standardised and shrunk to a norm."""
-    for rows, own in scaling.whole_rows(batch, weights):
-        shrink_rows(rows, squared_radius)
-        yield np.vstack([np.full(rows.shape[1], float(UNIT)), rows]), None, own
+    ((rows, own),) = scaling.whole_rows(batch, weights)
+    shrink_rows(rows, squared_radius)
+    yield np.vstack([np.full(rows.shape[1], float(UNIT)), rows]), None, own
 
 
 def choose_squared_radius(

@@ -27,9 +27,8 @@ from attrs import frozen
 from scipy.special import ndtri
 
 from nolook._arrays import Flags, Matrix, Vector
-from nolook.algorithms.moment_estimates import nearest_moments
 
-__all__ = ["NoisyProducts", "largest_of", "select_features", "strengths"]
+__all__ = ["NoisyProducts", "largest_of", "nearest_moments", "select_features", "strengths"]
 
 
 # Below this share of the diagonal's sum a ridge is lost to rounding; an exchange gains no less.
@@ -56,6 +55,13 @@ class _Left(NamedTuple):
     theta: Vector  # of the fit, the constant first
     loads: Matrix  # coefficients of all columns on those fitted
     inverse: Matrix
+
+
+def nearest_moments(matrix: Matrix) -> Matrix:
+    """Nearest positive semidefinite matrix in the Frobenius norm (negative eigenvalues dropped)."""
+    values, vectors = np.linalg.eigh(matrix)
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(roots @ roots.T)
 
 
 def select_features(moments: NoisyProducts, k: int | None, detected: Flags) -> tuple[int, ...]:

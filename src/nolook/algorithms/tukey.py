@@ -25,8 +25,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Integers, Matrix, Vector
-from nolook.algorithms.moment_estimates import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+from nolook.algorithms.moment_selection import nearest_moments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
 from nolook.algorithms.row_count_bound import count_rows, rows_bound, rows_margin
 from nolook.algorithms.scaling import Scaling
