@@ -33,7 +33,7 @@ __all__ = [
 
 # Rows decoded at a time, and bytes read ahead for each column. With buffered reads a row group is
 # never in memory as a whole, so a long one needs no more than a short one.
-_ROWS = 32_768
+_ROWS = 16_384
 _BUFFER = 1 << 16
 # Of gzip, which asks for little at a time.
 _STREAM_BUFFER = 1 << 20

@@ -18,6 +18,7 @@ from threading import Event, Lock
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from attrs import define, field
 
 from nolook._arrays import Integers, Matrix
@@ -283,6 +284,7 @@ class Run:
         # One that is not read to its end is read again from its start.
         if taken:
             self._kept[part] = taken
+            pa.default_memory_pool().release_unused()  # what decoded it is not needed again
 
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.
