@@ -15,14 +15,14 @@ from nolook.kernels.forests import block_counts
 SMALL = 1e-9  # noise, in rows
 
 
-def forests(groups, scale=SMALL, cells=32, seed=0):
+def forests(groups, scale=SMALL, cells=32, seed=0, weights=(None, None, None)):
     """Count normal values of groups in cells of about equal mass, with Laplace noise."""
     generator = np.random.default_rng(seed)
     points = stats.norm.ppf(np.arange(1, cells) / cells)
     forest = best_forest(cells, "laplace", shares=True)
     found = []
-    for values in groups:
-        counts = np.bincount(np.searchsorted(points, values), minlength=cells)
+    for values, own in zip(groups, weights, strict=False):
+        counts = np.bincount(np.searchsorted(points, values), own, minlength=cells)
         blocks = block_counts(counts, forest.lengths)
         noise = generator.laplace(scale=scale * forest.levels, size=forest.blocks)
         found.append(NoisyForest(forest, blocks + noise, 2.0 * (scale * forest.levels) ** 2))
@@ -90,6 +90,19 @@ def test_a_level_holds_where_rows_are_alike_only_if_that_is_allowed_for(alike, m
     ranks, distance = np.mean(found, axis=0)
     assert (ranks > 0.15) == (distance > 0.15) == (alike == 1)
     assert max(ranks, distance) < 0.09 or alike == 1
+
+
+@pytest.mark.parametrize("bound", [10, 1])
+def test_a_level_holds_with_survey_weights_if_they_are_divided_by_their_bound(bound, monkeypatch):
+    monkeypatch.setattr(group_tests, "_REPEATS", 199)
+    found = []
+    for seed in range(150):
+        own = np.random.default_rng(seed).choice([1, 10], (2, 400), p=[0.7, 0.3])
+        pair = forests(normal(400, 400, seed=seed + 10), 5.0, seed=seed, weights=own)
+        tested = pair.of_units(bound).differ((0, 1))
+        found.append([tested.ranks < 0.05, tested.distance < 0.05])
+    assert (np.mean(found, axis=0) > 0.15).all() == (bound == 1)
+    assert np.max(np.mean(found, axis=0)) < 0.09 or bound == 1
 
 
 def test_a_null_hypothesis_without_noise_would_reject_too_often(monkeypatch):

@@ -40,6 +40,14 @@ OTHER_RELEASES = {
         ),
         ["a", "b", "g"],
     ),
+    "compare-groups": (
+        lambda epsilon: partial(nolook.compare_groups, value="a", by="g", epsilon=epsilon),
+        ["a", "g"],
+    ),
+    "survival": (
+        lambda epsilon: partial(nolook.survival, time="a", event="g", epsilon=epsilon),
+        ["a", "g"],
+    ),
 }
 #: Weights of the others, and of the row or unit that is added.
 OTHERS = ("survey", "none")
@@ -343,13 +351,18 @@ def test_counts_and_sums_are_totals_of_the_weights(unit, tmp_path):
     statistic, chance, _ = pairs.independence()
     assert 0.0 <= statistic < 100.0, "of rows of weight 1, whatever the weights' unit"
     assert chance > 0.0005
+    compared = nolook.compare_groups(read(features=["a", "g"]), "a", "g", epsilon=10.0)
+    assert compared.rows.value == pytest.approx(w.sum(), rel=0.02)
+    assert compared.to_frame()["values"]["heavy"] == pytest.approx(heavy, rel=0.02)
+    assert compared.pairs[0].difference.low < 0.0 < compared.pairs[0].difference.high
+    assert compared.p_value > 0.001
     described = nolook.describe(read(features=["a", "g"]), epsilon=10.0)
     assert described.rows.value == pytest.approx(w.sum(), rel=0.02)
     ages = read_table(data, features=["a"], weights="w")
     distribution = nolook.ECDF(10.0).fit(ages)
     assert distribution.rows_.value == pytest.approx(w.sum(), rel=0.02)
     assert nolook.quantiles(ages, epsilon=10.0).rows.value == pytest.approx(w.sum(), rel=0.02)
-    for each in (found, described, distribution):
+    for each in (found, described, distribution, compared):
         nolook.save(each, tmp_path / "f.json")
         again = nolook.load(tmp_path / "f.json")
         assert str(again.summary()) == str(each.summary())
@@ -441,8 +454,6 @@ def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
 @pytest.mark.parametrize(
     "release",
     [
-        partial(nolook.compare_groups, value="b", by="no"),
-        partial(nolook.survival, time="b", event="no"),
         nolook.MomentSelector(k=1).fit,
         nolook.PrivatePipeline(
             nolook.MomentSelector(k=1), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
@@ -451,9 +462,7 @@ def test_methods_without_weights_refuse_them_in_one_line(name, costs_nothing):
     ],
 )
 def test_so_do_all_other_releases(release, costs_nothing):
-    alone = any(name in repr(release) for name in ("compare_groups", "function survival"))
-    levels = {"categories": {"no": ["x", "z"]}} if alone else {"features": ["a", "b"]}
-    data = read_table(survey(200), None if alone else "y", weights="w", **levels)
+    data = read_table(survey(200), "y", features=["a", "b"], weights="w")
     costs_nothing(partial(release, data), "takes no weights")
 
 

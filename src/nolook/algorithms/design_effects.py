@@ -15,7 +15,8 @@ over the rows of some d, up to what is negligible, and varies as the sum over th
 
 Both hold for every linear combination of estimates, thus for differences of groups that share
 units, and for tests whose statistics are convex in such estimates. Counts of C rows divided by C
-are the first case: a unit adds up to 1 at most.
+are the first case: a unit adds up to 1 at most. So are survey weights over their bound, if there is
+one row a unit and squares of weights are not known.
 """
 
 from __future__ import annotations

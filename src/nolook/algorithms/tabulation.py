@@ -227,11 +227,13 @@ class TabulationRelease:
     def for_weights(self, part: float) -> TabulationRelease | None:
         """Return the release of rows with survey weights, at a part of its mus or epsilons.
 
-        None where groups are compared, since tests are of rows that count alike, and where levels
-        are searched for.
+        None where levels are searched for. Where groups are compared every row counts as one of
+        weight 1 for errors, so nothing is released of the squares.
         """
-        if self.tests or self.search is not None:
+        if self.search is not None:
             return None
+        if self.tests:
+            return evolve(self, costs=tuple(event_part(each, part) for each in self.costs))
         first, second = (each * part for each in SQUARES_PARTS[noise_kind(self.costs[0])])
         squares = (event_part(each, second) for each in self.costs if each.name in _SQUARED)
         costs = tuple(event_part(each, first) for each in self.costs)

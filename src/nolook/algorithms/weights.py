@@ -60,7 +60,8 @@ def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: AN
         raise ParameterError(
             f"{parameter_name('weights')} is {weighting.column!r}, but this method takes no "
             "weights (a linear, logistic, Poisson or additive regression, a distribution, "
-            "quantiles, describe and tabulate by declared levels do; leave it out here)"
+            "quantiles, a description, a comparison of groups, a survival curve, a table by "
+            "declared levels do; leave it out here)"
         )
     kind: type[CountEvent] = PureEvent if pure else GaussianEvent
     costs = [event.epsilon if isinstance(event, PureEvent) else event.mu for event in events]

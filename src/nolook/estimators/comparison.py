@@ -76,7 +76,7 @@ class GroupComparison(TableResult):
     means : Estimates
         Of the groups.
     rows : NoisyCount
-        Private number of rows (of units, if each counts once).
+        Private number of rows (of units, if each counts once; with survey weights, their sum).
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -126,7 +126,7 @@ class GroupComparison(TableResult):
         return Pair(self.groups[place], difference, exceeds, p_values, distance)
 
     def _columns(self) -> dict[str, Any]:
-        rows = [each.rows for each in self.forests.groups]
+        rows = [self.privacy.unit.row_weight * each.rows for each in self.forests.groups]
         found: dict[str, Any] = {self.by: list(self.groups), "values": rows}
         mean, low, high, *_ = self.means
         found |= {"mean": mean, "mean_low": low, "mean_high": high}
@@ -203,9 +203,10 @@ def compare_groups(
     Notes
     -----
     Intervals are 95 % intervals for noise and sampling. If each unit counts once, their widths and
-    p-values are upper bounds; so they are if up to C rows of a unit count in full, as if each unit
-    had C identical rows. There is no p-value if the variance of the noise in a group's number of
-    values is more than 2.5 times that number.
+    p-values are upper bounds; so they are if up to C rows of a unit count in full (as if each unit
+    had C identical rows), and with survey weights (as if there were fewer rows, all of the largest
+    weight). There is no p-value if the variance of the noise in a group's number of values is more
+    than 2.5 times that number.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            rows=released.rows,
+            rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,
             read_options=table.read_options(),
         )

@@ -52,7 +52,7 @@ class SurvivalCurve(TableResult):
     forests : Forests
         Distributions of the events, then of the censored times, of each group.
     rows : NoisyCount
-        Private number of rows (of units, if each counts once).
+        Private number of rows (of units, if each counts once; with survey weights, their sum).
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -93,8 +93,9 @@ class SurvivalCurve(TableResult):
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The curve of each group, with 95 % intervals and the number at risk."""
-        most, curves = self.privacy.unit.max_rows, [each.curve() for each in self._times]
-        return tuple(evolve(each, at_risk=most * each.at_risk) for each in curves)
+        unit, curves = self.privacy.unit, [each.curve() for each in self._times]
+        shown = unit.max_rows * unit.row_weight
+        return tuple(evolve(each, at_risk=shown * each.at_risk) for each in curves)
 
     @cached_property
     def p_value(self) -> float | None:
@@ -189,8 +190,9 @@ def survival(  # noqa: PLR0913 -- what may be asked
     Notes
     -----
     If each unit counts once, curves describe units, and the widths of intervals and the p-values
-    are upper bounds; so they are if up to C rows of a unit count in full, as if each unit had C
-    identical rows.
+    are upper bounds; so they are if up to C rows of a unit count in full (as if each unit had C
+    identical rows), and with survey weights (as if there were fewer rows, all of the largest
+    weight).
 
     Examples
     --------
@@ -226,7 +228,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
         return SurvivalCurve(
             *own,
             Forests(values.points, forests),
-            rows=released.rows,
+            rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,
             read_options=table.read_options(),
         )

@@ -39,6 +39,7 @@ from nolook.report.wording import (
 
 if TYPE_CHECKING:
     from nolook._arrays import Vector
+    from nolook._unit import Unit
     from nolook.algorithms.node_counts import NoisyForest
     from nolook.algorithms.survival import Curve
     from nolook.estimators.comparison import GroupComparison, Pair
@@ -122,15 +123,15 @@ def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
     }
 
 
-def _sum_of(groups: Sequence[NoisyForest]) -> tuple[float, float]:
+def _sum_of(groups: Sequence[NoisyForest], unit: Unit) -> tuple[float, float]:
     """Return the number of rows of groups, and its standard error."""
     rows, errors = zip(*(each.counted for each in groups), strict=True)
-    return max(math.fsum(rows), 0.0), math.hypot(*errors)
+    return unit.row_weight * max(math.fsum(rows), 0.0), unit.row_weight * math.hypot(*errors)
 
 
 def _counted(found: GroupComparison | SurvivalCurve) -> NoisyCount:
     """Return the rows of all groups, and those that lack a needed value or declared level."""
-    rows, error = _sum_of(found.forests.groups)
+    rows, error = _sum_of(found.forests.groups, found.privacy.unit)
     lost_error = math.hypot(error, found.rows.error)
     return NoisyCount(rows, error, found.rows.value - rows, None, lost_error)
 
@@ -145,7 +146,7 @@ def _unseen(
         return ()
     shares = []
     for level, groups in levels.items():
-        rows, error = _sum_of(groups)
+        rows, error = _sum_of(groups, found.privacy.unit)
         ends = (rows + sign * 2.0 * error for sign in (-1.0, 1.0))
         low, high = (end / max(found.rows.value, 1.0) for end in ends)
         shares.append((level, low, high))
@@ -167,7 +168,8 @@ def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> 
 
 
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
-    rows, _ = rows_in_words(*found.forests.groups[place].counted, found.privacy.unit.counted)
+    unit = found.privacy.unit
+    rows, _ = rows_in_words(*_sum_of([found.forests.groups[place]], unit), unit.counted)
     mean, low, high, *_ = (float(each[place]) for each in found.means)
     ends = low, high
     if math.isnan(mean):
