@@ -15,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import roc_auc_score
 
 import nolook
+from nolook.estimators._classes import class_places
 
 SLOPES = np.array([1.0, -0.5, 0.0])
 
@@ -164,6 +165,37 @@ def test_classes_follow_from_the_declared_type(made, classes):
     model = nolook.LogisticRegression(20.0).fit(X, made(np.where(y, "yes", "no"), y))
     assert model.classes_.tolist() == classes
     assert set(model.predict(X)) <= {*classes}
+
+
+CELLS = ["no", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("target", "classes"),
+    [
+        *((np.array([0, 1, 1, 0], dtype=kind), [0, 1]) for kind in ("f2", "g", "u8", ">i4", "?")),
+        (np.array([0, 1, 1, 0]), [False, True]),
+        (np.array([2**60, 2**60 + 1, 2**60 + 1, 2**60]), [2**60, 2**60 + 1]),
+        ([0.0, True, 1, "0"], [0, 1]),
+        ([" no", "YES", "yes", "No "], ["no", "yes"]),
+        (np.array(CELLS, dtype=object)[:, None], ["no", "yes"]),
+        (pd.Index(CELLS), ["no", "yes"]),
+        (pd.Series(CELLS, dtype="category"), ["no", "yes"]),
+        (pd.Categorical([0.0, 1.0, 1.0, 0.0]), [0.0, 1.0]),
+        (pd.DataFrame({"y": CELLS}), ["no", "yes"]),
+        (pl.Series(CELLS, dtype=pl.Enum(["no", "yes"])), ["no", "yes"]),
+        (pl.DataFrame({"y": [0, 1, 1, 0]}), [0, 1]),
+        (pa.array(CELLS).dictionary_encode(), ["no", "yes"]),
+        (pa.chunked_array([[False, True], [True, False]]), [0, 1]),
+    ],
+)
+def test_classes_are_found_in_whatever_holds_an_outcome(target, classes):
+    assert class_places(target, classes, "y", "classes").to_pylist() == [0, 1, 1, 0]
+
+
+def test_a_cell_that_is_no_class_is_missing_whatever_it_is():
+    cells = [None, pd.NA, np.nan, [1], "\ud800", 1 + 1j, object(), 2**200, b"1", 1]
+    assert class_places(cells, [0, 1], "y", "classes").to_pylist() == [None] * 9 + [1]
 
 
 @pytest.mark.parametrize(
