@@ -111,6 +111,21 @@ COMMITTED = [
     ("tabulate", r"^\| rows by .* \| (\S+) \|$", "most", 1.05),
     ("tabulate", r"^\| mean of carat \| .* \| (\S+) \|$", "most", 1.3),
     ("tabulate_units", r"^\| .*(?:drawn|OpenDP) \|.* \| (\S+) \| \S+ \|$", "most", 0.3),
+    # Means, shares, medians and counts, of units and of rows that may be alike.
+    *(
+        ("tabulate_units", rf"^\| no \|(?: \S+ \|){{{place}}} (\S+) \|", "least", 0.95)
+        for place in range(3, 7)
+    ),
+    *(
+        (
+            "tabulate_units",
+            rf"^\| yes \| \S+ \| \S+ \| 100.0 \|(?: \S+ \|){{{place}}} (\S+) \|",
+            "least",
+            0.93,
+        )
+        for place in range(4)
+    ),
+    ("tabulate_units", r"^\| no \|(?: \S+ \|){9} (\S+) \|", "most", 0.05),  # rejected
     ("tabulate", r"^\| mean of balance .* \| (\S+) \|$", "most", 0.6),
     *(
         ("tabulate", rf"^\| {of} by .* \| [\d,]{{3,}} \|{first} (\S+) \|", side, share)
