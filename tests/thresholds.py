@@ -110,6 +110,8 @@ COMMITTED = [
     # Counts and means against OpenDP told the ranges, coverage by groups, tests of independence.
     ("tabulate", r"^\| rows by .* \| (\S+) \|$", "most", 1.05),
     ("tabulate", r"^\| mean of carat \| .* \| (\S+) \|$", "most", 1.3),
+    # All pairs of nine columns, over the error of AIM's model; 1.0 was wanted.
+    ("pairs", r"^\| bank_marketing \|.* \| (\S+) \| \S+ \| \d+ \|$", "most", 1.1),
     ("tabulate_units", r"^\| .*(?:drawn|OpenDP) \|.* \| (\S+) \| \S+ \|$", "most", 0.3),
     # Means, shares, medians and counts, of units and of rows that may be alike.
     *(
