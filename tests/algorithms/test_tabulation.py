@@ -174,16 +174,18 @@ def test_the_clip_grows_with_the_tail_and_the_unit(spread):
 def test_what_clipping_may_move_follows_the_tail():
     generator, edges = np.random.default_rng(5), np.exp2(HALVES)
     noise = BinNoise(20.0, laplace=True)
-    allowed, held = [], []
+    allowed, held, squares = [], [], []
     for draw in (generator.normal, generator.lognormal):
         for _ in range(40):
             far = np.abs(draw(size=10_000) - (draw == generator.lognormal) * math.exp(0.5))
             counts = np.bincount(np.searchsorted(edges, far), minlength=edges.size + 1)
             noisy = counts + generator.laplace(scale=20.0 / math.sqrt(2.0), size=counts.size)
-            clip, clipped, _ = chosen_clip(noisy, edges, noise, 20.0)
+            clip, clipped, beyond, _ = chosen_clip(noisy, edges, noise, 20.0)
             allowed.append(clipped)
+            squares.append(clip**2 * beyond / max(np.square((far - clip).clip(0.0)).mean(), 1e-3))
             held.append((far - clip).clip(0.0).mean() <= 1.96 * clipped)
     normal, heavy = np.median(np.reshape(allowed, (2, -1)), axis=1)
     assert normal < 0.01 < heavy
     assert np.mean(held[:40]) > 0.95
     assert np.mean(held[40:]) > 0.8
+    assert 0.5 < np.median(squares[40:]) < 10.0

@@ -137,6 +137,18 @@ def test_one_level_and_too_many_are_refused(costs_nothing):
         )
 
 
+def test_what_clipping_moves_in_both_groups_is_allowed_for_once():
+    found = nolook.compare_groups(opened(), "cost", "arm", epsilon=0.5, random_state=0)
+    first, second, _ = (found.means.high - found.means.low) / 2.0
+    half = (found.pairs[0].difference.high - found.pairs[0].difference.low) / 2.0
+    assert half < 0.97 * np.hypot(first, second)
+    # A quarter of what either allows for clipping, in squares, instead of both.
+    clipped = found.shared / np.sqrt(1.75)
+    assert 0.0 < clipped < min(first, second)
+    rest = first**2 + second**2 - 2.0 * clipped**2
+    assert half**2 == pytest.approx(rest + clipped**2 / 4.0)
+
+
 @pytest.mark.slow
 def test_the_difference_of_skewed_values_is_covered():
     """What is clipped and hidden by noise is part of the interval."""

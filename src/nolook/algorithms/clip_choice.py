@@ -5,7 +5,6 @@ The proof is ``tabulation.md``.
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +31,7 @@ _WEIGHT = 0.5
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 #: As of :func:`chosen_clip`.
-Clip: TypeAlias = tuple[float, float, float]
+Clip: TypeAlias = tuple[float, float, float, float]
 
 
 def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) -> Clip:
@@ -49,16 +48,15 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
 
     Returns
     -------
-    clip, clipped, kurtosis : float
-        `clipped` is how far clipping may move the mean of all rows, as a root mean square;
-        infinite if values stand out beyond the last edge. The kurtosis is that of clipped values,
-        3 (as of normal ones) where the counts tell nothing.
+    clip, clipped, beyond, kurtosis : float
+        `clipped` is how far clipping may move the mean of all rows, as a root mean square, and
+        `beyond` the mean square of how far it moves a row, in clips: both 0 if values stand out
+        beyond the last edge. The kurtosis is that of clipped values, 3 (as of normal ones) where
+        the counts tell nothing.
     """
     last = noise.farthest(counts, _SURE, _LONGEST)
-    if last is None:
-        return float(edges[_USUAL]), 0.0, _NORMAL_KURTOSIS
-    if last == edges.size:
-        return float(edges[-1]), math.inf, _NORMAL_KURTOSIS
+    if last is None or last == edges.size:
+        return float(edges[_USUAL if last is None else -1]), 0.0, 0.0, _NORMAL_KURTOSIS
     held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))
     held[:, last + 1 :] = 0.0
     paths, chances = _hidden(float(held[0, last]), counts[last + 1 : -1][:_HIDDEN], noise)
@@ -73,10 +71,11 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     least = 2 * _LEAST + 1
     best = least + int(np.argmin(np.hypot(error * ends, _WEIGHT * size)[least:]))
     clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
-    likely, far = chances @ held, np.minimum(middles / ends[best], 1.0)
+    likely, far = chances @ held, middles / ends[best]
     rows = float(likely.sum())
-    squares, fourths = (float(likely @ far**power) / rows for power in (2, 4))
-    return clip, float(size[best]) * (clip / float(ends[best])) / rows, fourths / squares**2
+    squares, fourths = (float(likely @ np.minimum(far, 1.0) ** power) / rows for power in (2, 4))
+    beyond = float(likely @ np.maximum(far - 1.0, 0.0) ** 2) / rows
+    return clip, clip * float(size[best] / ends[best]) / rows, beyond, fourths / squares**2
 
 
 def _beyond(parts: Matrix) -> Matrix:

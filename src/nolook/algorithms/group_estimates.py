@@ -34,9 +34,6 @@ __all__ = [
 #: The code of all rows, whatever their level.
 ALL = -1
 
-# Of the noise's deviation: 95 % of normal noise, and between 94 and 97 % of any sum of Laplace
-# noise.
-_NORMAL, _LAPLACE = 1.96, 2.05
 #: Deviations of its noise that a number of rows must exceed for anything else to be said.
 _ENOUGH = 3.0
 _LARGEST = np.finfo(np.float64).max
@@ -115,10 +112,6 @@ class Groups:
             yield own, tuple(row[d] for d in own)
 
 
-def _factor(released: Released) -> float:
-    return _NORMAL if released.normal else _LAPLACE
-
-
 def _around(value: Vector, noise: Vector, total: Vector | None, factor: float) -> Estimates:
     errors = np.full_like(noise, np.nan) if total is None else total, noise
     ends = (value + sign * factor * error for error in errors for sign in (-1.0, 1.0))
@@ -164,7 +157,7 @@ def _counted(
         sampled *= design_effect(near / rows, own, squares_ratio(rows - count, *rest, usual))
     # The weight that was cut is missing from every count.
     known = variance + (released.cut * near) ** 2
-    return _around(count, np.sqrt(known), np.sqrt(known + sampled), _factor(released))
+    return _around(count, np.sqrt(known), np.sqrt(known + sampled), released.deviations)
 
 
 def _usual(released: Released) -> float:
@@ -206,7 +199,7 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
         near = ((own / effect + 2.0) / (count / effect + 4.0)).clip(0.0, 1.0)
         total = np.sqrt(noise**2 + near * (1.0 - near) / (count / effect + 4.0))
         shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
-        return _around(share, noise, total, _factor(released)).where(shown)
+        return _around(share, noise, total, released.deviations).where(shown)
 
 
 def _split(
@@ -240,7 +233,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     own: ColumnSums = released.sums[column]
     sums, variance = _flat(groups, own.moments)
     rows, first, second = sums.T
-    factor, center, clip = _factor(released), own.center, own.clip
+    factor, center, clip = released.deviations, own.center, own.clip
     shown = rows > _ENOUGH * 4.0 * np.sqrt(variance)
     weighed = released.squares
     squared = (None, None) if weighed is None else _values(groups, weighed, column)
@@ -249,17 +242,19 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     size = np.where(shown, rows, np.nan)
     place = first / size
     inside = place.clip(-1.0, 1.0)
-    noise = variance * (1.0 + 16.0 * inside**2) / size**2
     squares = second / size + 0.5 - inside**2  # the variance of the values, in squares of the clip
     error = 16.0 * (1.0 + (squares + inside**2 - 0.5) ** 2) + 4.0 * inside**2
     error *= variance / size**2
     spread = _likely(squares, error, size)
     effect = _mean_effect(groups, released, column, inside, spread)
-    noise += (own.clipped / clip) ** 2 if math.isfinite(own.clipped) else 0.0
+    # Clipping moves all groups alike, and each by which of its rows are far away.
+    moved = (own.clipped / clip) ** 2 + effect * own.beyond / size
+    noise = variance * (1.0 + 16.0 * inside**2) / size**2 + moved
     total = clip * np.sqrt(noise + effect * spread / size)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first
     noise = np.hypot(np.sqrt(variance) * math.hypot(clip, 4.0 * center), released.cut * summed)
+    noise = np.hypot(noise, clip * size * np.sqrt(moved))
     # Of the values of a group, and 0 for every other row.
     share = (size / released.rows.value).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
@@ -316,7 +311,7 @@ def quantiles_of(
 ) -> list[Estimates]:
     """Return quantiles of a column: ends of its cells."""
     own: ColumnValues = released.values[column]
-    factor, at = _factor(released), np.asarray(shares, dtype=np.float64)
+    factor, at = released.deviations, np.asarray(shares, dtype=np.float64)
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.cells_of(dimensions, place)

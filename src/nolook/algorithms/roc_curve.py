@@ -249,7 +249,9 @@ class RocCurve:
         """
         generator = simulation_generator()
         scale = np.sqrt(self.positive.noise.rows_variance / 2)
-        repeats = np.clip(_WORK // len(self.positive.points), _REPEATS, _MOST_REPEATS)
+        # Without the sampling nothing else hides that a variance is found from few repeats.
+        more = 1 if sampled else 4
+        repeats = np.clip(more * _WORK // len(self.positive.points), _REPEATS, more * _MOST_REPEATS)
         moved = generator.laplace(scale=scale, size=(2, int(repeats)))
         if self.rows_known:
             moved[1] = -moved[0]

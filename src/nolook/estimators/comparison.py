@@ -30,6 +30,8 @@ from nolook.tables.design import declared_labels
 __all__ = ["GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
 
 _MOST_GROUPS = 20
+# Clipping may move two means apart by half of what it may move all of them.
+_SHARED = math.sqrt(2.0 - 0.5**2)
 
 
 @frozen
@@ -75,6 +77,8 @@ class GroupComparison(TableResult):
         The values of each group: `distribution(place)` returns a group's.
     means : Estimates
         Of the groups.
+    shared : float
+        What the half-widths of two means allow for that clipping moves both alike.
     rows : NoisyCount
         Private number of rows (of units, if each counts once; with survey weights, their sum).
     privacy : PrivacyGuarantee
@@ -94,6 +98,7 @@ class GroupComparison(TableResult):
     boolean: bool
     forests: Forests
     means: Estimates
+    shared: float
 
     kind: ClassVar[str] = "group comparison"
 
@@ -115,21 +120,20 @@ class GroupComparison(TableResult):
     def _pair(self, place: int) -> Pair:
         forests, places = self._of_units, (0, place)
         mean, low, high, *_ = self.means
-        half = math.hypot(*((high[each] - low[each]) / 2.0 for each in places))
+        both = math.hypot(*(high - low)[[*places]]) / 2.0
+        half = math.sqrt(max(both - self.shared, 0.0)) * math.sqrt(both + self.shared)
         value = float(mean[place] - mean[0])
         difference = None if math.isnan(half) else Measure(value, value - half, value + half)
         if not all(map(forests.enough, places)):
             return Pair(self.groups[place], difference)
-        exceeds = forests.exceeds(place, 0)
         p_values = forests.differ(places)
         distance = None if p_values is None else forests.distance(place, 0)
-        return Pair(self.groups[place], difference, exceeds, p_values, distance)
+        return Pair(self.groups[place], difference, forests.exceeds(place, 0), p_values, distance)
 
     def _columns(self) -> dict[str, Any]:
         rows = [self.privacy.unit.row_weight * each.rows for each in self.forests.groups]
         found: dict[str, Any] = {self.by: list(self.groups), "values": rows}
-        mean, low, high, *_ = self.means
-        found |= {"mean": mean, "mean_low": low, "mean_high": high}
+        found |= zip(("mean", "mean_low", "mean_high"), self.means, strict=False)
         pairs = Pair(self.groups[0]), *self.pairs  # the first is compared with no other
         for name in ("difference", "exceeds"):
             each: list[Measure | None] = [getattr(pair, name) for pair in pairs]
@@ -137,8 +141,7 @@ class GroupComparison(TableResult):
                 found[name + end] = [getattr(one, part, math.nan) for one in each]
         tests = [pair.p_values for pair in pairs]
         found["p_value"] = [getattr(one, "ranks", math.nan) for one in tests]
-        distances = (pair.distance for pair in pairs)
-        found["distance"] = [math.nan if one is None else one for one in distances]
+        found["distance"] = [math.nan if one.distance is None else one.distance for one in pairs]
         found["distance_p_value"] = [getattr(one, "distance", math.nan) for one in tests]
         return found
 
@@ -239,6 +242,7 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
+            _SHARED * released.deviations * released.sums[1].clipped,
             rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,
             read_options=table.read_options(),

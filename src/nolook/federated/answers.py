@@ -20,7 +20,7 @@ from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.scaling import NoisyCount
-from nolook.algorithms.tabulation import Released
+from nolook.algorithms.tabulation import DEVIATIONS, Released
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
@@ -92,7 +92,8 @@ def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
     read_options = batch.read_options()
     (column,), labels = read_options["features"], (*batch.labels, OTHERS, GAP)
     found = margins([NoisyTable((0,), noisy.blocks, noisy.variance)], float(n))
-    released = Released(found, {}, {}, batch.delta > 0, (labels,))
+    deviations = DEVIATIONS["gaussian" if batch.delta else "laplace"]
+    released = Released(found, {}, {}, deviations, (labels,))
     numbers = count_of(Groups.of([(), (0,)], [len(labels)]), released)
     measured = Measured("count", None, None, numbers)
     return Tabulation(

@@ -28,9 +28,8 @@ class _Grouped(Counted, frozen=True):
 
     def made(self, kind: Any, each: int, **own: Any) -> Any:  # noqa: ANN401
         """Return the release, with `each` forests of every group, if a release can have these."""
-        labels, by = self.read_options.labels, self.by
-        groups = ("all",) if by is None else known_levels(labels(by), "by")
-        points, found = self.forests.points, self.forests.groups
+        points, found, labels = self.forests.points, self.forests.groups, self.read_options.labels
+        groups = ("all",) if self.by is None else known_levels(labels(self.by), "by")
         rising = points.ndim == 1 and points.size > 1 and (np.diff(points) > 0.0).all()
         known = rising and len(found) == each * len(groups)
         expect(known, "points that increase, and blocks of every group")
@@ -63,6 +62,7 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
     value: str
     boolean: bool
     means: Estimates
+    shared: float
 
     def release(self) -> GroupComparison:
         """Return the comparison."""
