@@ -22,7 +22,7 @@ from nolook.algorithms import (
     selection_plan,
     tabulation,
 )
-from nolook.algorithms.glm import clips, linear
+from nolook.algorithms.glm import clips, designs, linear
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators import cross_validation
 from nolook.statistics.group_sums import GroupSums
@@ -293,14 +293,14 @@ def repeated_if_nothing_is_found(find, *arguments):
 def one_part_more_at_the_end(run, self, table, source, progress):
     found = run(self, table, source, progress)
     if isinstance(found, Scaling):
-        linear.gaussian_release(np.zeros(3, dtype=np.int64), 1.0, self.mu / 3, source)
+        designs.gaussian_release(np.zeros(3, dtype=np.int64), 1.0, self.mu / 3, source)
     return found
 
 
 def ended_by_the_exact_number(run, self, table, source, progress):
     found = run(self, table, source, progress)
     if sum(batch.shape[1] for batch in table.batches()) % 2:
-        linear.gaussian_release(np.zeros(3, dtype=np.int64), 1.0, 1e-9, source)
+        designs.gaussian_release(np.zeros(3, dtype=np.int64), 1.0, 1e-9, source)
     return found
 
 
