@@ -95,7 +95,7 @@ def covered(setting, rows, seed):
     heights = np.interp(fpr, *exact.rates)
     recalls, least, most = curve.precision_band_[:, 1:]
     ends = [
-        (*curve.auc_interval_, area(*exact.rates)),
+        (*curve.auc_noise_interval_, area(*exact.rates)),
         (part.low, part.high, exact.partial_area(MAX_FPR).value),
         (low, high, heights),
         (*curve.average_precision_interval_, exact.average_precision),
