@@ -15,7 +15,6 @@ from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators.base import PrivateRegressor
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
-from nolook.kernels.moments import squared_norms
 from nolook.statistics.grid_models import RowBlock
 from nolook.tables import Table
 from nolook.tables.table import Weights
@@ -48,19 +47,9 @@ class PublicDesign(WeightedDesign):
 class ShrinkingRegressor(PrivateRegressor):
     """A model of rows (1, x) that are shrunk to `row_norm_`, in predictions, too."""
 
-    row_norm_ = math.inf
-
     def _store(self, released: BoundedModel) -> None:
         self._store_model(released.scaling, released.theta)
         self.row_norm_ = released.norm
-
-    def _predict(self, rows: Vector) -> Vector:
-        center, scale = self.scaling_.center, self.scaling_.scale
-        standard = (self._clipped(rows) - center[:-1]) / scale[:-1]
-        norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
-        moved = self._linear_predictor(rows) - center[-1]
-        target = center[-1] + np.minimum(1.0, self.row_norm_ / norms) * moved
-        return np.asarray(target.clip(*self.target_range_))
 
 
 def public_design(

@@ -111,7 +111,7 @@ def test_a_missing_key_is_refused_in_any_object(tmp_path, kind):
 NULL = frozenset({
     *("coef_interval", "intercept_interval", "r2", "r2_interval", "rmse", "rmse_interval"),
     *("base_rate_interval", "pseudo_r2", "pseudo_r2_interval", "auc", "auc_interval"),
-    *("weight_norm", "influence_bound", "spread", "chosen"),
+    *("row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
     *("clipped_share", "k", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "band", "below", "straight", "monotone"),
     "errors",

@@ -50,8 +50,10 @@ def assert_same(loaded, model):
 
 
 @pytest.mark.parametrize("change", [lambda model: model, unclipped, without, make_constant])
-def test_a_loaded_model_predicts_the_same(tmp_path, change):
+@pytest.mark.parametrize("row_norm", [np.inf, 2.5, 0.1])
+def test_a_loaded_model_predicts_the_same(tmp_path, change, row_norm):
     model = change(fitted(("x0", "x1", "y")))
+    model.row_norm_ = row_norm
     del model.feature_names_in_  # fitted to arrays
     nolook.save(model, tmp_path / "model.json")
     loaded = nolook.load(str(tmp_path / "model.json"))
@@ -254,6 +256,7 @@ def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
         (("coef_interval", 0), [2.0, 1.0], "the lower end before the upper end"),
         (("target_range",), [2.0, 1.0], "the lower end of target_range before the upper end"),
         (("target_range",), [None, None, None], "of length 2, got 3 - at `$.target_range`"),
+        (("row_norm",), -1.0, ">= 0.0 - at `$.row_norm`"),
         (("weight_norm",), 0.0, "> 0.0 - at `$.weight_norm`"),
         (("scaling", "limit"), 0.0, "> 0.0 - at `$.scaling.limit`"),
         (("r2_interval",), [0.5, 0.25], "the upper end - at `$.r2_interval`"),

@@ -42,9 +42,11 @@ def test_what_overflows_is_infinite_without_a_warning():
 
 
 @pytest.mark.parametrize("features", [4, 33])
-def test_a_prediction_is_a_function_of_its_row_alone(features):
+@pytest.mark.parametrize("row_norm", [np.inf, 2.5])
+def test_a_prediction_is_a_function_of_its_row_alone(features, row_norm):
     model = unclipped(fitted([f"x{place}" for place in range(features + 1)]))
     model.scaling_ = public_scaling(model.scaling_.names, 2.0, 3.0)
+    model.row_norm_ = row_norm
     del model.feature_names_in_
     rows = RNG.normal(size=(503, features))
     together = model.predict(rows)

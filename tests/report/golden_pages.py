@@ -149,8 +149,9 @@ def skewed(*, positive):
 
 
 def guesses():
-    """A coefficient on a scale that is a guess."""
+    """A coefficient on a scale that is a guess; rows are shrunk."""
     model = fitted()
+    model.row_norm_ = 2.75
     model.scaling_.detected[1] = False
     return model
 

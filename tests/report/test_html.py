@@ -113,10 +113,12 @@ def test_any_one_estimate_may_be_missing(attribute, gone):
     assert "None" not in Page(text).text
 
 
-def test_the_page_tells_of_rows_that_have_less_weight():
+def test_the_page_tells_of_rows_that_have_less_weight_or_are_shrunk():
     model = fitted()
-    model.weight_norm_ = 2.0
+    assert "row is shrunk" not in page(model).text
+    model.weight_norm_, model.row_norm_ = 2.0, 2.75
     assert "Mahalanobis distance from the centre is above 1.732: 4 divided by" in page(model).text
+    assert "is above 2.75, in training and in predictions" in page(model).text
 
 
 def test_the_page_says_which_method_made_the_model_and_with_which_parameters(monkeypatch):

@@ -107,6 +107,7 @@ def test_sql_of_a_pipeline_is_that_of_its_regression():
     ("made", "why"),
     [
         (lambda: nolook.ECDF(8.0, nolook.LinearGrid(0, 1, 0.1), **SEED), "not a formula"),
+        (lambda: nolook.AdaSSPRegressor(8.0, 1e-6, **SEED), "not a formula of its columns"),
     ],
 )
 def test_what_has_no_sql_is_refused(made, why):

@@ -64,7 +64,7 @@ class BoundedModel:
 
     scaling: Scaling  # of all columns, the target last
     theta: Vector  # the constant first, then all features
-    norm: float  # B; rows (1, x) have the weight f^2, f = min(1, B / |(1, x)|)
+    norm: float  # B; longer rows (1, x) are shortened to it, in predictions, too
 
 
 @frozen
@@ -100,6 +100,8 @@ class AdaSSP(Frame):
     }
     # The ridge costs more than the noise alone, so a smaller norm is worth more rows beyond it.
     BEYOND: ClassVar = 3.0
+    # Shortened rows bias the model.
+    MOST_BEYOND: ClassVar = 0.25
     OWN_STEPS: ClassVar = 2
 
     #: Targets are clipped to this many scales.
@@ -154,7 +156,6 @@ def whole_targets(
     largest: int,
     *block: Any,  # noqa: ANN401
 ) -> Iterator[tuple[NDArray[np.int16], Vector, Weights]]:
-    """Yield rows u and their targets f y, clipped to `largest` scales, in whole units of 1/UNIT."""
+    """Yield rows u and their targets, clipped to `largest` scales, in whole units of 1/UNIT."""
     own = RowBlock(*block)
-    targets = own.targets.clip(-largest, largest) * own.factors
-    yield own.rows, np.trunc(targets * UNIT), own.weights
+    yield own.rows, np.trunc(own.targets.clip(-largest, largest) * UNIT), own.weights

@@ -28,7 +28,7 @@ from nolook.algorithms.adassp import AdaSSP, BoundedModel, release_ridge, whole_
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
-from nolook.statistics.grid_models import GridModel
+from nolook.statistics.grid_models import ShortenedModel
 from nolook.statistics.weighted_rows import RESIDUAL_UNIT, UnitProducts
 from nolook.tables import Table
 from nolook.tables.folding import Mapped
@@ -87,7 +87,7 @@ class BoostedAdaSSP(AdaSSP):
         for number in range(1, self.rounds + 1):
             progress(f"round {number}")
             # The residuals are those of the model on the grid, so the next step starts from it.
-            model = GridModel(*design.on_grid(theta))
+            model = ShortenedModel(*design.on_grid(theta))
             products = UnitProducts(model, whole, largest)
             gradient = blocks.release(products, sensitivity, unit, mu, source)
             theta = model.spacing * model.whole + gram.solve(gradient.value)

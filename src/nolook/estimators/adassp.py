@@ -16,19 +16,13 @@ class AdaSSPRegressor(PrivateRegressor):
 
     The smallest eigenvalue of X'X, X'X itself and X'y are released with Gaussian noise. The model
     is a ridge regression; its penalty has the size of the noise, and is smaller if the eigenvalue
-    is large. The columns are standardised privately, and unusual rows have less weight. Proof:
-    ``algorithms/adassp.md``.
+    is large. The columns are standardised privately, and unusual rows are shortened, in training
+    and in predictions. Proof: ``algorithms/adassp.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
     removed, for every table of up to 2^34 rows.
-
-    Attributes
-    ----------
-    weight_norm_ : float
-        Longer rows (1, x), x standardised, have less weight: the square of ``min(1, weight_norm_ /
-        |(1, x)|)``.
 
     See Also
     --------
@@ -53,4 +47,4 @@ class AdaSSPRegressor(PrivateRegressor):
 
     def _store(self, released: BoundedModel) -> None:
         self._store_model(released.scaling, released.theta)
-        self.weight_norm_ = released.norm
+        self.row_norm_ = released.norm

@@ -25,6 +25,7 @@ from nolook.estimators._parameters import AtLeast0, Declared, Positive, fitted
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
+from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
@@ -310,6 +311,7 @@ class PrivateModel(PrivateEstimator):
     chosen_: Places | None = fitted(None)
     curves_: tuple[ColumnCurve, ...] = fitted(())
     level_sets_: tuple[tuple[str, ...], ...] = fitted(())
+    row_norm_: AtLeast0 = fitted(math.inf)
     weight_norm_: Positive = fitted(math.inf)
     failed_: bool = fitted(False)
     detected_: bool = fitted(True)
@@ -467,6 +469,8 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
     r2_, rmse_ : None
         This method does not estimate its fit.
     r2_interval_, rmse_interval_ : None
+    row_norm_ : float
+        Longer rows (1, x), x standardised, are shrunk to this norm; infinite if they are not.
     target_range_ : tuple of float
         Predictions are clipped to this range.
     detected_ : bool
@@ -504,7 +508,16 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
         Only a model whose policy is "centre" is given NaN.
         """
-        return np.asarray(self._linear_predictor(rows).clip(*self.target_range_))
+        target = self._linear_predictor(rows)
+        if self.row_norm_ < math.inf:
+            scaling = self.scaling_
+            standard = (self._clipped(rows) - scaling.center[:-1]) / scaling.scale[:-1]
+            # Features that the model leaves out are in no row's norm.
+            standard = standard[:, scaling.detected[:-1] | (self.coef_ != 0.0)]
+            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
+            center = scaling.center[-1]
+            target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
+        return np.asarray(target.clip(*self.target_range_))
 
     def _store_model(self, scaling: Scaling, theta: Vector) -> None:
         """Keep a model of standardised columns, in their original units, and the scaling."""

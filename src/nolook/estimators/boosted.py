@@ -37,11 +37,6 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     n_rounds : int, default=100
         Number of rounds, at most 10,000. More rounds converge further, with more noise in each.
 
-    Attributes
-    ----------
-    weight_norm_ : float
-        As for :class:`AdaSSPRegressor`.
-
     See Also
     --------
     LinearRegression : A linear model with intervals.

@@ -129,9 +129,9 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     notes, hidden, norm = [], [], model.weight_norm_
     if math.isfinite(norm):
         distance = math.sqrt(max(norm**2 - 1.0, 0.0))
-        whitened = hasattr(model, "spread_")
-        weight = {"distance": distance, "numerator": norm**2, "whitened": whitened}
-        notes.append(phrase("model.less_weight", **weight))
+        notes.append(phrase("model.less_weight", distance=distance, numerator=norm**2))
+    if math.isfinite(model.row_norm_):
+        notes.append(phrase("model.shrunk_rows", norm=model.row_norm_))
     if words.estimates_errors:
         notes.append(phrase("model.clipped_shares"))
     if guesses := int(sum(compress(~scaling.detected, used))):

@@ -32,7 +32,7 @@ _LARGEST = 700.0
 def sql_of(release: Result) -> str:
     """Return the SQL expression of a model; refuse what no expression of its columns gives."""
     model: Any = getattr(release, "regression", release)
-    if model.kind not in WORDS:
+    if model.kind not in WORDS or math.isfinite(model.row_norm_):
         raise ParameterError(
             f"--format is 'sql', but this {release.kind} is not a formula of its columns; "
             "expected a linear, logistic, count or additive model"

@@ -24,6 +24,7 @@ __all__ = [
     "CountModel",
     "GridModel",
     "RowBlock",
+    "ShortenedModel",
     "grid_model",
 ]
 
@@ -102,6 +103,21 @@ class GridModel:
     ) -> Array:
         """Return ``f (y - m)`` of every row."""
         return targets * factors - self.scores(rows)
+
+
+@frozen(eq=False)
+class ShortenedModel(GridModel):
+    """A linear model of shortened rows, which it predicts."""
+
+    def residuals(
+        self,
+        rows: Rows,
+        targets: Array,
+        factors: Array,  # noqa: ARG002 -- a part of a block
+        exposures: Array | None = None,  # noqa: ARG002
+    ) -> Array:
+        """Return ``y - theta'u`` of every row."""
+        return targets - self.scores(rows)
 
 
 @frozen(eq=False)

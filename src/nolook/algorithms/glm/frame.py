@@ -51,9 +51,6 @@ from nolook.tables import Table
 
 __all__ = ["Frame", "NoisyFrame"]
 
-# Share of the rows that may be longer than B.
-_MOST_SHORTENED = 0.75
-
 
 @frozen(eq=False, kw_only=True)
 class NoisyFrame:
@@ -97,6 +94,8 @@ class Frame(GaussianRelease):
     RARE_TARGET: ClassVar[bool] = False
     #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
     BEYOND: ClassVar[float] = 1.0
+    #: ... but at most this share of all.
+    MOST_BEYOND: ClassVar[float] = 0.75
     #: The part that pays for gradients.
     STEPS: ClassVar[str] = "gradients"
     #: Progress steps of a family's own parts, at most.
@@ -184,7 +183,7 @@ class Frame(GaussianRelease):
         # The noise grows with the square of B.
         size = len(spread.center) + 1
         few = self.BEYOND * size * math.sqrt(2 * size) / self._mu("gram")
-        few = min(few, _MOST_SHORTENED * scaling.rows.value)
+        few = min(few, self.MOST_BEYOND * scaling.rows.value)
         bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
         unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
         squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
