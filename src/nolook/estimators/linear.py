@@ -143,7 +143,7 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
             self._store_scaling(released)
             self.clipped_share_ = clipped_shares(released)[0]
             return
-        model = linear_model(released)
+        model = linear_model(released, self.privacy_.unit.max_rows)
         self._store_scaling(released.scaling)
         self._keep_coefficients(model.known, released)
         self._keep_measures(model.measures)

@@ -326,6 +326,14 @@ def predicted(model, X):
     return model.known.intercept + X @ model.known.coef
 
 
+def test_where_rows_may_be_alike_sizes_of_errors_are_known_less_well():
+    release = released(*rows())
+    one, many = (linear_model(release, alike).measures for alike in (1, 100))
+    for name in ERROR_SHARES:
+        assert many[name].value == one[name].value
+        assert np.ptp(many[name].interval) > np.ptp(one[name].interval)
+
+
 def test_of_errors_that_noise_hides_no_size_is_given():
     X, y = rows(60)
     measures = linear_model(released(X, y, 1.0)).measures

@@ -9,7 +9,7 @@ around it, and where nothing is known there is none. What they cover, and how th
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.error_inference import (
@@ -62,8 +62,11 @@ class LinearModel:
     smearing: float | None  # mean of the errors' exponential; None if they are mostly on one side
 
 
-def linear_model(release: NoisyRegression) -> LinearModel:
-    """Return the model, its intervals and its fit from what was released."""
+def linear_model(release: NoisyRegression, alike: int = 1) -> LinearModel:
+    """Return the model, its intervals and its fit from what was released.
+
+    Sizes of errors are those of rows of which up to `alike` of a unit may be alike.
+    """
     theta = release.spread.model(release.theta)[: np.count_nonzero(release.kept) + 1]
     margin = np.full(len(theta), np.nan)
     if release.chosen is None:  # a choice by the same rows voids what intervals promise
@@ -76,6 +79,7 @@ def linear_model(release: NoisyRegression) -> LinearModel:
     r2 = explained(release.fit, _WIDEST_R2)
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2)
+    errors = evolve(errors, sampled=alike)
     clip = float(release.clips.bounds[-1]) / release.norm
     cut = cut_errors(release.sides, errors, release.scaling, clip)
     whole = share_beyond(errors, LARGEST_ERROR) <= _MOST_CUT
