@@ -198,6 +198,18 @@ def test_a_cell_that_is_no_class_is_missing_whatever_it_is():
     assert class_places(cells, [0, 1], "y", "classes").to_pylist() == [None] * 9 + [1]
 
 
+class Raises:
+    def __float__(self):
+        raise RuntimeError("of a cell")
+
+    __str__ = __int__ = encode = __float__
+
+
+def test_a_cell_that_raises_is_missing():
+    made = [type("Cell", (Raises, kind), {})(1) for kind in (int, float, str)]
+    assert class_places([*made, 1], [0, 1], "y", "classes").null_count == 2
+
+
 @pytest.mark.parametrize(
     "words",
     [

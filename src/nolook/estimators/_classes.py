@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -135,10 +136,8 @@ def _cells(target: Any, kind: str, name: str) -> Any:  # noqa: ANN401
         return cells(0, column.rows)
     # What NumPy makes of a list depends on whether a cell is one, too.
     if not isinstance(target, list | tuple):
-        message = f"{name} is not an array; expected one value a row"
-        array = attempt(message, np.asanyarray, target, dtype=object)
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array[:, 0]
+        array = attempt(f"{name} is not an array of values", np.asanyarray, target, dtype=object)
+        array = array[:, 0] if array.shape[1:] == (1,) else array
         if array.ndim != 1:
             raise ParameterError(f"{name} has {array.ndim} dimensions (bad input shape)")
         target = array.tolist()
@@ -147,9 +146,11 @@ def _cells(target: Any, kind: str, name: str) -> Any:  # noqa: ANN401
 
 def _word(value: object) -> Any:  # noqa: ANN401 -- a string or None
     """Return a string, boolean or number as a word of a table; None for anything else."""
-    if isinstance(value, bool | np.bool_):
-        value = int(value)
-    return repr(float(value)) if isinstance(value, float | np.floating) else as_text(value)
+    with suppress(Exception):  # a class of Python's may raise wherever a cell of it is read
+        if isinstance(value, float | np.floating):
+            return repr(float(value))
+        return as_text(int(value) if isinstance(value, bool | np.bool_) else value)
+    return None
 
 
 def kind_of(target: Any) -> str:  # noqa: ANN401

@@ -136,7 +136,7 @@ def changed(source: T, **attributes: object) -> T:
 
 def raw_texts(texts: Sequence[str | None]) -> Any:  # noqa: ANN401
     """Return texts as an array; two that differ stay different, whatever surrogates they hold."""
-    cells = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
+    cells = [None if text is None else str.encode(text, errors="surrogatepass") for text in texts]
     return pa.array(cells, BYTES).view(TEXT)
 
 
