@@ -326,7 +326,7 @@ REFUSED = {
     ],
     "plan": [
         ("--rows 1000", "--columns"),
-        ("--columns 3 --count-epsilon 1", "number of columns"),
+        ("--columns 3 --count-epsilon 1", "there is no table; give one, or --rows and --columns"),
     ],
     "compare": [
         ("m.json other.json", "different targets"),

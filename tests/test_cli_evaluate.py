@@ -78,7 +78,7 @@ def test_a_model_is_judged_printed_written_and_charged(here, cli):
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
     printed = " ".join(done.out.split())
-    for text in ("flatter it", "are not probabilities", "Base rate"):
+    for text in ("flatter it", "state that (--other-rows).", "are not probabilities", "Base rate"):
         assert text in page.text
         assert text in printed
     for told in (page.text, printed):  # with the digits that its interval allows

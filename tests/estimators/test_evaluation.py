@@ -92,6 +92,7 @@ def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
     assert not found.other_rows
     (caution,) = found.cautions
     assert "flatter" in caution
+    assert caution.endswith("state that (other_rows=True).")
     assert nolook.evaluate(probable(1.0, 0.0), X, y, other_rows=True).cautions == ()
 
 

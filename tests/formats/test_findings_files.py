@@ -60,6 +60,7 @@ def test_nothing_that_follows_is_in_a_file(kind):
         ("quantiles", {"grids": {"other": None}}, "grids"),
         ("quantiles", {"shares": [2.0, 0.5, 0.7]}, "<= 1"),
         ("selection", {"target": 1}, "target"),
+        ("group comparison", {"shared": -1.0}, "shared"),
     ],
 )
 def test_edited_files_are_refused(kind, edits, said, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 import nolook
-from nolook._unit import Unit
+from nolook._unit import Unit, Weighting
 from nolook.errors import ParameterError
 from tests.report.golden_pages import NASTY, classified_model, levels
 from tests.report.hand_made import (
@@ -115,6 +115,10 @@ def test_what_is_counted_is_called_what_it_is():
     for model in models:
         model.privacy_ = evolve(model.privacy_, unit=Unit("patient_id"))
     assert "Patients used about 101,700 patients" in shown(nolook.compare(*models))
+    weighted = Unit("patient_id", weighting=Weighting("w"))
+    models[1].privacy_ = evolve(models[1].privacy_, unit=weighted)
+    said = shown(nolook.compare(*models))
+    assert "Patients used about 101,700 patients about 101,700 weighted patients" in said
 
 
 def test_levels_compared_with_other_levels_are_other_coefficients():

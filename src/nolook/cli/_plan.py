@@ -36,7 +36,7 @@ _TableArgument = Annotated[
         "over the largest.",
         "--columns N": "Number of features, or of columns that share the budget.",
         "--method NAME": "A method of fit, ecdf, quantiles, roc, calibration, compare-groups, "
-        "survival, describe, tabulate (means of a group's --rows; counts: tabulate --dry-run).",
+        "survival, describe, tabulate (means of a group of --rows; for counts tabulate --dry-run).",
         "--epsilon -e": "Budgets to compare. May be repeated.",
         "--want 'MEASURE MOST'": "Find the smallest epsilon for: interval, median, loss, error or "
         "quantile, and the most it may be, such as 'interval 0.1'.",
@@ -71,7 +71,7 @@ def plan(
     if (rows is None) == (count_epsilon is None):
         raise ParameterError("the number of rows is missing; give --rows or --count-epsilon")
     if not has_table and (columns is None or count_epsilon is not None):
-        raise ParameterError("missing number of columns: give a table, or --rows and --columns")
+        raise ParameterError("there is no table; give one, or --rows and --columns")
     whole = partial(reading.read, target or None, **column_options(features, categories))
     if columns is None:
         columns = len(whole().feature_names)

@@ -31,10 +31,6 @@ from nolook.tables.read import series_name, with_class
 __all__ = ["Evaluation", "described", "evaluate", "evaluation_of", "hardly_a_model"]
 
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
-_FLATTERS = (
-    "It was not stated whether the model was fitted on these rows. If it was, all figures flatter "
-    "it: evaluate it on rows it has not seen. If it was not, state that (--other-rows)."
-)
 _DECLARED = (
     "The model is not private. All of this guarantee rests on the statement that it was fitted on "
     "other rows."
@@ -42,7 +38,7 @@ _DECLARED = (
 
 _HIDDEN = (
     "The model did not stand out from the noise of its own fit: it predicts the same number for "
-    "every row, or hardly more."
+    "every row, or nearly the same one."
 )
 _OTHER_UNIT = (
     "The model protects each {} with all its rows; the figures here protect a {}. Together they "
@@ -283,7 +279,11 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
             f"nothing is promised; expected a private model (or, if it was fitted on other rows "
             f"only, {usage_hint('other_rows', True)})"
         )
-    return *hidden, _FLATTERS
+    return *hidden, (
+        "It was not stated whether the model was fitted on these rows. If it was, all figures "
+        "flatter it: evaluate it on rows it has not seen. If it was not, state that "
+        f"({usage_hint('other_rows', True)})."
+    )
 
 
 def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa: ANN401

@@ -10,6 +10,7 @@ from nolook.algorithms.forest import forest_of
 from nolook.algorithms.group_estimates import Estimates
 from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.scaling import NoisyCount
+from nolook.estimators._parameters import AtLeast0
 from nolook.estimators.comparison import GroupComparison, known_levels
 from nolook.estimators.survival import SurvivalCurve
 from nolook.formats.parts import Counted, Finding
@@ -62,7 +63,7 @@ class ComparisonFile(_Grouped, frozen=True, tag="group comparison"):
     value: str
     boolean: bool
     means: Estimates
-    shared: float
+    shared: AtLeast0
 
     def release(self) -> GroupComparison:
         """Return the comparison."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nolook._unit import Unit
-    from nolook.estimators.base import PrivateModel
 
 __all__ = ["Comparison", "compare", "comparison_lines"]
 
@@ -209,9 +208,8 @@ def _with_ends(values: Vector, there: bool) -> str:
 def _both(found: Comparison) -> Table:
     """Put side by side how both were made, and how well they fit."""
     parts = [model.regression for model in found.models]
-    unit = found.models[0].privacy.unit
-    used = (_rows(part, unit) for part in parts)
-    rows = [("Method", *map(called, parts)), (f"{unit.counted.capitalize()}s used", *used)]
+    used = f"{found.models[0].privacy.unit.counted.capitalize()}s used"
+    rows = [("Method", *map(called, parts)), (used, *map(_rows, found.models))]
     for measures in zip(*(part.measures for part in parts), strict=True):
         if any(one.value is not None for one in measures):
             shown = (
@@ -225,9 +223,9 @@ def _both(found: Comparison) -> Table:
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 
 
-def _rows(part: PrivateModel, unit: Unit) -> str:
-    rows = part.rows
-    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error, unit.counted)[0]
+def _rows(model: Any) -> str:  # noqa: ANN401
+    rows, one = model.regression.rows, model.privacy.unit.counted
+    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error, one)[0]
 
 
 def _together(found: Comparison) -> str:
