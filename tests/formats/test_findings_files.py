@@ -61,6 +61,7 @@ def test_nothing_that_follows_is_in_a_file(kind):
         ("quantiles", {"shares": [2.0, 0.5, 0.7]}, "<= 1"),
         ("selection", {"target": 1}, "target"),
         ("group comparison", {"shared": -1.0}, "shared"),
+        ("survival curve", {"by": ""}, "columns of read_options"),
     ],
 )
 def test_edited_files_are_refused(kind, edits, said, tmp_path):

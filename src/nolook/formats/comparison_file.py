@@ -50,7 +50,7 @@ class SurvivalFile(_Grouped, frozen=True, tag="survival curve"):
 
     def release(self) -> Any:  # noqa: ANN401
         """Return the curves."""
-        known = {self.time, self.event, self.by or self.event}
+        known = {self.time, self.event, self.by} - {None}
         expect(known <= {*self.read_options.features}, "columns of read_options")
         events = known_levels(self.read_options.labels(self.event), "event")
         expect(len(events) == 2, "two levels of event")
