@@ -148,12 +148,12 @@ def test_a_category_whose_empty_cells_cost_rows_is_named(tmp_path, cli):
     path = written(tmp_path / "t.csv", ["x", "grp", "y"], X, groups, Y)
     fit = ("fit", path, "-t", "y", "-f", "x,grp", *BUDGET, "-o", tmp_path / "m.json", "--force")
     closed = ("--categories", "grp=north,south")
-    assert "can cause that: x, grp, y;" in said(cli(*fit, *closed))
+    assert "can cause that: x, grp and y;" in said(cli(*fit, *closed))
     (tmp_path / "s.toml").write_text(
         'columns.grp = {type = "category", levels = ["north", "south"], undeclared = "missing"}\n'
     )
     declared = cli(*fit, "-s", tmp_path / "s.toml", "--missing", "centre")
-    assert "can cause that: grp, y;" in said(declared)
+    assert "can cause that: grp and y;" in said(declared)
 
 
 @pytest.mark.parametrize("command", ["fit", "roc", "calibration"])
@@ -199,7 +199,7 @@ def test_rows_without_a_value_or_a_declared_level_are_counted(
         for number in re.findall(r"About ([\d,]+) rows (?:used|were left out)", said(done))
     ]
     assert counts == [pytest.approx(2_000 * share, abs=25) for share in (1 - left_out, left_out)]
-    assert "Missing or undeclared values of these columns can cause that: x, " in said(done)
+    assert "Missing or undeclared values of these columns can cause that: x" in said(done)
     assert "check the word" not in said(done)
 
 

@@ -55,6 +55,13 @@ def test_predictions_are_exponentials_of_clipped_columns():
     assert model.target_range_[0] == 0.0
 
 
+def test_large_counts_are_not_said_to_be_clipped():
+    X, y = data()
+    model = PoissonRegression(random_state=0).fit(X, 100.0 * y)
+    assert model.target_range_[1] > 100.0 * y.max()
+    assert model.clipped_share_[-1] < 0.03
+
+
 def test_with_an_exposure_means_are_in_proportion_to_it():
     frame = exposed()
     model, X = fitted(frame), frame.drop(columns="y")

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from nolook._language import option_names
@@ -52,6 +53,22 @@ _SPOKEN = {"epsilon": "--epsilon", "delta": "--delta", "relation": "--relation"}
 # Of an address that was given where none is expected, and is quoted as any other word is.
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 
+
+class Lists(TyperCommand):
+    """A command that refuses a list given again, of which only the last one would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- see `run`
+        """Parse the words after the command's name."""
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in given:
+            if given.count(option) > 1 and "," in (option.metavar or "") and not option.multiple:
+                raise ParameterError(
+                    f"{option.opts[0]} is given {given.count(option)} times; expected one list "
+                    f"({option.opts[0]} {option.metavar})"
+                )
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     help="Fit, select and evaluate models on confidential tables under differential privacy.",
     cls=WithPlugIns,
@@ -64,7 +81,8 @@ _COMMANDS = (
 )
 for _command in _COMMANDS:
     # A line's end in a paragraph is not one on the screen.
-    app.command(help=re.sub(r"(?<!\n)\n +(?=\S)", " ", _command.__doc__ or ""))(_command)
+    words = re.sub(r"(?<!\n)\n +(?=\S)", " ", _command.__doc__ or "")
+    app.command(cls=Lists, help=words)(_command)
 app.add_typer(ledger_app, name="ledger")
 
 

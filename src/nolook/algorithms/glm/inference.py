@@ -175,7 +175,7 @@ def coefficients(
     sets = level_sets(frame) if np.isfinite(margin).any() else ()
     theta = turned(frame) @ theta[: margin.size] if sets else theta[: margin.size]
     model[columns], half[columns] = theta, margin
-    clipped, errors = clipped_shares(scaling)
+    clipped, errors = clipped_shares(frame.scaling)  # the target of `scaling` may be a logarithm
     half[1:][_about_another(scaling, clipped - errors)] = np.nan
     coef, intercept = scaling.original_units(model)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
