@@ -68,8 +68,16 @@ class Estimates:
         return Estimates(self.value, none, none, self.noise_low, self.noise_high)
 
     def within(self, low: float, high: float) -> Estimates:
-        """Return the estimates clipped to what is possible."""
-        return Estimates(*(each.clip(low, high) for each in self))
+        """Return the estimates clipped to what is possible.
+
+        An interval in which nothing is possible is moved with its estimate first: noise that makes
+        a count negative leaves no certain 0.
+        """
+        value, ends = self.value.clip(low, high), []
+        for start, end in ((self.low, self.high), (self.noise_low, self.noise_high)):
+            moved = np.where((end < low) | (start > high), value - self.value, 0.0)
+            ends += [(start + moved).clip(low, high), (end + moved).clip(low, high)]
+        return Estimates(value, *ends)
 
     def times(self, factor: float) -> Estimates:
         """Return the estimates in another unit."""
