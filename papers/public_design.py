@@ -9,17 +9,15 @@ import numpy as np
 from attrs import evolve, frozen
 
 from nolook._arrays import Flags, Matrix, Vector
-from nolook.algorithms.adassp import BoundedModel
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
-from nolook.estimators.base import PrivateRegressor
 from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.statistics.grid_models import RowBlock
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["PublicDesign", "ShrinkingRegressor", "public_design", "public_scaling"]
+__all__ = ["PublicDesign", "public_design", "public_scaling"]
 
 
 def public_scaling(names: tuple[str, ...], scale: Vector | float, limit: float) -> Scaling:
@@ -42,14 +40,6 @@ class PublicDesign(WeightedDesign):
         targets = bounded_targets(batch[-1], float(center[-1]), float(scale[-1]), scaling.limit)
         squares = np.zeros(count, dtype=np.int32)  # nothing is clipped by them
         yield RowBlock(rows.astype(np.int16), squares, targets, np.ones(count), weights)
-
-
-class ShrinkingRegressor(PrivateRegressor):
-    """A model of rows (1, x) that are shrunk to `row_norm_`, in predictions, too."""
-
-    def _store(self, released: BoundedModel) -> None:
-        self._store_model(released.scaling, released.theta)
-        self.row_norm_ = released.norm
 
 
 def public_design(

@@ -22,7 +22,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from papers import not_private
-from papers.public_design import ShrinkingRegressor, public_design
+from papers.public_design import public_design
 
 __all__ = ["BoundedAdaSSP", "OracleAdaSSP", "OracleAdaSSPRegressor"]
 
@@ -105,7 +105,7 @@ def _norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return norms
 
 
-class OracleAdaSSPRegressor(ShrinkingRegressor, AdaSSPRegressor):
+class OracleAdaSSPRegressor(AdaSSPRegressor):
     """AdaSSP with the table's own largest norm and largest target as bounds.
 
     That is how section 5.1 of the paper runs it. A single row can decide both bounds and so be

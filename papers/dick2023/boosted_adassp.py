@@ -15,7 +15,7 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
-from papers.public_design import ShrinkingRegressor, public_design
+from papers.public_design import public_design
 
 __all__ = ["UnscaledBoostedAdaSSP", "UnscaledBoostedAdaSSPRegressor"]
 
@@ -58,7 +58,7 @@ class UnscaledBoostedAdaSSP(BoostedAdaSSP):
         return public_design(table, 1.0, 1.0, 1.0, _UNIT)
 
 
-class UnscaledBoostedAdaSSPRegressor(ShrinkingRegressor, BoostedAdaSSPRegressor):
+class UnscaledBoostedAdaSSPRegressor(BoostedAdaSSPRegressor):
     """Boosted AdaSSP on the columns as they are, as the paper compares with it.
 
     Guarantee
