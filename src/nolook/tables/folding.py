@@ -186,6 +186,9 @@ _MAX_ROWS = 65_536
 # Numbers in a block: 2 MB, so that a core has it at hand, and a table of many columns needs no more
 # memory than one of few.
 _MAX_NUMBERS = 1 << 18
+# Where columns are so many that a block would have few rows, what is done for each column costs
+# more than the block: as many rows as here, in at most 32 MB.
+_WIDE_ROWS, _WIDE_NUMBERS = 128, 1 << 22
 
 
 def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -> Iterator[Matrix]:
@@ -218,8 +221,9 @@ def blocks(source: DeclaredSource, design: Design, run: Run, part: int | None) -
 
 
 def rows_at_once(columns: int) -> int:
-    """Return the number of rows of `width` numbers that are in memory at a time."""
-    return max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
+    """Return the number of rows of `columns` numbers that are in memory at a time."""
+    wide = min(_WIDE_ROWS, _WIDE_NUMBERS // columns)
+    return max(1, min(_MAX_ROWS, max(wide, _MAX_NUMBERS // columns)))
 
 
 def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, Any, Matrix]]:
