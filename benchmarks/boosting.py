@@ -13,20 +13,17 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from functools import partial
 
 import numpy as np
 
 from benchmarks.harness import in_own_process, main, seconds
-from nolook.algorithms.adassp import whole_targets
-from nolook.algorithms.glm.designs import Blocks, WeightedDesign
+from nolook.algorithms.glm.designs import Blocks, WeightedDesign, exact_gram
 from nolook.algorithms.whitening import Spread
 from nolook.privacy.noise import byte_source
-from nolook.statistics.design_moments import DesignMoments, product_sensitivity
+from nolook.statistics.design_moments import product_sensitivity
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import RESIDUAL_UNIT, UnitProducts
 from nolook.tables import table_from_arrays
-from nolook.tables.folding import Mapped
 from papers.public_design import public_scaling
 
 ROWS, FEATURES = 500_000, 30
@@ -69,7 +66,7 @@ def blocks_of(X, y):
     scaling = public_scaling(table.column_names, 1.0, LIMIT)
     design = WeightedDesign(scaling, squared, UNIT, Spread.standard(FEATURES))
     blocks = Blocks(table, design, math.inf)
-    blocks.first(Mapped(DesignMoments(FEATURES + 1, squared, 0), partial(whole_targets, 0)))
+    exact_gram(blocks)
     return blocks
 
 

@@ -72,7 +72,7 @@ def states():
         whole = np.round(batch * 2**10)
         made = {
             "magnitudes": Histograms(magnitude_counts).update(batch),
-            "moments": DesignMoments(columns, 2**40, 0).update(whole),
+            "moments": DesignMoments(columns, 2**40).update(whole),
         }
         if columns == 31:
             points = LinearGrid(-4, 4, 8 / 2**16).points()

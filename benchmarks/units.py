@@ -164,13 +164,14 @@ def large_units():
         tables.append(pa.table({"x": values, "y": values, "id": np.full(rows, number)}))
     table = nolook.read_table(pa.concat_tables(tables), "y", features=["x"], unit="id")
     whole = table.unit.weight_scale
-    moments = DesignMoments(1, unit**2, 50 * unit, whole)
+    moments = DesignMoments(2, 51**2 * unit**2, whole)
 
     def grid_rows(numbers, weights):
-        yield np.full((1, numbers.shape[1]), float(unit)), np.trunc(numbers[-1] * unit), weights
+        ones = np.full(numbers.shape[1], float(unit))
+        yield np.stack([ones, np.trunc(numbers[-1] * unit)]), weights
 
     table.fold(Mapped(moments, grid_rows))
-    mean = float(moments.products[0]) / float(moments.gram[0, 0])
+    mean = float(moments.value[0, 1]) / float(moments.value[0, 0])
     return abs(mean - np.mean(means))
 
 

@@ -44,10 +44,10 @@ class BoundedAdaSSP(AdaSSP):
 
     COMMON: ClassVar = {}
     OWN: ClassVar = {
-        part: (1 / 3, AdaSSP.OWN[part][1]) for part in ("gram", "eigenvalue", "products")
+        part: (1.0, AdaSSP.OWN[part][1]) for part in ("gram", "eigenvalue", "products")
     }
     LARGEST: ClassVar = 1
-    progress_steps = 1  # no search
+    progress_steps = 2  # no search
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from nolook._arrays import Flags
-from nolook.algorithms.adassp import BoundedModel
-from nolook.algorithms.boosted_adassp import BoostedAdaSSP
+from nolook.algorithms.adassp import BoostedAdaSSP, BoundedModel
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators._checks import check_budget

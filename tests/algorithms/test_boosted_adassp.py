@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from nolook.algorithms.boosted_adassp import BoostedAdaSSP
+from nolook.algorithms.adassp import BoostedAdaSSP
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.public_design import public_design

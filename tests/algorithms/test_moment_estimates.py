@@ -133,10 +133,10 @@ def gram_of(table, squared_radius):
     columns = len(table)
     names, zeros = tuple(map(str, range(columns))), np.zeros(columns)
     scaling = Scaling(names, zeros, zeros + 1.0, np.full(columns, True))
-    moments = DesignMoments(columns + 1, UNIT**2 + squared_radius, 0)
+    moments = DesignMoments(columns + 1, UNIT**2 + squared_radius)
     for rows in bounded_rows(scaling, squared_radius, table, None):
         moments.update(*rows)
-    return moments.gram
+    return moments.value
 
 
 @given(TABLES, st.integers(1, 30 * UNIT**2), st.data())

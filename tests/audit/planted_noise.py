@@ -121,7 +121,7 @@ DISCRETE_MU = -2.0 * stats.norm.ppf((1.0 - _AT_ZERO) / 2.0)
 def noisy_moments(table, draws, source):
     squared_radius = 13 * UNIT**2
     rows = np.vstack([np.ones(len(table)), table.T]) * UNIT
-    exact = design_moments.DesignMoments(4, squared_radius, 0).update(rows).gram
+    exact = design_moments.DesignMoments(4, squared_radius).update(rows).value
     sensitivity = design_moments.gram_sensitivity(squared_radius)
     row = np.array([1.0, 2.0, -2.0, 2.0]) * UNIT  # the row that is added, and its constant
     shift = np.outer(row, row) / sensitivity

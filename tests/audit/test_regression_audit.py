@@ -34,7 +34,7 @@ def moments_noise(claimed):
     """Return the best test's shift and noise for the worst row of the moment matrix."""
     squared_radius = 13 * UNIT**2
     row = np.array([[1.0], [2.0], [-2.0], [2.0]]) * UNIT
-    exact = DesignMoments(4, squared_radius, 0).update(row).gram
+    exact = DesignMoments(4, squared_radius).update(row).value
     sensitivity = gram_sensitivity(squared_radius)
     source = SeededSource(0)
     upper = np.triu_indices(4)

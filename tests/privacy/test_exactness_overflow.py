@@ -75,14 +75,13 @@ def test_design_moments_flush_and_merge_beyond_64_bits():
     # One row a block: every product is nearly 2^53.
     side = 94_906_265
     assert side**2 < 2**53
-    moments = DesignMoments(1, side**2, side)
+    moments = DesignMoments(1, side**2)
     rows = np.full((1, 3000), float(side))
-    moments.update(rows, rows[0])
-    assert moments.gram.tolist() == [[3000 * side**2]]
-    assert moments.products.tolist() == [3000 * side**2]
+    moments.update(rows)
+    assert moments.value.tolist() == [[3000 * side**2]]
     for _ in range(10):
         moments.merge(moments)
-    assert moments.gram.tolist() == [[3000 * side**2 * 2**10]]
+    assert moments.value.tolist() == [[3000 * side**2 * 2**10]]
     assert 3000 * side**2 > 2**64
 
 

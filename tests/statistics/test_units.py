@@ -131,8 +131,7 @@ def as_rows(table):
 
 
 def as_moments(table):
-    targets = bounded_targets(table[2], 0.0, 1.0, 50.0)
-    return as_rows(table)[0].astype(np.float64), np.trunc(np.nan_to_num(targets) * _TARGET / 50.0)
+    return (as_rows(table)[0].astype(np.float64),)
 
 
 def as_bounded(table):
@@ -319,13 +318,10 @@ STATISTICS = {
         rounds=True,
     ),
     "DesignMoments": Weighted(
-        lambda whole: DesignMoments(3, _RADIUS, _TARGET, whole),
+        lambda whole: DesignMoments(3, _RADIUS, whole),
         as_moments,
-        lambda s: [s.gram, s.products],
-        lambda whole: [
-            gram_sensitivity(_RADIUS, 3, whole),
-            product_sensitivity(_RADIUS, _TARGET, 3, whole),
-        ],
+        lambda s: [s.value],
+        lambda whole: [gram_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
     ),
     "GroupSums": Weighted(
@@ -513,24 +509,19 @@ def test_every_row_twice_is_every_row_once(row):
 def test_rounding_adds_to_the_sensitivity_and_is_counted():
     # Rows so short that a rounding is a good part of what they add: (3, 4) and (4, 3).
     random = np.random.default_rng(0)
-    largest = [0, 0]
+    largest = 0
     for _ in range(200):
         units = np.concatenate([np.zeros(10, int), random.integers(1, 4, 9)])
         long = np.array([[3.0, 4.0], [4.0, 3.0]])[:, random.integers(0, 2, 10)]
         rows = np.concatenate([long, random.integers(0, 2, (2, 9))], axis=1)
-        gram, products = [], []
+        gram = []
         for part in (units >= 0, units > 0):
-            sums = DesignMoments(2, 25, 1, WHOLE)
-            sums.update(rows[:, part], np.ones(part.sum()), shares(units)[part])
-            gram.append(sums.gram)
-            products.append(sums.products)
-        for place, (one, other) in enumerate((gram, products)):
-            change = sum(int(entry) ** 2 for entry in (one - other).ravel())
-            largest[place] = max(largest[place], change)
-    exact = gram_sensitivity(25), product_sensitivity(25, 1)
-    counted = gram_sensitivity(25, 2, WHOLE), product_sensitivity(25, 1, 2, WHOLE)
-    for found, low, high in zip(largest, exact, counted, strict=True):
-        assert low**2 < found <= high**2
+            sums = DesignMoments(2, 25, WHOLE)
+            sums.update(rows[:, part], shares(units)[part])
+            gram.append(sums.value)
+        change = sum(int(entry) ** 2 for entry in (gram[0] - gram[1]).ravel())
+        largest = max(largest, change)
+    assert gram_sensitivity(25) ** 2 < largest <= gram_sensitivity(25, 2, WHOLE) ** 2
 
 
 @pytest.mark.parametrize("kind", UNITS)
@@ -542,7 +533,7 @@ def test_a_unit_moves_the_smallest_eigenvalue_by_the_sensitivity_of_a_row(kind, 
         weights, rest = shares(units), units > 0
         row = STATISTICS["DesignMoments"]
         values = [
-            smallest_eigenvalue(seen(row, table[:, kept], weights[kept]).gram, _RADIUS)
+            smallest_eigenvalue(seen(row, table[:, kept], weights[kept]).value, _RADIUS)
             for kept in (units >= 0, rest)
         ]
         assert abs(values[0] - values[1]) <= eigenvalue_sensitivity(_RADIUS, 3, WHOLE)

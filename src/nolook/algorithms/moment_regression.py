@@ -90,20 +90,20 @@ class MomentRelease(Frame):
         squared_radius = choose_squared_radius(counts, squares, rows, size, mu)
         progress("moments")
         whole, bound = table.unit.weight_scale, UNIT**2 + squared_radius
-        moments = DesignMoments(size, bound, 0, whole)
+        moments = DesignMoments(size, bound, whole)
         table.fold(Mapped(moments, partial(bounded_rows, scaling, squared_radius)))
         largest = gram_sensitivity(bound, size, whole)
-        noisy = symmetric_gaussian_release(moments.gram, largest, mu, source)
+        noisy = symmetric_gaussian_release(moments.value, largest, mu, source)
         return NoisyMoments(scaling, noisy.astype(np.float64) / UNIT**2, largest / UNIT**2 / mu)
 
 
 def bounded_rows(
     scaling: Scaling, squared_radius: int, batch: Matrix, weights: Weights
-) -> Iterator[tuple[Matrix, None, Weights]]:
+) -> Iterator[tuple[Matrix, Weights]]:
     """Yield rows z = (1, u) in whole units of 1/UNIT, u standardised and shrunk to a norm."""
     ((rows, own),) = scaling.whole_rows(batch, weights)
     shrink_rows(rows, squared_radius)
-    yield np.vstack([np.full(rows.shape[1], float(UNIT)), rows]), None, own
+    yield np.vstack([np.full(rows.shape[1], float(UNIT)), rows]), own
 
 
 def choose_squared_radius(

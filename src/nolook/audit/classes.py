@@ -94,4 +94,4 @@ def _of(statistic: Sums, rows: int, row: NDArray[np.int16] = _ROW) -> NDArray[An
 
 def _scores(rows: int) -> NDArray[np.object_]:
     scores = unit_scores(_model(_UNLIKELY), _RADIUS, *_block(rows)[:4])
-    return DesignMoments(_ROW.size, SCORE_UNIT**2, 0).update(scores).gram
+    return DesignMoments(_ROW.size, SCORE_UNIT**2).update(scores).value

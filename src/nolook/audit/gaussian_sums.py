@@ -104,21 +104,14 @@ def _counts(mu: float) -> tuple[Case, ...]:
 
 
 def _designs(mu: float) -> tuple[Case, ...]:
-    case, (one, none) = gaussian_case(mu), map(_design, _MORE)
-    radius, eigenvalues = _ROW_UNIT**2, map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW))
-    products = product_sensitivity(radius, _ROW_UNIT)
+    case, radius = gaussian_case(mu), _ROW_UNIT**2
+    eigenvalues = map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW))
     return (
         case(
             name="design-gram",
             neighbours="a row of the largest norm more",
             covers=("symmetric_gaussian_release", "gram_sensitivity"),
-            draw=matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
-        ),
-        case(
-            name="design-products",
-            neighbours="a row of the largest norm with the largest target more",
-            covers=("gaussian_release", "product_sensitivity"),
-            draw=vectors(mu, products, one.products, none.products),
+            draw=matrices(mu, gram_sensitivity(radius), *map(_design, (_ONE_ROW, _NO_ROW))),
         ),
         case(
             name="smallest-eigenvalue",
@@ -268,16 +261,14 @@ def _histograms(*rows: list[float], weight: int = 1) -> Integers:
 _NO_ROW = np.empty((2, 0))
 _ONE_ROW = np.array([[float(_ROW_UNIT)], [0.0]])
 _BOTH_ROWS = np.array([[_ROW_UNIT, 0.0], [0.0, _ROW_UNIT]])
-_MORE = (_ONE_ROW, _NO_ROW)
 
 
-def _design(rows: Matrix) -> DesignMoments:
-    target = np.full(rows.shape[1], float(_ROW_UNIT))
-    return DesignMoments(2, _ROW_UNIT**2, _ROW_UNIT).update(rows, target)
+def _design(rows: Matrix) -> NDArray[np.object_]:
+    return DesignMoments(2, _ROW_UNIT**2).update(rows).value
 
 
 def _eigenvalue(rows: Matrix) -> Integers:
-    return np.array([smallest_eigenvalue(_design(rows).gram, _ROW_UNIT**2)])
+    return np.array([smallest_eigenvalue(_design(rows), _ROW_UNIT**2)])
 
 
 _CLIP = 2**20
@@ -312,7 +303,7 @@ def _residuals(rows: int) -> NDArray[np.object_]:
 
 def _scores(rows: int) -> NDArray[np.object_]:
     scores = clipped_scores(_ZERO, 1.0, *_block(rows, 1e9)[:4])
-    return DesignMoments(6, SCORE_RADIUS, 0).update(scores).gram
+    return DesignMoments(6, SCORE_RADIUS).update(scores).value
 
 
 def _sizes(rows: int) -> Integers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nolook._validation import check_count
-from nolook.algorithms.boosted_adassp import BoostedAdaSSP
+from nolook.algorithms.adassp import BoostedAdaSSP
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import PrivateRegressor
 

@@ -1,7 +1,6 @@
-"""Exact second moments of norm-bounded rows and their products with targets.
+"""Exact second moments of norm-bounded rows.
 
-A row is an integer vector z with ``|z|^2 <= squared_radius``, its target an integer of at most
-``largest_target`` in size.
+A row is an integer vector z with ``|z|^2 <= squared_radius``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Array
 from nolook.kernels.weights import part_bits, weighted_sums
-from nolook.statistics import Statistic, in_full, rounding_sensitivity
+from nolook.statistics import WeightedTotal, rounding_sensitivity
 
 __all__ = [
     "MOST_ROWS",
@@ -83,56 +82,31 @@ def smallest_eigenvalue(gram: NDArray[np.object_], squared_radius: int) -> int:
     return min(math.floor(lowest), most) if lowest > 0.0 else 0
 
 
-class DesignMoments(Statistic):
-    """Sums of ``z z'`` and of ``z y`` over rows of length `size`, as exact integers of any size.
+class DesignMoments(WeightedTotal):
+    """The sum of ``z z'`` over rows of length `size`, as exact integers of any size.
 
-    Of rows with weights, their weighted sums over `whole`, rounded down.
+    Of rows with weights, their weighted sum over `whole`, rounded down.
     """
 
-    def __init__(self, size: int, squared_radius: int, largest_target: int, whole: int = 1) -> None:
-        self._shape = (size, size + 1)
-        self._whole, self._has_targets = whole, largest_target > 0
-        self._total = np.zeros(self._shape, dtype=object)
-        # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
-        largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
+    def __init__(self, size: int, squared_radius: int, whole: int = 1) -> None:
+        super().__init__((size, size), whole)
+        # Every entry of a product is at most that (Cauchy-Schwarz).
+        largest = max(squared_radius, 1)
         self._bits = 0 if whole == 1 else part_bits(largest)
         self._block_rows = max(1, min(_PART_ROWS, _EXACT // (largest << self._bits)))
 
     def update(
-        self,
-        rows: Array | NDArray[np.int16],
-        targets: Array | None = None,
-        weights: NDArray[np.int64] | None = None,
+        self, rows: Array | NDArray[np.int16], weights: NDArray[np.int64] | None = None
     ) -> Self:
-        """Add rows of shape (size, rows) and their targets, whole numbers both.
-
-        Without targets, or a largest one of 0, only the second moments grow.
-        """
+        """Add rows of shape (size, rows), whole numbers."""
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
-            block, sums = rows[:, place].astype(np.float64, copy=False), np.zeros(self._shape)
+            block = rows[:, place].astype(np.float64, copy=False)
             weighted = block if isinstance(part, float) else block * part
-            sums[:, :-1] = weighted @ block.T
-            if targets is not None and self._has_targets:
-                sums[:, -1] = weighted @ targets[place]
-            return sums.astype(np.int64)
+            sums: NDArray[np.int64] = (weighted @ block.T).astype(np.int64)
+            return sums
 
         self._total = self._total + weighted_sums(
-            products, self._shape, rows.shape[1], self._block_rows, weights, self._bits
+            products, self._total.shape, rows.shape[1], self._block_rows, weights, self._bits
         )
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows other moments have seen."""
-        self._total = self._total + other._total
-        return self
-
-    @property
-    def gram(self) -> NDArray[np.object_]:
-        """Sum of ``z z'``, Python ints of shape (size, size)."""
-        return in_full(self._total[:, :-1], self._whole).copy()
-
-    @property
-    def products(self) -> NDArray[np.object_]:
-        """Sum of ``z y``, Python ints of shape (size,)."""
-        return in_full(self._total[:, -1], self._whole).copy()

@@ -38,6 +38,7 @@ __all__ = [
     "WeightedDesign",
     "choose_unit",
     "copy_room",
+    "exact_gram",
     "limit_for",
     "release_gram",
     "release_score_moments",
@@ -176,17 +177,23 @@ class Blocks:
         return Noisy(noisy.astype(np.float64) / unit, sensitivity / unit / mu)
 
 
+def exact_gram(blocks: Blocks) -> NDArray[np.object_]:
+    """Return the sum of u u' over the rows, in one pass that may keep them."""
+    design = blocks.design
+    moments = DesignMoments(design.size, design.squared_radius, blocks.whole)
+    blocks.first(Mapped(moments, _rows_alone))
+    return moments.value
+
+
 def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> Noisy:
     """Release the sum of u u' over the rows, in one pass that may keep them.
 
     Guarantee: ``mu``-GDP when a row is added or removed. Returns it in standardised units; its
     noise is smaller by sqrt(2) off the diagonal.
     """
-    design, whole = blocks.design, blocks.whole
-    moments = DesignMoments(design.size, design.squared_radius, 0, whole)
-    blocks.first(Mapped(moments, _rows_alone))
-    sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
-    noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
+    design = blocks.design
+    sensitivity = gram_sensitivity(design.squared_radius, design.size, blocks.whole)
+    noisy = symmetric_gaussian_release(exact_gram(blocks), sensitivity, mu, source)
     return Noisy(noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2)
 
 
@@ -206,10 +213,10 @@ def release_score_moments(
     or removed. As :func:`release_gram`.
     """
     design, whole = blocks.design, blocks.whole
-    moments = DesignMoments(design.size, squared_radius, 0, whole)
+    moments = DesignMoments(design.size, squared_radius, whole)
     blocks.squared().fold(Mapped(moments, partial(_scores_in_parts, scored)))
     sensitivity = gram_sensitivity(squared_radius, design.size, whole)
-    noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
+    noisy = symmetric_gaussian_release(moments.value, sensitivity, mu, source)
     return Noisy(noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2)
 
 
@@ -241,17 +248,17 @@ def whitened_bound(
     return int(smallest_bound(counts, squares, few))
 
 
-def _rows_alone(*block: Any) -> Iterator[tuple[NDArray[np.int16], None, Weights]]:  # noqa: ANN401
+def _rows_alone(*block: Any) -> Iterator[tuple[NDArray[np.int16], Weights]]:  # noqa: ANN401
     own = RowBlock(*block)
-    yield own.rows, None, own.weights
+    yield own.rows, own.weights
 
 
 def _scores_in_parts(
     scored: RowScores,
     *block: Any,  # noqa: ANN401
-) -> Iterator[tuple[Vector, None, Weights]]:
+) -> Iterator[tuple[Vector, Weights]]:
     """Yield the rows' scores, few at a time."""
     own = RowBlock(*block)
     for start in range(0, own.rows.shape[1], _PART_ROWS):
         some = own.part(slice(start, start + _PART_ROWS))
-        yield scored(*some[:4], some.exposures), None, some.weights
+        yield scored(*some[:4], some.exposures), some.weights
