@@ -226,6 +226,12 @@ def rows_at_once(columns: int) -> int:
     return max(1, min(_MAX_ROWS, max(wide, _MAX_NUMBERS // columns)))
 
 
+def in_one_block(source: DeclaredSource, design: Design) -> bool:
+    """Return whether all rows are one batch, so that a second thread would find none."""
+    rows = getattr(source.original, "rows", None)
+    return rows is not None and rows <= rows_at_once(design.size)
+
+
 def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, Any, Matrix]]:
     """Yield identifiers of rows in use, those of rows left out, and the numbers of the former.
 

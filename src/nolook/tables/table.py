@@ -28,6 +28,7 @@ from nolook.tables.folding import (
     cache_room,
     fold,
     identified,
+    in_one_block,
     rows_at_once,
 )
 from nolook.tables.schema import ColumnSchema
@@ -264,7 +265,8 @@ class Table:
                 self.units()  # before several threads ask for them
             count = len(self._parts)
             places = [None] if count == 1 else range(count)
-            fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+            threads = 1 if in_one_block(self._source, self._design) else self.threads
+            fold(statistic, [partial(self._weighted, place) for place in places], threads)
         self._run.settle()
         return statistic
 
