@@ -15,10 +15,8 @@ from attrs import frozen
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from benchmarks.harness import DATA, main
-from nolook.algorithms.evaluation import CALIBRATION_SHARE, EvaluationRelease
-from nolook.algorithms.hosmer_lemeshow import sums_event
-from nolook.algorithms.roc import roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.evaluation import CALIBRATION_SHARE, scores_release
+from nolook.algorithms.roc_curve import area
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.barczewski2024.experiments import TABLES
@@ -53,8 +51,7 @@ def rare():
 
 def release(epsilon, share):
     """Return the release with another share for the groups."""
-    curve = roc_plan((1 - share) * epsilon, "add-remove", None)
-    return EvaluationRelease(curve, (GROUPS, sums_event(share * epsilon, epsilon)))
+    return scores_release(epsilon, groups=GROUPS, share=share)
 
 
 def areas(positive, scores):
@@ -85,8 +82,7 @@ def errors(rows, epsilon, share, runs):
     found = []
     for seed in range(runs):
         judged = release(epsilon, share).run(rows.table, SeededSource(seed), lambda _: None)
-        curve = RocCurve(*judged.curve[1:])
-        off = np.array([area(*curve.rates), curve.average_precision]) - exact
+        off = np.array([area(*judged.curve.rates), judged.curve.average_precision]) - exact
         found.append((*(off**2 / variances), of_groups(judged.table, rows)))
     return np.mean(found, axis=0)
 

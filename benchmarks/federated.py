@@ -13,12 +13,11 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from attrs import evolve
 
 from benchmarks.harness import DATA, main
 from benchmarks.roc import GRID
+from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc import class_scores, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.federated.answers import block_variance
 from nolook.federated.batch import Batch
@@ -28,7 +27,7 @@ from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from nolook.tables import table_from_arrays
 from papers.barczewski2024.scores import scored
-from papers.barczewski2024.unsmoothed import unsmoothed_scores
+from papers.barczewski2024.unsmoothed import unsmoothed_curve
 
 EPSILONS = (0.1, 1.0)
 MEASURES = {
@@ -48,7 +47,7 @@ def batch_of(kind, epsilon, grid):
 
 
 def federated(batch, shares, n, seed):
-    """Return the distributions of both classes that follow from both servers' answers."""
+    """Return the curve that follows from both servers' answers."""
     keys = [hashlib.sha256(b"%d %d" % (role, seed)).digest() for role in range(2)]
     pair = [noisy_blocks(batch, own, key) for own, key in zip(shares, keys, strict=True)]
     forests = (
@@ -59,22 +58,21 @@ def federated(batch, shares, n, seed):
         )
         for name in ("positive", "negative")
     )
-    return class_scores(batch.points(), *forests, float(n))
+    return RocCurve.of_forests(batch.points(), *forests, float(n))
 
 
 def central(table, batch, seed):
     """Return the same of a central release."""
-    plan = roc_plan(batch.epsilon, "replace", len(batch.points()))
-    plan = evolve(plan, grid=batch.grid)
+    plan = scores_release(batch.epsilon, "replace", batch.grid)
     rows = table_from_arrays(table.scores[:, np.newaxis], table.positive)
-    return plan.run(rows, SeededSource(seed), lambda _: None)[1:]
+    return plan.run(rows, SeededSource(seed), lambda _: None).curve
 
 
 def errors_of(smooth, exact, truth):
     """Return the error of each measure."""
-    noisy = np.stack([one.noisy for one in smooth])
+    noisy = np.stack([smooth.positive.noisy, smooth.negative.noisy])
     inner = (noisy - exact)[:, :-1]
-    curves = [RocCurve(*one).rates for one in (unsmoothed_scores(smooth), smooth)]
+    curves = [one.rates for one in (unsmoothed_curve(smooth), smooth)]
     fpr, tpr = (np.maximum.accumulate(rates) for rates in curves[1])
     heights = np.interp(PLACES, fpr, tpr) - np.interp(PLACES, *truth)
     return {
@@ -88,7 +86,7 @@ def errors_of(smooth, exact, truth):
 def compared(table, shares, exact, epsilon, runs):
     """Yield the lines of one epsilon."""
     batch = batch_of("roc", epsilon, GRID)
-    truth = RocCurve(*central_exact(batch, exact)).rates
+    truth = central_exact(batch, exact).rates
     n, found, others = len(table.scores), [], []
     for seed in range(runs):
         found.append(errors_of(federated(batch, shares, n, seed), exact, truth))
@@ -104,7 +102,7 @@ def compared(table, shares, exact, epsilon, runs):
 
 
 def central_exact(batch, exact):
-    """Return both classes' distributions of exact counts."""
+    """Return the curve of exact counts."""
     forest = batch.forest
     cells = [np.diff(one, prepend=0.0) for one in exact]
     none = np.zeros(forest.padded - forest.cells)
@@ -114,7 +112,7 @@ def central_exact(batch, exact):
         levels = [padded.reshape(-1, length).sum(axis=1) for length in forest.lengths]
         blocks.append(np.concatenate(levels))
     forests = [NoisyForest(forest, one, 1e-12) for one in blocks]
-    return class_scores(batch.points(), *forests, float(exact[:, -1].sum()))
+    return RocCurve.of_forests(batch.points(), *forests, float(exact[:, -1].sum()))
 
 
 def report(runs):

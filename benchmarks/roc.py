@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 import nolook
 from benchmarks.harness import DATA, main
-from nolook.algorithms.roc import roc_plan
+from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.roc_curve import ClassScores, RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
@@ -113,11 +113,10 @@ def errors(table, runs):
     for seed in range(runs):
         for given in (True, False):
             source = SeededSource(seed)
-            plan = roc_plan(ERROR_EPSILON, "add-remove", len(GRID.points()) if given else None)
-            plan = evolve(plan, grid=GRID if given else None)
+            plan = scores_release(ERROR_EPSILON, grid=GRID if given else None)
             rows = table_from_arrays(table.scores[:, np.newaxis], table.positive)
-            _, *released = plan.run(rows, source, lambda _: None)
-            found.append(abs(area(*RocCurve(*released).rates) - table.auc))
+            curve = plan.run(rows, source, lambda _: None).curve
+            found.append(abs(area(*curve.rates) - table.auc))
     return np.reshape(found, (runs, 2)).mean(axis=0)
 
 

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.ecdf import ecdf_release, release_counts
-from nolook.algorithms.evaluation import CalibrationRelease, calibration_release
+from nolook.algorithms.evaluation import ScoresRelease, calibration_release, scores_release
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.roc import roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.roc_curve import area
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.tables import table_from_arrays
@@ -37,7 +35,7 @@ from papers.barczewski2024.roc import roc_rates
 from papers.barczewski2024.scores import PLACES, Scored, scored
 from papers.barczewski2024.tree import tree_counts
 from papers.barczewski2024.tree_smoothing import Smoothing, smooth
-from papers.barczewski2024.unsmoothed import unsmoothed_counts, unsmoothed_scores
+from papers.barczewski2024.unsmoothed import unsmoothed_counts, unsmoothed_curve
 from papers.tables import read
 from papers.trials import Experiment
 
@@ -162,12 +160,12 @@ def _curves(exact: Scored, relation: Relation, epsilon: float, trial: int) -> di
         for title, norm in paper.items()
     }
     rows = table_from_arrays(exact.scores[:, np.newaxis], exact.positive)
-    plan = evolve(roc_plan(epsilon, relation, len(points)), grid=_SCORES)
-    found = plan.run(rows, _noise(trial), lambda _: None)[1:]
-    curves["nolook, as it is"] = RocCurve(*unsmoothed_scores(found)).rates
-    curves["nolook, isotonic"] = RocCurve(*found).rates
-    found = roc_plan(epsilon, relation, None).run(rows, _noise(trial), lambda _: None)[1:]
-    curves["nolook, no grid given"] = RocCurve(*found).rates
+    plan = scores_release(epsilon, relation, _SCORES)
+    found = plan.run(rows, _noise(trial), lambda _: None).curve
+    curves["nolook, as it is"] = unsmoothed_curve(found).rates
+    curves["nolook, isotonic"] = found.rates
+    found = scores_release(epsilon, relation).run(rows, _noise(trial), lambda _: None).curve
+    curves["nolook, no grid given"] = found.rates
     return curves
 
 
@@ -194,12 +192,11 @@ def calibration_row(data: Path, table: str, relation: Relation, epsilon: float, 
 
 
 def _groups(
-    plan: CalibrationRelease, scores: Vector, positive: NDArray[np.bool_], source: ByteSource
+    plan: ScoresRelease, scores: Vector, positive: NDArray[np.bool_], source: ByteSource
 ) -> CalibrationTable:
     """Release the groups of probabilities."""
     table = table_from_arrays(scores[:, np.newaxis], positive)
-    released = plan.run(table, source, lambda _: None)
-    return cast("tuple[object, CalibrationTable]", released)[1]
+    return cast("CalibrationTable", plan.run(table, source, lambda _: None).table)
 
 
 def exact_statistic(table: Scored) -> float:

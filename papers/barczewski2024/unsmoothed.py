@@ -10,11 +10,11 @@ from nolook.algorithms.cumulative_noise import settled
 from nolook.algorithms.ecdf import EcdfRelease
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.node_counts import noise_kind, release_forests
-from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.roc_curve import RocCurve
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import node_counts_sensitivity
 
-__all__ = ["unsmoothed_counts", "unsmoothed_scores"]
+__all__ = ["unsmoothed_counts", "unsmoothed_curve"]
 
 Vector = NDArray[np.float64]
 
@@ -33,11 +33,12 @@ def unsmoothed_counts(cells: NDArray[np.int64], plan: EcdfRelease, source: ByteS
     return counts
 
 
-def unsmoothed_scores(found: tuple[ClassScores, ClassScores]) -> tuple[ClassScores, ClassScores]:
-    """Return the scores of both classes by their counts before they were made to rise."""
-    counts = [np.append(each.noisy[:-1], max(1.0, each.noisy[-1])) for each in found]
+def unsmoothed_curve(found: RocCurve) -> RocCurve:
+    """Return the curve by the counts of both classes before they were made to rise."""
+    both = found.positive, found.negative
+    counts = [np.append(each.noisy[:-1], max(1.0, each.noisy[-1])) for each in both]
     first, second = (
         evolve(each, counts=own, rows=float(own[-1]))
-        for each, own in zip(found, counts, strict=True)
+        for each, own in zip(both, counts, strict=True)
     )
-    return first, second
+    return evolve(found, positive=first, negative=second)

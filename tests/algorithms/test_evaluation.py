@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from nolook.algorithms import hosmer_lemeshow, node_counts, range_search, roc
-from nolook.algorithms.evaluation import evaluation_release
+from nolook.algorithms import evaluation, hosmer_lemeshow, node_counts, range_search
+from nolook.algorithms.evaluation import scores_release
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -29,7 +29,7 @@ def quiet(_):
 @pytest.mark.parametrize("groups", [None, 1, 10])
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 0.3, 7.0])
 def test_the_events_add_up_to_the_budget(epsilon, groups):
-    release = evaluation_release(epsilon, groups, (0.0, 1.0))
+    release = scores_release(epsilon, groups=groups, bounds=(0.0, 1.0))
     spent = sum(event.epsilon for event in release.events())
     assert epsilon * (1 - 1e-9) < spent <= epsilon
     assert len(release.events()) == release.progress_steps == 3 + (groups is not None)
@@ -65,7 +65,7 @@ def drawn(monkeypatch, rows, release):
 @pytest.mark.parametrize("groups", [None, 4])
 def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, groups):
     """Of independent discrete Laplace noise it is the L1 distance over the scale, exactly."""
-    release = evaluation_release(1.5, groups, (0.0, 1.0))
+    release = scores_release(1.5, groups=groups, bounds=(0.0, 1.0))
     for name in ("_most_plausible", "read_linear"):
         monkeypatch.setattr(range_search, name, once(getattr(range_search, name)))
     worst = Fraction(0)
@@ -85,7 +85,7 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
     generator = np.random.default_rng(0)
     scores = generator.beta(1.0, 9.0, 20_000)
     rows = scored(scores, generator.random(20_000) < scores)
-    judged = evaluation_release(1e4, 10, (0.0, 1.0)).run(rows, SeededSource(0), quiet)
+    judged = scores_release(1e4, groups=10).run(rows, SeededSource(0), quiet)
     counts = np.histogram(scores, judged.table.borders)[0]
     np.testing.assert_allclose(counts, 2000, atol=60)
     np.testing.assert_allclose(judged.table.counts, counts, atol=2)
@@ -112,22 +112,22 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
 )
 def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, monkeypatch):
     range_ = range_search.FoundRange(*found, rows, 0.5, 1.0)
-    monkeypatch.setattr(roc, "find_range", lambda *_: range_)
-    curve = evaluation_release(0.5, None, bounds).curve
-    grid = roc.search_grid(table([]), curve, SeededSource(0), quiet)
+    monkeypatch.setattr(evaluation, "find_range", lambda *_: range_)
+    release = scores_release(0.5, bounds=bounds)
+    grid = evaluation.search_grid(table([]), release, SeededSource(0), quiet)
     assert (grid.low, grid.high) == used
     assert len(grid.points()) == 32
 
 
 def test_the_number_of_rows_has_the_stated_error(monkeypatch):
     found = range_search.FoundRange(0.0, 1.0, 1000.0, 0.5, 1.0)
-    monkeypatch.setattr(roc, "find_range", lambda *_: found)
+    monkeypatch.setattr(evaluation, "find_range", lambda *_: found)
     rows = scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
     found = [
         release.run(rows, SeededSource(seed), quiet).rows
         for release in (
-            evaluation_release(0.5, None, (0.0, 1.0)),
-            evaluation_release(0.5, 3, (0.0, 1.0)),
+            scores_release(0.5, bounds=(0.0, 1.0)),
+            scores_release(0.5, groups=3, bounds=(0.0, 1.0)),
         )
         for seed in range(90)
     ]

@@ -26,7 +26,7 @@ def rows_of(rows):
 def release(probabilities, positive, epsilon, seed, groups=10):
     table = table_from_arrays(probabilities[:, np.newaxis], positive)
     plan = calibration_release(epsilon, groups)
-    return plan.run(table, SeededSource(seed), lambda _: None)[1]
+    return plan.run(table, SeededSource(seed), lambda _: None).table
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 0.3, 7.0])

@@ -14,13 +14,12 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from attrs import evolve
 
 from nolook.algorithms import node_counts
 from nolook.algorithms.ecdf import ecdf_release
+from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.roc import roc_plan
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
 from nolook.privacy.noise import SystemEntropy
@@ -104,7 +103,7 @@ def of_scores(cells, places):
         plan.run(table_from_arrays(rows[:, :1], rows[:, 1]), SystemEntropy(), lambda _: None)
 
     def plan(relation):
-        planned = evolve(roc_plan(1.5, relation, cells), grid=grid(cells))
+        planned = scores_release(1.5, relation, grid(cells))
         return planned, planned.counts
 
     return Use(list(product(places, (False, True))), plan, release)

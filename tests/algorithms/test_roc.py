@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from attrs import evolve
 from scipy.optimize import minimize
 from sklearn.metrics import (
     average_precision_score,
@@ -19,9 +18,9 @@ import nolook
 from nolook.algorithms import node_counts
 from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise
+from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.forest import Forest, best_forest
-from nolook.algorithms.roc import roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area, fitted
+from nolook.algorithms.roc_curve import area, fitted
 from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
 from nolook.privacy.noise import SeededSource
@@ -32,18 +31,24 @@ POINTS = np.arange(1.0, 65.0)
 ROWS = list(itertools.product([0.5, 1.5, 9.5], [False, True]))
 
 
-def classes(scores, positives, points, plan, seed):
-    """Return the distributions of both classes on any points."""
-    plan = evolve(plan, grid=SimpleNamespace(points=lambda: points))
+def planned(epsilon, relation, points):
+    """Return a release on any points."""
+    return scores_release(epsilon, relation, SimpleNamespace(points=lambda: points))
+
+
+def curve_of(scores, positives, plan, seed):
+    """Return the curve that is released."""
     table = table_from_arrays(scores[:, np.newaxis], positives)
-    return plan.run(table, SeededSource(seed), lambda _: None)[1:]
+    return plan.run(table, SeededSource(seed), lambda _: None).curve
 
 
 @pytest.mark.parametrize("points", [None, 1, 64, 4096])
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 0.3, 7.0])
 def test_the_events_add_up_to_the_budget(epsilon, relation, points):
-    plan = roc_plan(epsilon, relation, points)
+    plan = scores_release(epsilon, relation)
+    if points is not None:
+        plan = planned(epsilon, relation, np.arange(float(points)))
     spent = sum(event.epsilon for event in plan.events())
     assert epsilon * (1 - 1e-9) < spent <= epsilon
 
@@ -58,7 +63,7 @@ def released(monkeypatch, rows, plan):
 
     monkeypatch.setattr(node_counts, "laplace_release", laplace)
     scores, positives = (np.array([row[place] for row in rows], float) for place in (0, 1))
-    classes(scores, positives, POINTS, plan, 0)
+    curve_of(scores, positives, plan, 0)
     ((values, scale),) = seen
     return values, scale
 
@@ -77,7 +82,7 @@ def neighbours(relation):
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, relation):
     """Of independent discrete Laplace noise it is the L1 distance over the scale, exactly."""
-    plan = roc_plan(1.5, relation, len(POINTS))
+    plan = planned(1.5, relation, POINTS)
     worst = 0.0
     for first, second in neighbours(relation):
         one, scale = released(monkeypatch, first, plan)
@@ -89,7 +94,7 @@ def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, re
 
 
 def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
-    plan = roc_plan(1.0, "add-remove", len(POINTS))
+    plan = planned(1.0, "add-remove", POINTS)
     none, _ = released(monkeypatch, [], plan)
     for row in ROWS:
         values, _ = released(monkeypatch, [row], plan)
@@ -100,9 +105,7 @@ def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
 
 def exactly(scores, positives, points, relation="add-remove"):
     """Return a curve with hardly any noise."""
-    plan = roc_plan(1e5, relation, len(points))
-    both = classes(scores, positives, points, plan, 0)
-    return RocCurve(*both, rows_known=relation == "replace")
+    return curve_of(scores, positives, planned(1e5, relation, points), 0)
 
 
 def some_scores(rows=500, seed=0):
@@ -179,9 +182,8 @@ def test_numbers_at_a_threshold_are_covered(relation):
     runs = 300
     for seed in range(runs):
         scores, positives = some_scores(4000, seed + 1)
-        plan = roc_plan(0.3, relation, len(points))
-        both = classes(scores, positives, points, plan, seed)
-        found = classified(RocCurve(*both, rows_known=relation == "replace"), 0.5)
+        curve = curve_of(scores, positives, planned(0.3, relation, points), seed)
+        found = classified(curve, 0.5)
         for name in names:
             measure, value = getattr(found, name), getattr(exact, name).value
             hits[name] += measure.low - 1e-4 <= value <= measure.high + 1e-4

@@ -16,15 +16,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from attrs import evolve
 from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score
 
 import nolook
 from nolook.algorithms import hosmer_lemeshow, node_counts
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.evaluation import calibration_release, evaluation_release
-from nolook.algorithms.roc import roc_plan
+from nolook.algorithms.evaluation import calibration_release, scores_release
 from nolook.privacy.guarantee import Budget, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -43,10 +41,10 @@ def columns(budget):
 RELEASES = {
     "columns": columns(Budget(1.5)),
     "Gaussian columns": columns(Budget(1.5, 1e-6)),
-    "classes": lambda r: evolve(roc_plan(1.5, r, len(GRID.points())), grid=GRID),
-    "classes on a grid that is found": lambda r: roc_plan(1.5, r, None),
+    "classes": lambda r: scores_release(1.5, r, GRID),
+    "classes on a grid that is found": lambda r: scores_release(1.5, r),
     "groups": lambda r: calibration_release(1.5, 10, r),
-    "an evaluation": lambda _: evaluation_release(1.5, 10, (0.0, 1.0)),
+    "an evaluation": lambda _: scores_release(1.5, groups=10, bounds=(0.0, 1.0)),
 }
 UNDER_RELATIONS = [(name, "add-remove") for name in RELEASES] + [
     (name, "replace") for name in RELEASES if name != "an evaluation"

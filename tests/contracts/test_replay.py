@@ -15,10 +15,10 @@ from attrs import astuple, evolve
 import nolook
 from nolook.algorithms import (
     adassp,
+    evaluation,
     kendall_selection,
     node_counts,
     per_unit_sampling,
-    roc,
     selection_plan,
     tabulation,
 )
@@ -376,7 +376,7 @@ FAULTS = {
         ("linear", "the target varies not", "far out", "rows"),
     ),
     "a search that is repeated unpaid": (
-        again((roc, "find_range"), repeated_if_nothing_is_found),
+        again((evaluation, "find_range"), repeated_if_nothing_is_found),
         ("roc-found", "no rows", "far out", "rows"),
     ),
     "a part unpaid where a release ends early": (

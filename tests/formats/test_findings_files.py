@@ -9,6 +9,7 @@ from attrs import evolve
 
 import nolook
 from nolook._unit import Unit
+from nolook.algorithms.evaluation import Calibrated
 from tests.formats.edited import load_text, refusal
 from tests.formats.releases import release
 from tests.formats.test_every_kind import document, saved
@@ -105,7 +106,7 @@ def test_what_is_not_fitted_is_not_saved(tmp_path):
 def test_units_come_back(tmp_path):
     test = release("calibration")
     kept = nolook.HosmerLemeshow(groups=4).keep_release(
-        (test.distribution_, test.table_),
+        Calibrated(test.distribution_, test.table_),
         privacy=evolve(test.privacy_, unit=Unit("id", 3)),
         read_options=test.read_options_,
     )

@@ -33,7 +33,6 @@ _MOST_CHILDREN = 64
 # Below, the noise would exceed any table, and could leave the range of the exact samplers where
 # several rows of a unit have survey weights.
 _SMALLEST_SHARE = 2.0**-25
-_EVENT = "counts of blocks"
 
 
 @frozen
@@ -145,7 +144,9 @@ def best_forest(cells: int, noise: Noise, *, shares: bool = False) -> Forest:
     return min(_shapes(cells), key=cost)
 
 
-def count_event(budget: Budget, levels: int, whole: float | None = None) -> CountEvent:
+def count_event(
+    budget: Budget, levels: int, whole: float | None = None, name: str = "counts of blocks"
+) -> CountEvent:
     """Spend a budget on counts of some levels; Gaussian noise if it has a delta, else Laplace.
 
     Raises ParameterError if it is too small for any noise; it names `whole` if that is an epsilon
@@ -154,4 +155,4 @@ def count_event(budget: Budget, levels: int, whole: float | None = None) -> Coun
     cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
     if cost / levels < _SMALLEST_SHARE:
         raise too_small(whole or budget.epsilon, budget.delta or None)
-    return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
+    return (GaussianEvent if budget.delta else PureEvent)(name, cost)

@@ -24,8 +24,7 @@ from nolook._arrays import Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.node_counts import Weighing
-from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.group_sums import (
@@ -40,22 +39,9 @@ __all__ = [
     "quantile_borders",
     "release_sums",
     "split_of_groups",
-    "sums_event",
 ]
 
 _BORDER_STEPS = 2.0**20
-# Below, the noise would exceed any table, and could leave the range of the exact samplers.
-_SMALLEST_EPSILON = 2.0**-25
-
-
-def sums_event(epsilon: float, whole: float) -> PureEvent:
-    """State what the sums of all groups cost.
-
-    Raises ParameterError, which names the `whole` epsilon, if this part is too small for any noise.
-    """
-    if epsilon < _SMALLEST_EPSILON:
-        raise too_small(whole)
-    return PureEvent("sums of each group", epsilon)
 
 
 def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:

@@ -14,8 +14,9 @@ from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook.algorithms._simulation import Generator, simulation_generator
-from nolook.algorithms.cumulative_noise import ForestNoise, rising
+from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval, simulated_interval
 
 __all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "area_error", "fitted"]
@@ -36,18 +37,6 @@ class ClassScores(PrivateDistribution):
     """The distribution of one class's scores, with the counts before any smoothing."""
 
     noisy: Vector  # the last one is the number of rows before the counts were fitted
-
-    @classmethod
-    def of_both(
-        cls, positive: Counted, negative: Counted, *, rows_known: bool
-    ) -> tuple[Self, Self]:
-        """Return the distributions that follow from noisy counts up to each threshold."""
-        both = fitted((positive[1], negative[1]), rows_known=rows_known)
-        first, second = (
-            cls(points, counts, float(counts[-1]), noise, noisy)
-            for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
-        )
-        return first, second
 
 
 @frozen
@@ -110,6 +99,48 @@ class RocCurve:
     positive: ClassScores
     negative: ClassScores
     rows_known: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        positive: Counted,
+        negative: Counted,
+        left_out: tuple[float, float] | None = None,
+        *,
+        rows_known: bool,
+    ) -> Self:
+        """Return the curve that follows from noisy counts up to each threshold."""
+        both = fitted((positive[1], negative[1]), rows_known=rows_known)
+        first, second = (
+            ClassScores(points, counts, float(counts[-1]), noise, noisy, left_out=left_out)
+            for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
+        )
+        return cls(first, second, rows_known)
+
+    @classmethod
+    def of_forests(
+        cls,
+        points: Vector,
+        positive: NoisyForest,
+        negative: NoisyForest,
+        known: float | None,
+        left_out: tuple[float, float] | None = None,
+    ) -> Self:
+        """Return the curve that follows from the noisy blocks of both classes.
+
+        `known` is the number of rows of both classes together where that is public.
+        """
+        numbers, variance = [positive.rows, negative.rows], positive.rows_variance
+        if known is not None:
+            # Both classes together have a public number of rows: they are off by the same.
+            off = (known - sum(numbers)) / 2
+            numbers, variance = [each + off for each in numbers], variance / 2
+        noise = ForestNoise(positive.forest, positive.variance, variance)
+        first, second = (
+            (points, settled(forest.cells, forest.forest, number), noise)
+            for forest, number in zip((positive, negative), numbers, strict=True)
+        )
+        return cls.of(first, second, left_out, rows_known=known is not None)
 
     @property
     def scores(self) -> PrivateDistribution:

@@ -9,9 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
 from nolook._validation import check_count, check_epsilon
-from nolook.algorithms.calibration_table import CalibrationTable
-from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.evaluation import calibration_release
+from nolook.algorithms.evaluation import Calibrated, Judged, calibration_release
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Measure
@@ -158,15 +156,15 @@ class HosmerLemeshow(ScoredEstimator):
 
     _withheld_when_sampled = ("p_value_",)
 
-    def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable] | None]:
+    def plan(self) -> Plan[Judged]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
         groups = check_count(self.groups, "groups", MOST_GROUPS)
         check_pos_label(self.pos_label)
         return Plan.of(calibration_release(budget.epsilon, groups), budget, self.random_state)
 
-    def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
-        self.distribution_, self.table_ = released
+    def _store(self, released: Calibrated) -> None:
+        self.distribution_, self.table_ = released.scores, released.table
         # Both releases count the rows.
         self.rows_ = self.distribution_.counted.or_better(self.table_.counted)
         self.statistic_ = self.table_.statistic

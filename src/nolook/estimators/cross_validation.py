@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 
 from nolook._validation import check_count, check_random_state
 from nolook.algorithms.cross_validation import HeldOutRelease, draw_folds
-from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
+from nolook.algorithms.evaluation import ScoresRelease, scores_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
@@ -49,13 +49,13 @@ class FoldsInSequence:
         k, from 2 to 255.
     estimator : estimator
         With the budget of one fit.
-    release : HeldOutRelease or EvaluationRelease
+    release : HeldOutRelease or ScoresRelease
         Judges a model.
     """
 
     folds: int
     estimator: Any
-    release: HeldOutRelease | EvaluationRelease
+    release: HeldOutRelease | ScoresRelease
 
     @property
     def progress_steps(self) -> int:
@@ -110,7 +110,7 @@ class FoldsInSequence:
     def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
         """Release how good a model is on rows that it has not seen."""
         predicted = ModelScores(model).beside(table, table.target_name)
-        if isinstance(self.release, EvaluationRelease):
+        if isinstance(self.release, ScoresRelease):
             return self.release.run(predicted, source, lambda _: None)
         scaling = model.scaling_
         center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
@@ -237,9 +237,9 @@ def _plan(
     # The table that all fits read has its classes as 0 and 1.
     names = [name for name in fitted.get_params() if name.split("__")[-1] == "classes"]
     fitted.set_params(**fits.to_dict(), **dict.fromkeys(names))
-    release: HeldOutRelease | EvaluationRelease
+    release: HeldOutRelease | ScoresRelease
     if is_classifier(model):
-        release = evaluation_release(judging.epsilon, GROUPS, (0.0, 1.0))
+        release = scores_release(judging.epsilon, groups=GROUPS, bounds=(0.0, 1.0))
     else:
         release = HeldOutRelease(whole_mu(judging))
     part = fitted.plan().guarantee

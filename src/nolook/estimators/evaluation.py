@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from nolook._language import usage_hint
 from nolook._validation import check_count, check_epsilon
-from nolook.algorithms.evaluation import Judged, evaluation_release
+from nolook.algorithms.evaluation import Judged, scores_release
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators._scores import Scored, check_pos_label, labelled
@@ -210,7 +210,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     cautions = _cautions(model, other_rows=other_rows)
     _check_two_classes(model, X)
     own = asked_groups if scores.probabilities else None
-    release = evaluation_release(budget.epsilon, own, scores.bounds)
+    release = scores_release(budget.epsilon, groups=own, bounds=scores.bounds)
     plan = Plan.of(release, budget, random_state)
     label = (1 if pos_label is None else pos_label) if isinstance(X, Table) else scores.pos_label
     rows = _scored(model, scores, X, y, label)
@@ -251,12 +251,12 @@ def evaluation_of(
 
     `about` is what :meth:`ROCCurve.keep_release` takes.
     """
-    guarantee, found = about["privacy"], released.calibration
-    curve = ROCCurve(guarantee.epsilon, None, label).keep_release(released.curve, **about)
+    guarantee = about["privacy"]
+    curve = ROCCurve(guarantee.epsilon, None, label).keep_release(released, **about)
     test = HosmerLemeshow(guarantee.epsilon, groups, label)
     return Evaluation(
         curve,
-        None if found is None else test.keep_release(found, **about),
+        None if released.table is None else test.keep_release(released, **about),
         other_rows,
         tuple(dict.fromkeys((*cautions, *_other_unit(model[1], guarantee)))),
         *model,

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
 from nolook._validation import check_epsilon
+from nolook.algorithms.evaluation import Judged, scores_release
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.roc import roc_plan
-from nolook.algorithms.roc_curve import ClassScores, RocCurve
+from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_grid, check_relation
@@ -146,20 +146,15 @@ class ROCCurve(ScoredEstimator):
         relation = check_relation(self.relation)
         check_grid(self.grid)
         check_pos_label(self.pos_label)
-        points = None if self.grid is None else len(self.grid.points())
-        parts = roc_plan(budget.epsilon, relation, points)
-        release = evolve(parts, grid=self.grid)
+        release = scores_release(budget.epsilon, relation, self.grid)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
-    def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:
-        self.grid_, *both = released
-        alike = self.privacy_.unit.max_rows
-        self.positive_, self.negative_ = (evolve(each, sampled=alike) for each in both)
-        curve = self._curve = RocCurve(
-            self.positive_,
-            self.negative_,
-            rows_known=self.relation == "replace",
-        )
+    def _store(self, released: Judged) -> None:
+        self.grid_, own, alike = released.grid, released.curve, self.privacy_.unit.max_rows
+        self.positive_ = evolve(own.positive, sampled=alike)
+        self.negative_ = evolve(own.negative, sampled=alike)
+        curve = evolve(own, positive=self.positive_, negative=self.negative_)
+        self._curve: RocCurve = curve
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.rows_ = curve.scores.counted
         self.thresholds_ = curve.thresholds

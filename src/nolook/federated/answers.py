@@ -8,17 +8,20 @@ post-processing. The proof is `shares.md`.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cumulative_noise import ForestNoise
+from nolook.algorithms.evaluation import Calibrated, Judged
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.group_estimates import Groups, count_of
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
 from nolook.algorithms.margins import NoisyTable, margins
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc import class_scores
-from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.tabulation import DEVIATIONS, Released
 from nolook.errors import NolookError, ParameterError
@@ -56,9 +59,9 @@ def distribution(batch: Batch, first: Answer, second: Answer) -> ECDF | ROCCurve
         found = forests["count"].distribution(points, float(n), 0.0)
         ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace")
         return ecdf.keep_release((found,), privacy=privacy, read_options=read_options)
-    curves = class_scores(points, forests["positive"], forests["negative"], float(n))
-    curve = ROCCurve(batch.epsilon, batch.grid, relation="replace")
-    released, scored = (batch.grid, *curves), _scored(batch)
+    known = RocCurve.of_forests(points, forests["positive"], forests["negative"], float(n))
+    curve, scored = ROCCurve(batch.epsilon, batch.grid, relation="replace"), _scored(batch)
+    released = Judged(cast("LinearGrid | LogGrid", batch.grid), known)
     return curve.keep_release(released, privacy=privacy, read_options=read_options, scored=scored)
 
 
@@ -75,10 +78,10 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
     both = NoisyForest(batch.forest, blocks, variance)
     probabilities = both.distribution(batch.points(), float(n), 0.0)
-    scores = class_scores(batch.points(), positive, negative, float(n))
-    table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
+    curve = RocCurve.of_forests(batch.points(), positive, negative, float(n))
+    table = _calibration_table(batch, curve, quantile_borders(probabilities, groups))
     return test.keep_release(
-        (probabilities, table),
+        Calibrated(probabilities, table),
         privacy=batch.guarantee(),
         read_options=batch.read_options(),
         scored=_scored(batch),
@@ -106,23 +109,21 @@ def counts(batch: Batch, first: Answer, second: Answer) -> Tabulation:
     )
 
 
-def _calibration_table(
-    batch: Batch, scores: tuple[ClassScores, ClassScores], borders: Vector
-) -> CalibrationTable:
+def _calibration_table(batch: Batch, curve: RocCurve, borders: Vector) -> CalibrationTable:
     """Return the sums of groups between borders, which are 0 and thresholds."""
     points = batch.points()
     ends = np.searchsorted(points, borders[1:]) + 1  # in cells
     starts = np.append(0, ends[:-1])
     middles = (np.append(0.0, points[:-1]) + points) / 2
     # Counts of cells, and what each adds to the probabilities above the group's left border.
-    cells = [np.diff(one.noisy, prepend=0.0) for one in scores]
+    cells = [np.diff(one.noisy, prepend=0.0) for one in (curve.positive, curve.negative)]
     above = middles - np.repeat(borders[:-1], ends - starts)
     positives, negatives, excess = (
         np.add.reduceat(each, starts) for each in (*cells, above * (cells[0] + cells[1]))
     )
     noise = ForestNoise(batch.forest, _NOISES * block_variance(batch), 0.0)
-    rows = scores[0].noise.rows_variance
-    counts = scores[0].noise.between(starts, ends, 0.0)
+    rows = curve.positive.noise.rows_variance
+    counts = curve.positive.noise.between(starts, ends, 0.0)
     differences = np.array(
         [
             _difference_variance(noise, rows, middles, *place)

@@ -17,10 +17,10 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.evaluation import Judged
+from nolook.algorithms.evaluation import Calibrated, Judged
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
-from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._checks import check_grid
 from nolook.estimators._parameters import AtLeast0, Share
@@ -195,12 +195,12 @@ class Classes(Content, frozen=True):
         positive, negative = map(Counts.of, (found.positive_, found.negative_))
         return super().of(found, grid=_plain(found.grid_), positive=positive, negative=negative)
 
-    def released(self, privacy: PrivacyGuarantee) -> Any:  # noqa: ANN401
-        """Return the grid, and the scores of both classes that a curve follows from."""
-        grid, known = _grid(self.grid), privacy.relation == "replace"
-        both = self.positive.on(grid), self.negative.on(grid)
-        first, second = ClassScores.of_both(*both, rows_known=known)
-        return grid, evolve(first, left_out=self.positive.left_out), second
+    def released(self, privacy: PrivacyGuarantee, table: CalibrationTable | None = None) -> Judged:
+        """Return the curve that follows from the scores of both classes, with any groups."""
+        grid: Any = _grid(self.grid)
+        both = self.positive.on(grid), self.negative.on(grid), self.positive.left_out
+        curve = RocCurve.of(*both, rows_known=privacy.relation == "replace")
+        return Judged(grid, curve, table)
 
 
 class Groups(Content, frozen=True):
@@ -246,7 +246,7 @@ class CurveFile(_Scored, frozen=True, tag="ROC curve"):
         """Return the fitted curve."""
         privacy = self.guarantee()
         released = self.classes.released(privacy)
-        given = None if self.grid_found else released[0]
+        given = None if self.grid_found else released.grid
         curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation)
         return curve.keep_release(released, asked=self.asked, **self.about())
 
@@ -267,7 +267,7 @@ class CalibrationFile(_Scored, frozen=True, tag="calibration"):
         """Return the fitted test."""
         test = HosmerLemeshow(self.guarantee().epsilon, self.groups.groups, self.pos_label)
         found = self.probabilities.distribution(PROBABILITIES)
-        return test.keep_release((found, self.groups.table), **self.about())
+        return test.keep_release(Calibrated(found, self.groups.table), **self.about())
 
 
 class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
@@ -301,7 +301,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         table, asked = (groups.table, groups.groups) if groups else (None, MOST_GROUPS)
         found = evaluation_of(
             (self.method, None if own is None else guaranteed(own)),
-            Judged(self.classes.released(self.guarantee()), table),
+            self.classes.released(self.guarantee(), table),
             self.pos_label,
             asked,
             self.other_rows,
