@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nolook.algorithms.whitening import Spread
+from nolook.kernels.curves import Curves
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
 from nolook.kernels.weighted_rows import LARGEST_ROW, Standard, squared_lengths, weighted_rows
 
@@ -137,6 +138,19 @@ def test_whitened_rows_are_those_of_whole_numbers(columns, seed, largest):
     np.testing.assert_array_equal(
         rows[1:, short], np.trunc(expected * 2**4 / UNIT)[:, short].astype(np.int16)
     )
+
+
+def test_functions_of_columns_are_not_whitened():
+    columns = np.random.default_rng(0).normal(1.0, 0.5, size=(2, 40))
+    knots, values = np.array([[-UNIT, 0, UNIT]]), np.array([[5, 0, 9], [0, UNIT, -UNIT]])
+    lines, spread = standard(2), some_spread(2, largest=1.5)
+    curves = Curves(np.array([1]), np.array([0, 2]), knots.astype(float), values.astype(float))
+    curved = lines._replace(curves=curves)
+    added = squared_lengths(columns, curved, None) - squared_lengths(columns, lines, None)
+    assert added.max() > 0.0
+    found = squared_lengths(columns, curved, spread.widened(4).whitening)
+    found -= squared_lengths(columns, lines, spread.whitening)
+    np.testing.assert_array_equal(found, added)
 
 
 def most_of(unit):

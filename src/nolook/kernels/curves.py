@@ -26,7 +26,7 @@ class Curves(NamedTuple):
 
     columns: NDArray[np.int64]  # shape (curved,)
     first: NDArray[np.int64]  # shape (curved + 1,)
-    knots: Array  # increasing, then infinite, shape (curved, most knots)
+    knots: Array  # increasing, two or more, then infinite, shape (curved, most knots)
     values: Array  # at the knots, shape (functions, most knots)
 
 
@@ -36,19 +36,21 @@ def add_curves(rows, shift, columns, first, knots, values):  # type: ignore[no-u
 
     Arguments after `shift`, shape (rows of `rows`,), are those of :class:`Curves`.
     """
-    lines = rows.shape[0] - values.shape[0]
+    lines, at = rows.shape[0] - values.shape[0], np.empty(rows.shape[1])
+    cell = np.empty(at.size, dtype=np.int64)
     for place in range(columns.size):
-        column, marks = rows[columns[place]], knots[place]
-        least, less = marks[0], shift[columns[place]]
-        for i in range(rows.shape[1]):
-            at = max(column[i] + less, least)
-            cell = 0
-            for k in range(1, marks.size):
-                cell += at >= marks[k]
-            last = cell + 1 == marks.size or marks[cell + 1] == np.inf
-            left = 0.0 if last else at - marks[cell]
-            width = 1.0 if last else marks[cell + 1] - marks[cell]
-            for f in range(first[place], first[place + 1]):
-                low, high = values[f, cell], values[f, cell if last else cell + 1]
-                found = np.trunc((low * (width - left) + high * left) / width)
-                rows[lines + f, i] = found - shift[lines + f]
+        column, marks, less = rows[columns[place]], knots[place], shift[columns[place]]
+        last = np.isfinite(marks).sum() - 1
+        cell[:] = 0
+        for i in range(at.size):
+            at[i] = min(max(column[i] + less, marks[0]), marks[last])
+        for k in range(1, last):
+            for i in range(at.size):
+                cell[i] += at[i] >= marks[k]
+        for f in range(first[place], first[place + 1]):
+            heights = values[f]
+            for i in range(at.size):
+                own = cell[i]
+                left, width = at[i] - marks[own], marks[own + 1] - marks[own]
+                found = heights[own] * (width - left) + heights[own + 1] * left
+                rows[lines + f, i] = np.trunc(found / width) - shift[lines + f]

@@ -111,7 +111,8 @@ class Whitening(NamedTuple):
 
     All are whole numbers except `spacing`, a power of two; in units of 1/UNIT. With entries of x
     and `center` of at most 2^19 and rows of `matrix` whose sizes add up to at most
-    :data:`LARGEST_ROW`, products are exact, whatever adds them up.
+    :data:`LARGEST_ROW`, products are exact, whatever adds them up. Functions of columns stay as
+    they are: their part of `matrix` is 1 / `spacing` on its diagonal, their part of `center` 0.
     """
 
     center: Array  # shape (columns,)
@@ -134,15 +135,17 @@ def _whitened(
         part = slice(start, min(start + most, count))
         width = part.stop - start
         standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
-        standing[0] = whole[0] = UNIT
+        standing[0] = UNIT
         _standard_rows(columns, start, center, scale, low, high, shift, standing[1 : lines + 1])
         if standard.curves is not None:
             add_curves(standing[1:], shift, *standard.curves)
         if whitening is None:
             yield part, standing
             continue
-        np.matmul(whitening.matrix, standing[1:], out=whole[1:])
-        _settle(whole[1:], whitening.spacing, whitening.most)
+        whole[:] = standing
+        mapped = whole[1 : lines + 1]
+        np.matmul(whitening.matrix[:lines, :lines], standing[1 : lines + 1], out=mapped)
+        _settle(mapped, whitening.spacing, whitening.most)
         yield part, whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -35,6 +36,11 @@ class WeightedTotal(Statistic):
     def __init__(self, shape: int | tuple[int, ...], whole: int = 1) -> None:
         self._total: NDArray[np.object_] = np.zeros(shape, dtype=object)
         self._whole = whole
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        own = copy(self)  # all else stays as it is, as do Python's ints
+        own._total = self._total.copy()
+        return own
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
