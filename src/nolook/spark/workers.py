@@ -122,6 +122,4 @@ def row_keys(secret: bytes, source: DeclaredSource, design: Design, rows: int) -
 
 def _hashed(words: Words, key: bytes) -> Words:
     """Hash each row of words."""
-    size = 8 * words.shape[1]
-    starts = np.arange(0, size * len(words) + 1, size)
-    return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
+    return keyed_hashes(map(np.ndarray.tobytes, words), key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from hashlib import blake2b
 from itertools import pairwise
 from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import Any, TypeAlias
@@ -19,8 +20,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from nolook._arrays import Bytes, Flags, Integers, Matrix, Places, Vector, Words
-from nolook._compiled import compiled
+from nolook._arrays import Flags, Integers, Matrix, Places, Vector, Words
 from nolook.tables.source import BYTES, TEXT, in_words, written_out
 
 __all__ = [
@@ -36,66 +36,6 @@ __all__ = [
     "new_key",
     "weighed",
 ]
-
-_0, _1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
-_2, _3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
-_LONG, _FIRST, _SECOND = np.uint64(0xEE), np.uint64(0xEE), np.uint64(0xDD)
-_B13, _B16, _B17, _B21, _B32 = (np.uint64(bits) for bits in (13, 16, 17, 21, 32))
-_B64, _B8 = np.uint64(64), np.uint64(8)
-
-
-@compiled
-def _rotate(x, bits):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    return (x << bits) | (x >> (_B64 - bits))
-
-
-@compiled
-def _round(v0, v1, v2, v3):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    v0 += v1
-    v1 = _rotate(v1, _B13) ^ v0
-    v0 = _rotate(v0, _B32)
-    v2 += v3
-    v3 = _rotate(v3, _B16) ^ v2
-    v0 += v3
-    v3 = _rotate(v3, _B21) ^ v0
-    v2 += v1
-    v1 = _rotate(v1, _B17) ^ v2
-    v2 = _rotate(v2, _B32)
-    return v0, v1, v2, v3
-
-
-@compiled
-def _hash(data, starts, first, second, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    for i in range(out.shape[0]):
-        start, stop = starts[i], starts[i + 1]
-        v0, v1, v2, v3 = first ^ _0, second ^ _1 ^ _LONG, first ^ _2, second ^ _3
-        size = stop - start
-        whole = size // 8
-        for place in range(whole + 1):  # the last word has the bytes left over, and the length
-            word = np.uint64(0) if place < whole else np.uint64(size & 255) << np.uint64(56)
-            for j in range(min(8, size - 8 * place)):
-                word |= np.uint64(data[start + 8 * place + j]) << (_B8 * np.uint64(j))
-            v3 ^= word
-            for _ in range(2):
-                v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-            v0 ^= word
-        v2 ^= _FIRST
-        for _ in range(4):
-            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-        out[i, 0] = v0 ^ v1 ^ v2 ^ v3
-        v1 ^= _SECOND
-        for _ in range(4):
-            v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-        out[i, 1] = v0 ^ v1 ^ v2 ^ v3
-
-
-def keyed_hashes(data: Bytes, starts: Integers, key: bytes) -> Words:
-    """Hash the bytes from each start to the next, shape (starts - 1, 2); the key has 16 bytes."""
-    first, second = np.frombuffer(key, dtype="<u8")
-    out = np.empty((starts.size - 1, 2), dtype=np.uint64)
-    _hash(data, starts, first, second, out)
-    return out
-
 
 #: Gives so many random numbers of 64 bits.
 Keys: TypeAlias = Callable[[int], Words]
@@ -219,7 +159,21 @@ def new_key() -> bytes:
 
 def hashes_of(cells: Any, key: bytes) -> Words:  # noqa: ANN401
     """Return the keyed hashes of identifiers, none of them null, shape (rows, 2)."""
-    return keyed_hashes(*_bytes_of(cells), key)
+    cells = written_out(cells)
+    if pt.is_date(cells.type):  # as numbers, since not all of 64 bits are whole days
+        cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
+    if pt.is_integer(cells.type):  # eight bytes each, of any width: less than their digits
+        wide = cells.cast(pa.uint64() if pt.is_uint64(cells.type) else pa.int64())
+        cells = wide.view(pa.binary(8))
+    elif not (pt.is_large_binary(cells.type) or pt.is_fixed_size_binary(cells.type)):
+        cells = cells.cast(TEXT)
+    return keyed_hashes(cells.cast(BYTES).to_pylist(), key)
+
+
+def keyed_hashes(texts: Iterable[bytes], key: bytes) -> Words:
+    """Hash texts of bytes by BLAKE2b, a key before each, shape (texts, 2)."""
+    digests = b"".join([blake2b(key + text, digest_size=16).digest() for text in texts])
+    return np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
 
 
 def _distribute(cells: Any, key: bytes, rows: Places | np.uint64, buckets: list[Any]) -> None:  # noqa: ANN401
@@ -260,20 +214,3 @@ def _room(rows: int) -> NDArray[Any]:
         return np.empty(rows, dtype=kind)
     with TemporaryFile() as file:
         return np.memmap(file, dtype=kind, mode="w+", shape=(rows,))
-
-
-def _bytes_of(cells: Any) -> tuple[Bytes, Integers]:  # noqa: ANN401
-    """Return an array's cells as bytes one after the other, and where each starts and ends."""
-    cells = written_out(cells)
-    if pt.is_date(cells.type):  # as numbers, since not all of 64 bits are whole days
-        cells = cells.view(pa.int32() if pt.is_date32(cells.type) else pa.int64())
-    if pt.is_integer(cells.type):  # eight bytes each, of any width: less than their digits
-        wide = cells.cast(pa.uint64() if pt.is_uint64(cells.type) else pa.int64()).to_numpy()
-        return wide.view(np.uint8), np.arange(0, 8 * wide.size + 1, 8)
-    if not (pt.is_large_binary(cells.type) or pt.is_fixed_size_binary(cells.type)):
-        cells = cells.cast(TEXT)
-    cells = cells.cast(BYTES)
-    _, starts, data = cells.buffers()
-    ends = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
-    text = np.empty(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-    return text, ends
