@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.estimators import tabulated
+from nolook.privacy.guarantee import GaussianEvent
 from nolook.tables.schema import PARTS
 
 LEVELS = {"ward": ["A", "B"], "sex": ["m", "f"]}
@@ -150,6 +152,24 @@ def test_independence_is_tested_where_noise_of_cells_is_independent():
         nolook.tabulate(table, ["ward", "sex"], relation="replace"),
     ):
         assert other.independence() is None
+
+
+def test_a_total_is_counted_with_numbers_and_independence_knows_the_noise_of_cells(monkeypatch):
+    monkeypatch.setattr(tabulated, "independence_test", lambda _, error, **__: error)
+    table, by = opened(), ["ward", "sex"]
+    counts = nolook.tabulate(table, by)
+    assert counts.rows.error == pytest.approx(4.0 * counts.independence())  # 4 by 4 groups
+    for options in ({"delta": 0.0}, {"epsilon": 0.1, "median": "cost"}):
+        found = nolook.tabulate(table, by, mean="cost", **options)
+        groups, total = found.privacy.mechanisms[:2]
+        assert (groups.name, total.name) == ("counts by group", "number of rows")
+        cell, whole = (
+            1.0 / one.mu if isinstance(one, GaussianEvent) else 2.0**0.5 / one.epsilon
+            for one in (groups, total)
+        )
+        assert found.independence() == pytest.approx(cell, rel=1e-5)
+        assert found.rows.error == pytest.approx(1.0 / np.hypot(0.25 / cell, 1.0 / whole), rel=1e-5)
+        assert found.rows.error < 3.5 * cell
 
 
 def test_a_description_has_every_column():

@@ -88,19 +88,20 @@ _MOST_FOUND = 2**16  # levels of a column
 
 #: What is released, as events call it.
 COUNTS, MAGNITUDES, LEVELS = "counts by group", "values by magnitude", "levels that occur"
+TOTAL = "number of rows"  # to which groups' counts add up with more noise
 RANGES, DISTANCES = "values over the range found", "distances from the centre"
 BLOCKS, SUMS = "counts of blocks by group", "sums by group"
 AGAIN = "counts of pairs again"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {
-    LEVELS: 0.4, COUNTS: 0.55, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1, DISTANCES: 0.6, SUMS: 2.6,
-    BLOCKS: 2.0,
+    LEVELS: 0.4, COUNTS: 0.55, TOTAL: 0.09, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1,
+    DISTANCES: 0.6, SUMS: 2.6, BLOCKS: 2.0,
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SQUARED = {COUNTS, SUMS, BLOCKS}
-_SEARCHES = {MAGNITUDES, RANGES, DISTANCES}
+_SEARCHES = {TOTAL, MAGNITUDES, RANGES, DISTANCES}  # whose noise decides nothing
 _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
 _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
@@ -267,13 +268,11 @@ class TabulationRelease:
     def _room(self, table: Table) -> int:
         """Return the most levels of a column to be found, such that all numbers fit a memory."""
         searched = self.search.columns if self.search else ()
-        labels, room = table.code_labels, _MOST_FOUND
-
-        def sizes(room: int) -> list[int]:
-            own = [len(each or ()) for each in labels]
-            return [room + 2 if d in searched else size for d, size in enumerate(own)]
-
-        while room > 1 and self.numbers_of(sizes(room)) > MOST_NUMBERS:
+        sizes, room = [len(each or ()) for each in table.code_labels], _MOST_FOUND
+        while room > 1:
+            found = (room + 2 if d in searched else size for d, size in enumerate(sizes))
+            if self.numbers_of([*found]) <= MOST_NUMBERS:
+                break
             room //= 2
         return room
 
@@ -317,7 +316,7 @@ class _Run:
             sums = self.sums()
         deviations = DEVIATIONS[noise_kind(self._release.costs[0])]
         unit, labels = self._table.unit, self._table.code_labels
-        cut = 0.0 if unit.weighting is None else unit.weighting.cut
+        cut = unit.weighting.cut if unit.weighting else 0.0
         return Released(counts, sums, values, deviations, labels, cut=cut, alike=unit.max_rows)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
@@ -328,14 +327,16 @@ class _Run:
         self._table.fold(Together(exact, *((looks,) * bool(release.numbers))))
         # On a fine grid, so that noise does not come in whole rows.
         fine = exact.value * (MOMENT_UNIT // self._whole)
-        noisy, variance = self._noisy(COUNTS, fine, len(groupings), MOMENT_UNIT)
-        tables = _tables(groupings, noisy, variance)
+        tables = _tables(groupings, *self._noisy(COUNTS, fine, len(groupings), MOMENT_UNIT))
+        parts = np.split(fine, np.cumsum([own.groups for own in groupings])[:-1])
+        if TOTAL in self._cost:
+            noisy, variance = self._noisy(TOTAL, parts[0].sum(keepdims=True), 1, MOMENT_UNIT)
+            tables.append(NoisyTable((), noisy.reshape(()), variance))
         if release.again:
             chosen = strongest(tables, release.again)
-            parts = np.split(fine, np.cumsum([own.groups for own in groupings])[:-1])
             own = np.concatenate([parts[place] for place in chosen])
-            noisy, variance = self._noisy(AGAIN, own, len(chosen), MOMENT_UNIT)
-            tables += _tables([groupings[place] for place in chosen], noisy, variance)
+            again = self._noisy(AGAIN, own, len(chosen), MOMENT_UNIT)
+            tables += _tables([groupings[place] for place in chosen], *again)
         total = None
         if release.relation == "replace":
             weighing = Weighing.of(self._table, "replace")
@@ -520,11 +521,13 @@ def tabulation(  # noqa: PLR0913 -- what is released
         l1, l2 = blocks_and_cells_sensitivities(1, relation)
         levels = (l1 / l2) ** 2
     each = _COMPARED if tests else _SHARES
+    # It is public under replacement; of counts alone it would take much of the budget.
+    totals = not tests and () not in counted and relation == "add-remove" and numbers > 0
     # How often a row is counted, and the share of the budget for each time.
     rows = {
-        LEVELS: len(searched), COUNTS: len(counted), AGAIN: again, MAGNITUDES: numbers,
-        RANGES: numbers, DISTANCES: len(summed), BLOCKS: len(spread) * groupings,
-        SUMS: len(summed) * groupings,
+        LEVELS: len(searched), COUNTS: len(counted), TOTAL: totals, AGAIN: again,
+        MAGNITUDES: numbers, RANGES: numbers, DISTANCES: len(summed),
+        BLOCKS: len(spread) * groupings, SUMS: len(summed) * groupings,
     }  # fmt: skip
     parts = {name: n for name, n in rows.items() if n}
     shares = np.array([n * each[name] for name, n in parts.items()])

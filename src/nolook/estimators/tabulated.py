@@ -15,7 +15,7 @@ from nolook.algorithms.group_estimates import ALL, Estimates, Groups
 from nolook.algorithms.independence import independence_test
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import subsets
-from nolook.algorithms.tabulation import LEVELS
+from nolook.algorithms.tabulation import LEVELS, TOTAL
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
 from nolook.tables.design import declared_labels
@@ -181,8 +181,11 @@ class Tabulation(_Table):
             return None
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
         most = unit.max_rows * unit.row_weight  # of the counts that a unit adds
-        error = self.rows.error / math.sqrt(groups)
-        return independence_test(counts / most, error / most, normal=normal)
+        # The precision of the groups' sum without that of the total, if it was counted too.
+        totals = [each for each in self.privacy.mechanisms if each.name == TOTAL]
+        known = (getattr(e, "mu", 0.0) ** 2 + getattr(e, "epsilon", 0.0) ** 2 / 2 for e in totals)
+        error = 1.0 / math.sqrt(groups * ((most / self.rows.error) ** 2 - sum(known)))
+        return independence_test(counts / most, error, normal=normal)
 
     def associations(self) -> dict[tuple[str, ...], float]:
         """Return Cramér's V of each pair of columns by the estimates, the largest first.
