@@ -88,6 +88,20 @@ def test_too_few_rows_have_no_p_value(rows):
     assert hidden == 6
 
 
+@pytest.mark.parametrize("small", ["A", "B"])
+def test_only_the_groups_that_noise_hides_are_said_to_be_too_few(small):
+    frame = pd.DataFrame(
+        {"arm": [arm for arm in ARMS for _ in range(30 if arm == small else 4000)]}
+    )
+    frame["cost"] = np.random.default_rng(0).normal(size=len(frame))
+    table = nolook.read_table(frame, categories={"arm": ARMS})
+    found = nolook.compare_groups(table, "cost", "arm", epsilon=0.5, random_state=0)
+    said = found.summary().text
+    assert [arm for arm in ARMS if f"Too few values of {arm} to compare it" in said] == [small]
+    assert said.count("Too few values") == 1
+    assert [each.difference is None for each in found.pairs] == [True, small == "A"]
+
+
 @pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.full(400, np.nan)])
 def test_a_column_that_does_not_vary_does_not_differ(values):
     frame = pd.DataFrame({"by": np.arange(400) % 2 == 0, "x": values})

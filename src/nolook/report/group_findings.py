@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve
+from attrs import astuple, evolve
 
 from nolook.algorithms.scaling import NoisyCount
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
@@ -87,7 +87,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
-        conclusion=(*(_said(found, pair) for pair in found.pairs), *overall),
+        conclusion=(*_said(found), *overall),
         certainty=(noise_and_sampling(f"{_INTERVAL}s", unit),),
     )
 
@@ -132,8 +132,8 @@ def _sum_of(groups: Sequence[NoisyForest], unit: Unit) -> tuple[float, float]:
 def _counted(found: GroupComparison | SurvivalCurve) -> NoisyCount:
     """Return the rows of all groups, and those that lack a needed value or declared level."""
     rows, error = _sum_of(found.forests.groups, found.privacy.unit)
-    lost_error = math.hypot(error, found.rows.error)
-    return NoisyCount(rows, error, found.rows.value - rows, None, lost_error)
+    lost = found.rows.value - rows
+    return NoisyCount(rows, error, lost, None, math.hypot(error, found.rows.error))
 
 
 def _unseen(
@@ -147,8 +147,7 @@ def _unseen(
     shares = []
     for level, groups in levels.items():
         rows, error = _sum_of(groups, found.privacy.unit)
-        ends = (rows + sign * 2.0 * error for sign in (-1.0, 1.0))
-        low, high = (end / max(found.rows.value, 1.0) for end in ends)
+        low, high = ((rows + by * error) / max(found.rows.value, 1.0) for by in (-2.0, 2.0))
         shares.append((level, low, high))
     return unseen_levels(column, found.privacy.unit, shares)
 
@@ -185,31 +184,33 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
         NOT_KNOWN if one is None else "{} ({})".format(*in_words(one.value, (one.low, one.high)))
         for one, in_words in measured
     )
-    tests = pair.p_values
-    ranks, distance = (tests.ranks, tests.distance) if tests is not None else (None, None)
+    ranks, distance = astuple(pair.p_values) if pair.p_values else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
     return pair.group, *numbers, _p_value(ranks), far, _p_value(distance)
 
 
-def _said(found: GroupComparison, pair: Pair) -> Text:
-    first, each = found.groups[0], pair.difference
-    if each is None:
-        return sentence("groups.hidden", group=pair.group, first=first)
-    group, other, value, low, high = pair.group, first, each.value, each.low, each.high
-    if high < 0.0:
-        group, other, value, low, high = other, group, -value, -high, -low
-    amount, interval = _amount(found, value, (low, high))
-    return sentence(
-        "groups.difference",
-        value=found.value,
-        group=group,
-        first=other,
-        amount=amount,
-        interval=f"{_INTERVAL} {interval}",
-        boolean=found.boolean,
-        later=found.value in dates_of(found),
-        clear=low > 0.0,
-    )
+def _said(found: GroupComparison) -> Iterator[Text]:
+    """Yield the differences of means, and groups too small for one."""
+    for pair in found.pairs:
+        if (each := pair.difference) is None:
+            continue
+        group, other, value, low, high = pair.group, found.groups[0], *astuple(each)
+        if high < 0.0:
+            group, other, value, low, high = other, group, -value, -high, -low
+        amount, interval = _amount(found, value, (low, high))
+        yield sentence(
+            "groups.difference",
+            value=found.value,
+            group=group,
+            first=other,
+            amount=amount,
+            interval=f"{_INTERVAL} {interval}",
+            boolean=found.boolean,
+            later=found.value in dates_of(found),
+            clear=low > 0.0,
+        )
+    for group in np.array(found.groups)[np.isnan(found.means.low)]:
+        yield sentence("groups.hidden", group=group)
 
 
 def _picture(found: GroupComparison) -> Picture:
