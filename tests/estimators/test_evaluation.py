@@ -90,10 +90,10 @@ def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
     found = nolook.evaluate(probable(1.0, 0.0), X, y)
     assert found.privacy.private
     assert not found.other_rows
-    (caution,) = found.cautions
+    (caution,) = found.content().cautions
     assert "flatter" in caution
     assert caution.endswith("state that (other_rows=True).")
-    assert nolook.evaluate(probable(1.0, 0.0), X, y, other_rows=True).cautions == ()
+    assert nolook.evaluate(probable(1.0, 0.0), X, y, other_rows=True).content().cautions == ()
 
 
 @cache
@@ -112,7 +112,7 @@ def test_a_model_that_is_not_private_needs_the_word_that_it_knows_other_rows(why
     assert "other_rows=True" in costs_nothing(judge, why)
     found = judge(other_rows=True)
     assert found.privacy.private
-    (caution,) = found.cautions
+    (caution,) = found.content().cautions
     assert "rests on the statement" in caution
 
 
@@ -349,10 +349,10 @@ def test_figures_that_protect_less_than_the_model_say_so():
     of_units = nolook.read_table(frame, "y", features=["a", "b"], unit="who")
     model = nolook.LogisticRegression(epsilon=5.0).fit(of_units)
     plain = nolook.evaluate(model, nolook.read_table(pa.table(rows), "y"), other_rows=True)
-    assert "each who with all its rows" in plain.cautions[-1]
+    assert "each who with all its rows" in plain.content().cautions[-1]
     assert plain.privacy.unit.column is None
     same = nolook.evaluate(model, of_units, other_rows=True)
-    assert same.cautions == ()
+    assert same.content().cautions == ()
     assert same.privacy.unit.column == "who"
 
 

@@ -123,7 +123,7 @@ NULL = frozenset({
 # Numbers or texts; whether they can be is for the release's class to say.
 EITHER = frozenset({"k", "sample", "pos_label", "classes"})
 # Lists of any length, and what is said of other rows than those of the file's release.
-LISTS = frozenset({"privacy", "model_privacy", "asked", "cautions"})
+LISTS = frozenset({"privacy", "model_privacy", "asked"})
 
 
 def fits(path, wrong, value):

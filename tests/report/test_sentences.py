@@ -54,6 +54,11 @@ ELSEWHERE = {
         "No single group has a gap that is clear of noise and chance (95 %, all groups together).",
     ): {},
     (
+        "scores.other_unit",
+        ("The model protects each who with all its rows; the figures here protect a row. Together "
+        "they promise no more than the weaker of the two."),
+    ): {"model": "who", "here": "row"},
+    (
         "tables.associated",
         ("a and b are associated (Cramér's V 0.2: 0 without an association, at most 1; chi-square "
         "30, p-value 0.0005 or less; declared levels; the noise is allowed for by simulation)."),

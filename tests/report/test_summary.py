@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 import re
-from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -11,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.estimators.catalogue import (
-    METHODS,
-    SELECTORS,
-    Entry,
-    name_of,
-)
+from nolook.estimators.catalogue import METHODS, MODELS, SELECTORS, Entry, name_of
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings, why_not_visible
 from nolook.report.picture import shortened
+from nolook.report.sentences import phrase
 from nolook.report.wording import number, rows_in_words
 from tests.report.hand_made import (
     CHOOSY,
@@ -107,12 +102,13 @@ def test_the_range_of_predictions_is_said_in_words():
     assert "Predictions of income stay between -1 and 2.5." in said(model, "fit")
 
 
-@pytest.mark.parametrize("entry", (METHODS | SELECTORS).values(), ids=attrgetter("kind"))
-def test_each_entry_is_described_in_a_sentence_or_two(entry):
-    words = entry.explanation
+@pytest.mark.parametrize("name", [*MODELS, *SELECTORS])
+def test_each_method_is_described_in_a_sentence_or_two(name):
+    words = phrase("methods.method", name=name, of_units=False)
     assert 1 <= words.count(". ") + 1 <= 2
     assert words.endswith(".")
     assert words.isascii()
+    assert phrase("methods.method", name=name, of_units=True).startswith(words)
 
 
 def test_only_a_failed_fit_is_called_failed():
@@ -212,7 +208,7 @@ def test_the_nearest_parent_names_the_method(monkeypatch, order):
     class Nearer(Choosy):
         __module__, __qualname__ = "elsewhere", "Nearer"
 
-    homes = {"far": CHOOSY, "near": Entry("elsewhere.Nearer", "It is nearer.")}
+    homes = {"far": CHOOSY, "near": Entry("elsewhere.Nearer")}
     for method in list(homes)[::order]:
         monkeypatch.setitem(METHODS, method, homes[method])
     assert name_of(Nearer()) == "near"

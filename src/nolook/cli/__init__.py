@@ -49,7 +49,8 @@ __all__ = ["app", "main", "run"]
 
 _INTERRUPTED = 130
 # What every command calls the parameters that classes check.
-_SPOKEN = {"epsilon": "--epsilon", "delta": "--delta", "relation": "--relation"}
+_SPOKEN = {name: f"--{name}" for name in ("epsilon", "delta", "relation")}
+_SPOKEN["other_rows"] = "--other-rows"
 # Of an address that was given where none is expected, and is quoted as any other word is.
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from attrs import evolve
+
 from nolook.cli._loaded import model_of
 from nolook.cli._release import Classes, Release, release_command
 from nolook.formats.files import one_line
@@ -42,12 +44,11 @@ def evaluate(
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     fitted = model_of(model)
-    options = fitted.read_options_
-    read = partial(release.read_for, options, Classes(target, positive, negative))
+    classes = Classes(target, positive, negative)
+    read = partial(release.read_for, fitted.read_options_, classes)
     judge = partial(evaluation.evaluate, fitted)
     found = release.make(judge, read, groups=groups, other_rows=other_rows)
-    classes = Classes(target, positive or options.get("positive"))
-    scored = release.scored(one_line(model.name), classes)
+    scored = evolve(found.roc.scored_, score=one_line(model.name))
     found.roc.asked_ = tuple(thresholds)
     for part in filter(None, (found.roc, found.calibration)):
         part.scored_ = scored

@@ -42,7 +42,6 @@ from nolook.formats.files import check_outputs, default_name, one_line, write_te
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.result import Result
     from nolook.privacy.ledger import Ledger
@@ -201,24 +200,14 @@ class Release(Reading):
         self._tell(table, by_default="features" not in options)
         return table
 
-    def scored(self, score: str, classes: Classes) -> Scored:
-        """Return the names of a score and of the positive class for a report."""
-        from nolook.estimators._scores import Scored
-
-        own = self.declared.columns.get(classes.target)
-        usual = own.true[0] if own and own.type == "boolean" else "1"
-        return Scored(score, classes.target, classes.positive or usual)
-
     def fit_scores(self, estimator: Any, score: str, classes: Classes) -> None:  # noqa: ANN401
         """Fit an estimator to a score and a target of classes."""
         from nolook.tables.read import read_scores
 
-        scored = self.scored(score, classes)
         with self.running() as ledger_and_progress:
             how = {"schema": self.declared, **self.rows}
             table = read_scores(self.place, score, *astuple(classes), **how)
             estimator.fit(table, **ledger_and_progress)
-        estimator.scored_ = scored
 
     def read_for(self, read_options: Mapping[str, Any], classes: Classes) -> Table:
         """Open the table as a model's fit did, with a target, and perhaps words, of its own."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.inference import Coefficients
 from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.releasing import Progress
+from nolook.privacy.ledger import Ledger
 from nolook.tables import Rows, Table
-
-if TYPE_CHECKING:
-    from nolook.algorithms.glm.frame import NoisyFrame
-    from nolook.algorithms.glm.inference import Coefficients
-    from nolook.privacy.ledger import Ledger
-    from nolook.tables.words import Categories
+from nolook.tables.words import Categories
 
 
 class GeneralisedLinearModel(PrivateModel):

@@ -103,8 +103,15 @@ class ScoredEstimator(PrivateFinding):
         rows = scored_table(X, y, self.pos_label, getattr(self, "relation", None))
         self.read_options_ = rows.read_options()
         score, about = rows.column_names
-        self.scored_ = Scored(score, about, str(self.pos_label))
+        self.scored_ = Scored(score, about, class_word(X, self.pos_label))
         return rows
+
+
+def class_word(X: object, label: float | str) -> str:
+    """Return the word of a class: for a table's target of two values 0 and 1 are their places."""
+    if isinstance(X, Table) and X.binary[-1] and label in {0, 1}:
+        return X.class_words[int(label)]
+    return str(label)
 
 
 def check_pos_label(label: object) -> None:

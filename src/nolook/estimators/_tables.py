@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,9 @@ from nolook._arrays import Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.releasing import warn_user
+from nolook.estimators.result import Result
 from nolook.tables import Rows, Table, table_from_arrays, table_from_values
 from nolook.tables.design import DEFAULT_MISSING, usual_missing
-
-if TYPE_CHECKING:
-    from nolook.estimators.result import Result
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import field
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Interval, Intervals, Places, Vector
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.additive_inference import ColumnCurve
+from nolook.algorithms.glm.inference import Estimate
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget
@@ -29,16 +30,10 @@ from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan, Release
 from nolook.tables import Rows, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nolook.algorithms.glm.inference import Estimate
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
     "PrivateEstimator",

@@ -13,7 +13,7 @@ from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, scores_release
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators._scores import Scored, check_pos_label, labelled
+from nolook.estimators._scores import Scored, check_pos_label, class_word, labelled
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator, PrivateModel
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
@@ -28,22 +28,9 @@ from nolook.tables import Table
 from nolook.tables.design import DEFAULT_MISSING
 from nolook.tables.read import series_name, with_class
 
-__all__ = ["Evaluation", "described", "evaluate", "evaluation_of", "hardly_a_model"]
+__all__ = ["Evaluation", "described", "evaluate", "evaluation_of"]
 
 _FAR = 4.0  # a target of zeros and ones is not that large, whatever the noise
-_DECLARED = (
-    "The model is not private. All of this guarantee rests on the statement that it was fitted on "
-    "other rows."
-)
-
-_HIDDEN = (
-    "The model did not stand out from the noise of its own fit: it predicts the same number for "
-    "every row, or nearly the same one."
-)
-_OTHER_UNIT = (
-    "The model protects each {} with all its rows; the figures here protect a {}. Together they "
-    "promise no more than the weaker of the two."
-)
 
 
 @frozen(repr=False)
@@ -66,12 +53,13 @@ class Evaluation(TableResult):
         Guarantee of the whole result; `roc` and `calibration` have the same one and cost no more.
     other_rows : bool
         Whether the user stated that the model was fitted on other rows.
-    cautions : tuple of str
-        Warnings for readers of the result.
     method : str
         Name of the model's method, or of its class.
     model_privacy : PrivacyGuarantee or None
         The model's own guarantee; None if it was not fitted by nolook.
+    hidden : bool
+        Whether the model did not stand out from the noise of its own fit: it is a constant, or
+        hardly more.
 
     See Also
     --------
@@ -84,9 +72,9 @@ class Evaluation(TableResult):
     roc: ROCCurve
     calibration: HosmerLemeshow | None
     other_rows: bool
-    cautions: tuple[str, ...]
     method: str
     model_privacy: PrivacyGuarantee | None
+    hidden: bool
 
     @property
     def _all(self) -> tuple[ROCCurve | HosmerLemeshow, ...]:
@@ -207,7 +195,8 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     if pos_label is not None:
         check_pos_label(pos_label)
     scores = ModelScores(model, _own_label(model, X, pos_label))
-    cautions = _cautions(model, other_rows=other_rows)
+    if not other_rows:
+        _check_private(model)
     _check_two_classes(model, X)
     own = asked_groups if scores.probabilities else None
     release = scores_release(budget.epsilon, groups=own, bounds=scores.bounds)
@@ -215,36 +204,29 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = (1 if pos_label is None else pos_label) if isinstance(X, Table) else scores.pos_label
     rows = _scored(model, scores, X, y, label)
 
-    by_place = isinstance(X, Table) and label in {0, 1}
-    shown = X.class_words[int(label)] if by_place else str(label)  # type: ignore[union-attr]
-    scored = Scored(called(model), rows.column_names[-1], shown)
+    scored = Scored(called(model), rows.column_names[-1], class_word(X, label))
     about: dict[str, Any] = {"scored": scored, "read_options": rows.read_options()}
 
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
-        said = label, asked_groups, other_rows, cautions
+        said = label, asked_groups, other_rows
         return evaluation_of(described(model), released, *said, privacy=guarantee, **about)
 
     return make_release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
 
 
-def described(model: Any) -> tuple[str, PrivacyGuarantee | None]:  # noqa: ANN401
-    """Return a model's method, and its own guarantee if nolook fitted it."""
-    return called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None
-
-
-def hardly_a_model(model: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Return a warning where a model is a constant, or hardly more."""
+def described(model: Any) -> tuple[str, PrivacyGuarantee | None, bool]:  # noqa: ANN401
+    """Return a model's method, its guarantee if nolook fitted it, and whether it is a constant."""
     hidden = isinstance(model, PrivateModel) and (model.failed_ or not model.detected_)
-    return (_HIDDEN,) if hidden else ()
+    own = model.privacy_ if isinstance(model, PrivateEstimator) else None
+    return called(model), own, hidden
 
 
 def evaluation_of(
-    model: tuple[str, PrivacyGuarantee | None],
+    model: tuple[str, PrivacyGuarantee | None, bool],
     released: Judged,
     label: float | str,
     groups: int,
     other_rows: bool,
-    cautions: tuple[str, ...] = (),
     **about: Any,  # noqa: ANN401
 ) -> Evaluation:
     """Return the measures of a model, as described, that follow from a release: post-processing.
@@ -258,7 +240,6 @@ def evaluation_of(
         curve,
         None if released.table is None else test.keep_release(released, **about),
         other_rows,
-        tuple(dict.fromkeys((*cautions, *_other_unit(model[1], guarantee)))),
         *model,
         rows=released.rows,
         privacy=guarantee,
@@ -266,24 +247,16 @@ def evaluation_of(
     )
 
 
-def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
-    """Return the warnings a reader must see; refuse a model that nothing is promised for."""
-    _, privacy = described(model)
-    private, hidden = privacy is not None and privacy.private, hardly_a_model(model)
-    if other_rows:
-        return hidden if private else (*hidden, _DECLARED)
-    if not private:
+def _check_private(model: Any) -> None:  # noqa: ANN401
+    """Refuse a model that nothing is promised for if it was fitted on the rows it is judged on."""
+    _, privacy, _ = described(model)
+    if privacy is None or not privacy.private:
         what = "was not fitted by nolook" if privacy is None else "is marked as not private"
         raise ParameterError(
             f"model {what}: if it was fitted on these rows, one row moves all its scores and "
             f"nothing is promised; expected a private model (or, if it was fitted on other rows "
             f"only, {usage_hint('other_rows', True)})"
         )
-    return *hidden, (
-        "It was not stated whether the model was fitted on these rows. If it was, all figures "
-        "flatter it: evaluate it on rows it has not seen. If it was not, state that "
-        f"({usage_hint('other_rows', True)})."
-    )
 
 
 def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa: ANN401
@@ -304,13 +277,6 @@ def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
             "evaluate judges models of two classes; expected a yes/no target (cross-validation "
             "judges a regression)"
         )
-
-
-def _other_unit(own: PrivacyGuarantee | None, guarantee: PrivacyGuarantee) -> tuple[str, ...]:
-    """Say that a model protects units of several rows where an evaluation does not protect them."""
-    if own is None or own.unit.column in {None, guarantee.unit.column}:
-        return ()
-    return (_OTHER_UNIT.format(own.unit.column, guarantee.unit.column or "row"),)
 
 
 def _scored(model: Any, scores: ModelScores, X: object, y: object, label: float | str) -> Table:  # noqa: ANN401

@@ -22,7 +22,7 @@ from nolook.algorithms.evaluation import Judged
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
-from nolook.estimators.evaluation import Evaluation, described, evaluation_of, hardly_a_model
+from nolook.estimators.evaluation import Evaluation, described, evaluation_of
 from nolook.estimators.result import Measure, Result
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
@@ -172,7 +172,7 @@ def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Ta
     label = model.classes_[-1].item()
     scored = Scored(called(model), str(table.target_name), str(label))
     about: dict[str, Any] = {"read_options": table.read_options(), "scored": scored}
-    asked = label, GROUPS, True, hardly_a_model(model)  # on other rows
+    asked = label, GROUPS, True  # on other rows
     return evaluation_of(described(model), released, *asked, privacy=guarantee, **about)
 
 

@@ -276,7 +276,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     method: str
     model_privacy: dict[str, Any] | None
     other_rows: bool
-    cautions: tuple[str, ...]
+    hidden: bool
     classes: Classes
     asked: tuple[float, ...]
     groups: Groups | None
@@ -289,7 +289,7 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
             method=found.method,
             model_privacy=found.model_privacy and found.model_privacy.to_dict(),
             other_rows=found.other_rows,
-            cautions=found.cautions,
+            hidden=found.hidden,
             classes=Classes.of(found.roc),
             groups=found.calibration and Groups.of(found.calibration),
             **others,
@@ -300,12 +300,11 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
         own, groups = self.model_privacy, self.groups
         table, asked = (groups.table, groups.groups) if groups else (None, MOST_GROUPS)
         found = evaluation_of(
-            (self.method, None if own is None else guaranteed(own)),
+            (self.method, None if own is None else guaranteed(own), self.hidden),
             self.classes.released(self.guarantee(), table),
             self.pos_label,
             asked,
             self.other_rows,
-            self.cautions,
             **self.about(),
         )
         found.roc.asked_ = self.asked

@@ -6,7 +6,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    PackageLoader,
+    StrictUndefined,
+    Template,
+    select_autoescape,
+)
 from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
@@ -52,7 +59,7 @@ def template(name: str, package: str = "nolook.report") -> Template:
     Everything put into it is escaped.
     """
     environment = Environment(
-        autoescape=True,
+        autoescape=select_autoescape(),
         keep_trailing_newline=True,
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("nolook.report")]),
         lstrip_blocks=True,

@@ -6,13 +6,14 @@ import math
 import statistics
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
 from nolook.algorithms.glm.inference import MOST_CLIPPED
+from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
+from nolook.estimators.result import Coefficient
 from nolook.formats.files import one_line
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.model_words import at_most, words_of
@@ -20,10 +21,6 @@ from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number
-
-if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateModel
-    from nolook.estimators.result import Coefficient
 
 __all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
 from nolook._arrays import Vector
-from nolook.report.findings import Figure, Section, Table
+from nolook.algorithms.glm.additive_inference import ColumnCurve
+from nolook.estimators.base import PrivateModel
+from nolook.report.findings import Figure, Section, Table, Text
 from nolook.report.model_words import words_of
 from nolook.report.picture import Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE
-
-if TYPE_CHECKING:
-    from nolook.algorithms.glm.additive_inference import ColumnCurve
-    from nolook.estimators.base import PrivateModel
-    from nolook.report.findings import Text
 
 __all__ = ["bent_columns", "curve_sections"]
 

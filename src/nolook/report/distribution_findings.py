@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Flags, Vector
+from nolook._unit import Unit
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.estimators.ecdf import ECDF
+from nolook.estimators.quantiles import Quantiles
 from nolook.report.findings import (
     Figure,
     Findings,
@@ -26,11 +28,6 @@ from nolook.report.findings import (
 from nolook.report.picture import Band, Line, Picture, Point, around, axis, rows_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import NOT_KNOWN, day, grid_in_words, number, with_error
-
-if TYPE_CHECKING:
-    from nolook._unit import Unit
-    from nolook.estimators.ecdf import ECDF
-    from nolook.estimators.quantiles import Quantiles
 
 __all__ = [
     "FOUND",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from attrs import astuple, evolve
+from rich.console import Console
 
+from nolook.estimators.releasing import DryRun
 from nolook.formats.files import one_line
 from nolook.planning.noise import group_noise
-from nolook.privacy.ledger import Amount
+from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.privacy.ledger import Amount, Ledger
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import say
 from nolook.report.findings import Section, columns_read, plain
@@ -17,14 +19,7 @@ from nolook.report.ledger_status import amounts
 from nolook.report.sections import cost_table
 from nolook.report.terminal import print_table
 from nolook.report.wording import count, number
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from nolook.estimators.releasing import DryRun
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
-    from nolook.tables import Table as Rows
+from nolook.tables import Table as Rows
 
 __all__ = ["dry_run_section", "print_dry_run"]
 

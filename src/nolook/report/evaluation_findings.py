@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from nolook._language import usage_hint
 from nolook.estimators.evaluation import Evaluation
 from nolook.report.distribution_findings import noise_and_sampling
 from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
@@ -53,6 +56,19 @@ def evaluation_findings(found: Evaluation) -> Findings:
         certainty=(noise_and_sampling("Brackets hold 95 % intervals. They", found.privacy.unit),),
         cautions=(
             *unseen_words(found.roc, scored.target, found.roc.base_rate_interval_),
-            *found.cautions,
+            *_about_model(found),
         ),
     )
+
+
+def _about_model(found: Evaluation) -> Iterator[str]:
+    """Return warnings about the model, for readers of the result."""
+    own, unit = found.model_privacy, found.privacy.unit.column
+    if found.hidden:
+        yield phrase("scores.hidden")
+    if found.privacy.private and not (own and own.private):
+        yield phrase("scores.declared")
+    if not found.other_rows:
+        yield phrase("scores.same_rows", other_rows=usage_hint("other_rows", True))
+    if own is not None and own.unit.column not in {None, unit}:
+        yield phrase("scores.other_unit", model=own.unit.column, here=unit or "row")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nolook.algorithms.cross_validation import Estimate
+from nolook.estimators.folds import CrossValidation
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, findings_of
 from nolook.report.picture import Picture, Point, rows_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, count, estimated
-
-if TYPE_CHECKING:
-    from nolook.algorithms.cross_validation import Estimate
-    from nolook.estimators.folds import CrossValidation
 
 __all__ = ["folds_findings"]
 

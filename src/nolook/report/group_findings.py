@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import astuple, evolve
 
+from nolook._arrays import Vector
+from nolook._unit import Unit
+from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import NoisyCount
+from nolook.algorithms.survival import Curve
+from nolook.estimators.comparison import GroupComparison, Pair
+from nolook.estimators.result import Ends
+from nolook.estimators.survival import SurvivalCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import (
     Figure,
@@ -36,14 +42,6 @@ from nolook.report.wording import (
     percent,
     rows_in_words,
 )
-
-if TYPE_CHECKING:
-    from nolook._arrays import Vector
-    from nolook._unit import Unit
-    from nolook.algorithms.node_counts import NoisyForest
-    from nolook.algorithms.survival import Curve
-    from nolook.estimators.comparison import GroupComparison, Pair
-    from nolook.estimators.survival import SurvivalCurve
 
 __all__ = ["comparison_findings", "survival_findings"]
 
@@ -107,7 +105,7 @@ def _furthest(found: GroupComparison) -> dict[str, object]:
     if not known:
         return {"group": None, "higher": None}
     far, group = max(known, key=lambda each: abs(each[0].value - 0.5))
-    return {"group": group, "higher": percent(far.value, (far.low, far.high))[0]}
+    return {"group": group, "higher": percent(far.value, far.ends)[0]}
 
 
 def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
@@ -157,7 +155,7 @@ def _p_value(found: float | None) -> str:
     return _TOO_FEW if found is None else p_value(found, _LEAST_P)
 
 
-def _amount(found: GroupComparison, value: float, ends: tuple[float, float]) -> tuple[str, str]:
+def _amount(found: GroupComparison, value: float, ends: Ends) -> tuple[str, str]:
     """Return a difference and its interval; those of dates are in days."""
     if found.boolean:
         return percent(value, ends)
@@ -181,7 +179,7 @@ def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
 def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
     measured = (pair.difference, partial(_amount, found)), (pair.exceeds, percent)
     numbers = (
-        NOT_KNOWN if one is None else "{} ({})".format(*in_words(one.value, (one.low, one.high)))
+        NOT_KNOWN if one is None else "{} ({})".format(*in_words(one.value, one.ends))
         for one, in_words in measured
     )
     ranks, distance = astuple(pair.p_values) if pair.p_values else (None, None)

@@ -6,19 +6,16 @@ Imports nothing numeric.
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from attrs import evolve, frozen
 
 from nolook._strength import attack_in_words
 from nolook.errors import LedgerError
+from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Amount, Ledger, amount_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nolook.privacy.guarantee import Budget
-    from nolook.report.findings import Text
+from nolook.report.findings import Text
 
 __all__ = ["UNKNOWN", "LedgerStatus", "amounts", "attack_on", "unit_of"]
 

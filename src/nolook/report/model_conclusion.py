@@ -8,18 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
+from nolook.estimators.base import PrivateModel
+from nolook.estimators.result import Coefficient
 from nolook.report.coefficient_findings import by_effect, knows_intervals
 from nolook.report.curve_findings import bent_columns
+from nolook.report.findings import Text
 from nolook.report.model_words import words_of
 from nolook.report.reference_levels import level_labels, sides
 from nolook.report.sentences import phrase, sentence
-
-if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateModel
-    from nolook.estimators.result import Coefficient
-    from nolook.report.findings import Text
 
 __all__ = ["model_certainty", "model_conclusion"]
 

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import frozen
+from scipy.special import expit, logit
 
 from nolook._arrays import Flags
 from nolook.algorithms.glm.inference import HIDDEN_EFFECT
 from nolook.algorithms.glm.steps import HIDDEN_EFFECT as HIDDEN_SLOPE
-from nolook.report.findings import Name, Section, Table
+from nolook.estimators.base import PrivateModel, exponential
+from nolook.estimators.result import Coefficient, Ends, Measure
+from nolook.report.findings import Name, Section, Table, Text
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     CONFIDENCE,
     NOT_ESTIMATED,
     NOT_KNOWN,
-    Ends,
     estimated,
     number,
     percent,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nolook.estimators.base import PrivateModel
-    from nolook.estimators.result import Coefficient, Measure
-    from nolook.report.findings import Text
 
 __all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "words_of"]
 
@@ -224,10 +220,9 @@ class RatioWords(LinearWords):
     usual_effect: ClassVar[float | None] = None
 
     def last_cell(self, one: Coefficient) -> str:
-        """Return the ratio for one more of a column, and its interval if known."""
-        ends = None if one.ends is None else (_exponential(one.ends[0]), _exponential(one.ends[1]))
-        value, between = estimated(_exponential(one.value), ends, "")
-        return f"{value} ({between})" if between else value
+        """Return the ratio for one more of a column, and its interval."""
+        value, *ends = exponential(np.array([one.value, *(one.ends or ())]))
+        return "{} ({})".format(*estimated(value, np.array(ends)))
 
 
 @frozen
@@ -244,7 +239,7 @@ class LogisticWords(RatioWords):
         rate, *_ = self.model.measures
         base = rate.value or 0.0
         average, positive = percent(base, rate.ends)[0], self.model.read_options_.get("positive")
-        found = _steps(value, ends, lambda one: 100.0 * _change(base, one))
+        found = _steps(value, ends, lambda one: 100.0 * (expit(logit(base) + one) - base))
         return found | {"average": average, "positive": positive}
 
 
@@ -300,15 +295,3 @@ def _steps(value: float, ends: Ends, scaled: Callable[[float], float]) -> dict[s
     low, high = sorted(abs(scaled(end)) for end in ends)
     shown, between = estimated(abs(change), (low, high))
     return {"up": change >= 0.0, "shown": shown, "between": between, "average": None}
-
-
-def _exponential(log_odds: float) -> float:
-    return math.exp(min(log_odds, _LARGEST))
-
-
-def _change(base: float, log_odds: float) -> float:
-    """Return by how much a chance grows with its log-odds."""
-    if not 0.0 < base < 1.0:
-        return 0.0
-    odds = math.exp(min(max(math.log(base / (1.0 - base)) + log_odds, -700.0), 700.0))
-    return odds / (1.0 + odds) - base

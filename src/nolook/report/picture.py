@@ -10,7 +10,8 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from nolook._arrays import Vector
-from nolook.report.wording import Ends, number
+from nolook.estimators.result import Ends
+from nolook.report.wording import number
 
 __all__ = [
     "BARS",

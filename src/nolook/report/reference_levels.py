@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nolook.algorithms.glm.level_sets import named_alike
+from nolook.estimators.base import PrivateModel
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import GAP, Feature
 from nolook.tables.formula import interactions
-from nolook.tables.words import check_categories
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nolook.estimators.base import PrivateModel
-    from nolook.tables.words import Levels
+from nolook.tables.words import Levels, check_categories
 
 __all__ = ["contrasts", "level_labels", "sides"]
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from nolook.errors import ParameterError
+from nolook.estimators.result import Result
 from nolook.formats.files import one_line, write_text
 from nolook.report._templates import template
 from nolook.report.findings import plain
 from nolook.report.sections import costs, sections
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from nolook.estimators.result import Result
 
 __all__ = ["write_record"]
 
@@ -42,7 +38,7 @@ def write_record(release: Result, path: Path) -> None:
         "guarantee": guarantee,
         "settings": settings,
     }
-    environment = template("page.html").environment.overlay(autoescape=False, finalize=_scalar)
+    environment = template("page.html").environment.overlay(finalize=_scalar)
     write_text(path, environment.get_template("registry.yaml").render(record))
 
 

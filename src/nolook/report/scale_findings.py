@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from nolook._arrays import Flags, Vector
 from nolook.estimators._chosen import offered_columns
+from nolook.estimators.scaler import QuantileScaler
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Table, findings_of, listed
+from nolook.report.findings import Findings, Table, Text, findings_of, listed
 from nolook.report.wording import count, number, span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from nolook._arrays import Flags, Vector
-    from nolook.estimators.scaler import QuantileScaler
-    from nolook.report.findings import Text
 
 __all__ = ["SCALE_HEADS", "scale_findings", "scale_rows"]
 

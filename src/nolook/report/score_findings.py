@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import fields
 
-from nolook.algorithms.roc_noise import NORMAL_95
+from nolook._arrays import Flags, Vector
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.roc_noise import NORMAL_95, Measure
 from nolook.algorithms.roc_threshold import Classified
+from nolook.estimators._scores import Scored
+from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.roc import ROCCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
@@ -27,14 +31,6 @@ from nolook.report.wording import (
     told_apart,
     with_error,
 )
-
-if TYPE_CHECKING:
-    from nolook._arrays import Flags, Vector
-    from nolook.algorithms.distribution import PrivateDistribution
-    from nolook.algorithms.roc_noise import Measure
-    from nolook.estimators._scores import Scored
-    from nolook.estimators.calibration import HosmerLemeshow
-    from nolook.estimators.roc import ROCCurve
 
 __all__ = [
     "calibration_card",
@@ -90,10 +86,6 @@ def roc_findings(curve: ROCCurve) -> Findings:
 def two_classes(scored: Scored) -> tuple[str, ...]:
     """Return the target and its positive value."""
     return Name(scored.target), " = ", Name(scored.positive)
-
-
-def _tied(curve: ROCCurve) -> str:
-    return f"{number(100.0 * curve.tied_, 2)} %"
 
 
 def calibration_said(test: HosmerLemeshow) -> Text:
@@ -152,7 +144,7 @@ def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
     rows = (
         *((*figure, "") for figure in _figures(curve)),
         ("AUC (interval of the noise only)", *noise, ""),
-        ("Pairs in one cell (count half)", _tied(curve), "", ""),
+        ("Pairs in one cell (count half)", f"{number(100.0 * curve.tied_, 2)} %", "", ""),
         *(_at(curve, rate) for rate in _RATES),
     )
     heads = "Measure", "Value", _INTERVAL, "Score above"
@@ -190,11 +182,8 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     used = "" if found.threshold == asked else f" ({on_grid} on the grid)"
     for each in fields(Classified)[1:]:
         measure: Measure | None = getattr(found, each.name)
-        if measure is None:
-            cells = NOT_KNOWN, NOT_KNOWN
-        else:
-            cells = estimated(measure.value, (measure.low, measure.high))
-        rows.append((_called(each.name), *cells))
+        known = measure and estimated(measure.value, measure.ends)
+        rows.append((_called(each.name), *(known or (NOT_KNOWN, NOT_KNOWN))))
     above = f"with a score above {number(asked, 6)}{used}"
     caption = f"{counted.capitalize()} {above} are called positive"
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
-from nolook.estimators.catalogue import MODELS, SELECTORS, called, name_of, own_parameters
+from nolook.estimators.catalogue import called, name_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.reference_levels import level_labels
@@ -120,11 +120,9 @@ def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]
 
 def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     """Describe a method or selector; empty for one that is not in the catalogue."""
-    entry = (MODELS | SELECTORS).get(name_of(estimator) or "")
-    if entry is None:
-        return ()
-    apart = entry.of_units if estimator.privacy_.unit.column is not None else ""
-    return (f"{entry.explanation} {apart}".rstrip(),)
+    of_units = estimator.privacy_.unit.column is not None
+    words = phrase("methods.method", name=name_of(estimator), of_units=of_units)
+    return (words,) if words else ()
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
 
 from nolook.errors import ParameterError
+from nolook.estimators.base import PrivateModel
+from nolook.estimators.result import Result
 from nolook.report.model_words import WORDS, words_of
 from nolook.tables.design import Feature
 from nolook.tables.schema import ColumnSchema, as_schema
 from nolook.tables.words import Levels, check_categories
-
-if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateModel
-    from nolook.estimators.result import Result
 
 __all__ = ["sql_of"]
 

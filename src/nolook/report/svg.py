@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 from markupsafe import Markup
 
+from nolook.estimators.result import Ends
 from nolook.formats.files import one_line
 from nolook.report.picture import DASHES, LONGEST_NAME, Band, Line, Picture, Point, shortened, width
 
@@ -181,7 +182,7 @@ def _point(one: Point, frame: _Frame) -> Markup:
     return Markup('<g class="{}">{}</g>').format(_KINDS[one.sure], Markup().join(parts))
 
 
-def _arrows(ends: tuple[float, float], y: float, frame: _Frame) -> Iterator[Markup]:
+def _arrows(ends: Ends, y: float, frame: _Frame) -> Iterator[Markup]:
     """Draw an arrow where an interval would leave the picture."""
     axis = frame.picture.across
     for end, place, sign in zip(ends, (axis.low, axis.high), (-1, 1), strict=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
+from nolook._arrays import Flags, Places, Vector
+from nolook.estimators.tabulation import Description, Measured, Tabulation
 from nolook.report.findings import (
     Figure,
     Findings,
@@ -35,12 +36,6 @@ from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import CONFIDENCE, count, day_within, estimated
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
-    from nolook._arrays import Flags, Places, Vector
-    from nolook.estimators.tabulation import Description, Measured, Tabulation
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from nolook._arrays import Vector
 from nolook._defaults import LEVEL
+from nolook.estimators.result import Ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,6 @@ __all__ = [
     "CONFIDENCE",
     "NOT_ESTIMATED",
     "NOT_KNOWN",
-    "Ends",
     "count",
     "day",
     "day_within",
@@ -48,8 +47,6 @@ _TINY = 1e-4  # below, too
 _FREE_DIGITS = 6  # of a number that nothing says to be less exact
 _MORE = 3  # digits at most, to tell an end from 0
 _TWO_DIGITS = 3.5  # of a width that begins with more one digit is enough
-
-Ends: TypeAlias = tuple[float, float]
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -108,7 +105,7 @@ def loss_in_words(guarantee: PrivacyGuarantee | None) -> str:
 
 
 def estimated(
-    value: float | None, ends: Ends | Vector | None, missing: str = NOT_ESTIMATED
+    value: float | None, ends: Ends | None, missing: str = NOT_ESTIMATED
 ) -> tuple[str, str]:
     """Return an estimate and its interval, with the digits that the interval's width supports.
 
@@ -155,7 +152,7 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     return _written(value, decimals, ROUND_HALF_EVEN), _written(error, decimals, ROUND_CEILING)
 
 
-def percent(share: float, ends: Ends | Vector | None) -> tuple[str, str]:
+def percent(share: float, ends: Ends | None) -> tuple[str, str]:
     """Return a share in percent, and its interval if there is one."""
     hundred = None if ends is None else (100.0 * float(ends[0]), 100.0 * float(ends[1]))
     shown, between = estimated(100.0 * share, hundred, "")
