@@ -58,7 +58,7 @@ def federated(batch, shares, n, seed):
         )
         for name in ("positive", "negative")
     )
-    return RocCurve.of_forests(batch.points(), *forests, float(n))
+    return RocCurve.of_forests(batch.points(), [*forests], None, float(n))
 
 
 def central(table, batch, seed):
@@ -112,7 +112,7 @@ def central_exact(batch, exact):
         levels = [padded.reshape(-1, length).sum(axis=1) for length in forest.lengths]
         blocks.append(np.concatenate(levels))
     forests = [NoisyForest(forest, one, 1e-12) for one in blocks]
-    return RocCurve.of_forests(batch.points(), *forests, float(exact[:, -1].sum()))
+    return RocCurve.of_forests(batch.points(), forests, None, float(exact[:, -1].sum()))
 
 
 def report(runs):

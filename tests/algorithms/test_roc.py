@@ -20,8 +20,8 @@ from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.forest import Forest, best_forest
+from nolook.algorithms.intervals import ratio_interval
 from nolook.algorithms.roc_curve import area, fitted
-from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nolook
-from nolook.algorithms.glm.inference import Estimate
+from nolook.algorithms.intervals import Measure
 from nolook.estimators import tukey
 from nolook.estimators.base import PrivateModel
 
@@ -15,7 +15,7 @@ X = GENERATOR.normal(size=(8000, 2))
 AMOUNTS = 5.0 + X @ [2.0, -1.0] + GENERATOR.normal(size=8000)
 CLASSES = GENERATOR.random(8000) < 1 / (1 + np.exp(2.0 - 2.0 * X[:, 0]))
 COUNTS = GENERATOR.poisson(np.exp(0.5 * X[:, 0] + 1.0))
-WORSE = Estimate(-0.2, np.array([-0.3, -0.1]))
+WORSE = Measure(-0.2, -0.3, -0.1)
 
 METHODS = {
     "linear": (nolook.LinearRegression, AMOUNTS, "r2"),
@@ -41,7 +41,7 @@ def test_what_is_no_better_than_a_constant_is_a_constant(method, monkeypatch, tm
         keep(model, {**found, measure: WORSE if found[measure] else None})
 
     monkeypatch.setattr(PrivateModel, "_keep_measures", worse)
-    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: (WORSE.value, WORSE.interval))
+    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: (WORSE.value, WORSE.ends))
     model = estimator(3.0, 1e-6, random_state=0).fit(X, y)
     predictions = predicted(model)
     assert np.ptp(predictions) == 0.0

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 )
 
 import nolook
-from nolook.algorithms.roc_noise import Measure
+from nolook.algorithms.intervals import Measure
 from nolook.errors import ParameterError
 from tests.contracts.columns import COLUMNS, column
 

@@ -27,10 +27,9 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.designs import WeightedDesign, exact_gram
+from nolook.algorithms.glm.designs import Blocks, exact_gram
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -121,8 +120,7 @@ class BoostedAdaSSP(Frame):
         if self.rounds > 1:
             blocks.room = math.inf  # for any number of rounds
         factor = self.ridge_factor(design.size)
-        gram, mu = exact_gram(blocks), self._mu("gram")
-        inverse = release_ridge(gram, design, mu, factor, source, whole)
+        inverse = release_ridge(blocks, self._mu("gram"), factor, source)
         sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
         mu, unit = self._mu("products", self.rounds), design.unit * RESIDUAL_UNIT
         theta, thetas = np.zeros(design.size), []
@@ -162,21 +160,14 @@ class AdaSSP(BoostedAdaSSP):
         return math.sqrt(size * math.log(2 * size**2 / _FAILURE))
 
 
-def release_ridge(
-    gram: NDArray[np.object_],
-    design: WeightedDesign,
-    mu: float,
-    factor: float,
-    source: ByteSource,
-    whole: int = 1,
-) -> Matrix:
+def release_ridge(blocks: Blocks, mu: float, factor: float, source: ByteSource) -> Matrix:
     """Release the smallest eigenvalue v of rows' second moments, then these; invert with a ridge.
 
     Guarantee: each of the two is mu-GDP when a row is added or removed.
     The ridge is ``max(0, factor sigma B^2 - v)``, with sigma = 1 / mu and v lowered by 1.96 of its
-    noise's deviations. Rows with weights were summed over `whole`. Returns the inverse of the
-    matrix plus ridge in standardised units.
+    noise's deviations. Returns the inverse of the matrix plus ridge in standardised units.
     """
+    design, whole, gram = blocks.design, blocks.whole, exact_gram(blocks)
     squared_radius, size = design.squared_radius, design.size
     lowest = np.array([smallest_eigenvalue(gram, squared_radius)], dtype=object)
     largest = eigenvalue_sensitivity(squared_radius, size, whole)

@@ -139,10 +139,10 @@ class ScoresRelease:
         progress("counts")
         rows, points, relation = ByClass(table), grid.points(), self.relation
         cells, weighing = rows.fold(ClassCells(points)).value, Weighing.of(table, relation)
-        (positive, negative), left_out, known = release_cells(
+        forests, left_out, known = release_cells(
             cells, self.counts, relation, source, weighing, classes=True
         )
-        judged = Judged(grid, RocCurve.of_forests(points, positive, negative, known, left_out))
+        judged = Judged(grid, RocCurve.of_forests(points, forests, left_out, known))
         if self.sums is None or self.groups is None:
             return judged
         progress("groups")

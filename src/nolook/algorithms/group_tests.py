@@ -24,9 +24,9 @@ from nolook._arrays import Array
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise, settled
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc_curve import RocCurve
-from nolook.algorithms.roc_noise import Measure
 
 __all__ = ["Forests", "PValues", "p_value", "too_few"]
 
@@ -79,7 +79,7 @@ class Forests:
         With its total interval.
         """
         pair = self.groups[place], self.groups[other]
-        return RocCurve.of_forests(self.points, *pair, None).areas()[0]
+        return RocCurve.of_forests(self.points, pair, None, None).areas()[0]
 
     def distance(self, place: int, other: int) -> float:
         """Return the largest difference of the distribution functions of two groups."""

@@ -14,6 +14,7 @@ from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import Standard, Whitening, squared_lengths
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
+from nolook.tables.table import Weights
 
 __all__ = [
     "likely_counts",
@@ -53,7 +54,7 @@ def _count(
     whitening: Whitening | None,
     squares: Vector,
     batch: Vector,
-    weights: Integers | None,
+    weights: Weights,
 ) -> Integers:
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
     norms = squared_lengths(batch[: standard.center.size], standard, whitening)

@@ -1,7 +1,7 @@
 """The ROC curve from the private distributions of two classes' scores, at no further cost.
 
 A row is called positive at a threshold if its score is above it. Intervals are those of
-``roc_noise.py``.
+``intervals.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nolook._arrays import Vector
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.intervals import NORMAL_95, Measure, Pair, ratio_interval, simulated_interval
 from nolook.algorithms.node_counts import NoisyForest
-from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval, simulated_interval
 
 __all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "area_error", "fitted"]
 
@@ -26,10 +26,10 @@ _MOST_REPEATS = 1000
 _WORK = 2**17  # thresholds times repeats
 _BAND_POINTS = 201
 
-#: Counts of positive and of negative rows up to each threshold.
-Pair: TypeAlias = tuple[Vector, Vector]
 #: Thresholds, noisy counts up to each, and their noise.
 Counted: TypeAlias = tuple[Vector, Vector, ForestNoise]
+#: The number of rows left out and the deviation of its noise, if they were counted.
+LeftOut: TypeAlias = tuple[float, float] | None
 
 
 @frozen
@@ -101,46 +101,35 @@ class RocCurve:
     rows_known: bool = False
 
     @classmethod
-    def of(
-        cls,
-        positive: Counted,
-        negative: Counted,
-        left_out: tuple[float, float] | None = None,
-        *,
-        rows_known: bool,
-    ) -> Self:
-        """Return the curve that follows from noisy counts up to each threshold."""
-        both = fitted((positive[1], negative[1]), rows_known=rows_known)
-        first, second = (
+    def of(cls, counted: Sequence[Counted], left_out: LeftOut, *, rows_known: bool) -> Self:
+        """Return the curve that follows from noisy counts of positives, and of negatives."""
+        first, second = counted
+        both = zip(counted, fitted((first[1], second[1]), rows_known=rows_known), strict=True)
+        positive, negative = (
             ClassScores(points, counts, float(counts[-1]), noise, noisy, left_out=left_out)
-            for (points, noisy, noise), counts in zip((positive, negative), both, strict=True)
+            for (points, noisy, noise), counts in both
         )
-        return cls(first, second, rows_known)
+        return cls(positive, negative, rows_known)
 
     @classmethod
     def of_forests(
-        cls,
-        points: Vector,
-        positive: NoisyForest,
-        negative: NoisyForest,
-        known: float | None,
-        left_out: tuple[float, float] | None = None,
+        cls, points: Vector, forests: Sequence[NoisyForest], left_out: LeftOut, known: float | None
     ) -> Self:
-        """Return the curve that follows from the noisy blocks of both classes.
+        """Return the curve that follows from the noisy blocks of positives, and of negatives.
 
         `known` is the number of rows of both classes together where that is public.
         """
-        numbers, variance = [positive.rows, negative.rows], positive.rows_variance
+        numbers, variance = [each.rows for each in forests], forests[0].rows_variance
         if known is not None:
             # Both classes together have a public number of rows: they are off by the same.
             off = (known - sum(numbers)) / 2
             numbers, variance = [each + off for each in numbers], variance / 2
-        noise = ForestNoise(positive.forest, positive.variance, variance)
-        first, second = (
-            (points, settled(forest.cells, forest.forest, number), noise)
-            for forest, number in zip((positive, negative), numbers, strict=True)
-        )
-        return cls.of(first, second, left_out, rows_known=known is not None)
+        noise = ForestNoise(forests[0].forest, forests[0].variance, variance)
+        counted = [
+            (points, settled(each.cells, each.forest, number), noise)
+            for each, number in zip(forests, numbers, strict=True)
+        ]
+        return cls.of(counted, left_out, rows_known=known is not None)
 
     @property
     def scores(self) -> PrivateDistribution:

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Integers, Vector
+from nolook.algorithms.intervals import NORMAL_95, Measure, ratio_interval
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
-from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval
 
 __all__ = ["Classified", "classified"]
 

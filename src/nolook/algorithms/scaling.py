@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,6 +65,8 @@ _CALLED = {"target": "target histogram", "features": "column histograms"}
 _WHERE = ("by magnitude", "over the range found", "over the range kept")
 _STAGES = ("magnitudes", "ranges", "scales")
 _SURE = 3.0  # deviations of its noise by which a count is surely not 0
+# What is found of every column searched.
+_FOUND = ("center", "scale", "median", "detected")
 
 
 @frozen
@@ -118,18 +121,11 @@ class Scaling:
 
     def select(self, keep: Flags) -> Scaling:
         """Return the scaling of some features, and of the target."""
-        places = np.append(np.flatnonzero(keep), len(self.names) - 1)
-        return evolve(
-            self,
-            names=tuple(self.names[place] for place in places),
-            center=self.center[places],
-            scale=self.scale[places],
-            detected=self.detected[places],
-            median=self.median[places],
-            binary=self.binary[places],
-            histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
-            curves=tuple(self.curves[place] for place in places[:-1]) if self.curves else (),
-        )
+        kept = np.append(keep, True)
+        own = {name: getattr(self, name)[kept] for name in (*_FOUND, "binary")}
+        for name in ("names", "histograms", "curves"):  # curves are of features, if there are any
+            own[name] = tuple(compress(getattr(self, name), kept))
+        return evolve(self, **own)
 
     def with_target(self, center: float, scale: float) -> Scaling:
         """Return the same with another centre and scale of the target, the last column."""
@@ -282,28 +278,18 @@ def _noisy_rows(used: Integers, table: Table, mu: float, source: ByteSource) -> 
 def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: NoisyCount) -> Scaling:
     """Put groups and columns of 0 and 1 together; of these, a target's centre is 1/2."""
     columns = table.n_columns
-    center, scale = np.zeros(columns), np.full(columns, 0.5)
+    found: dict[str, Any] = {"center": np.zeros(columns), "scale": np.full(columns, 0.5)}
     if table.target_name is not None and table.binary[-1]:
-        center[-1] = 0.5
-    median, detected = center.copy(), np.ones(columns, dtype=np.bool_)
-    histograms: list[ColumnHistogram | None] = [None] * columns
+        found["center"][-1] = 0.5
+    found |= {"median": found["center"].copy(), "detected": np.ones(columns, dtype=np.bool_)}
+    histograms: dict[int, ColumnHistogram | None] = dict.fromkeys(range(columns))
     for group in (target, features):
-        places = group.columns
-        center[places], scale[places] = group.center, group.scale
-        median[places], detected[places] = group.median, group.detected
-        for place, histogram in zip(places, group.histograms, strict=True):
-            histograms[place] = histogram
-    detected[target.columns] &= target.resolved
-    return Scaling(
-        table.column_names,
-        center,
-        scale,
-        detected,
-        median=median,
-        rows=rows,
-        binary=table.binary,
-        histograms=tuple(histograms),
-    )
+        for name in _FOUND:
+            found[name][group.columns] = getattr(group, name)
+        histograms |= zip(group.columns.tolist(), group.histograms, strict=True)
+    found["detected"][target.columns] &= target.resolved
+    found |= {"rows": rows, "binary": table.binary, "histograms": tuple(histograms.values())}
+    return Scaling(table.column_names, **found)
 
 
 def release_histograms(table: Table, mu: float, source: ByteSource, count: Count) -> Array:

@@ -14,7 +14,7 @@ from nolook._arrays import Array
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.cumulative_noise import rising
 from nolook.algorithms.group_tests import ENOUGH, Forests, forest_noise, p_value, too_few
-from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.algorithms.intervals import NORMAL_95
 
 __all__ = ["Curve", "Times", "log_rank"]
 

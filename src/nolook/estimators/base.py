@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Interval, Intervals, Places, Vector
 from nolook._numerics import undisturbed
 from nolook.algorithms.glm.additive_inference import ColumnCurve
-from nolook.algorithms.glm.inference import Estimate
+from nolook.algorithms.intervals import Measure as Estimate
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget
@@ -386,7 +386,7 @@ class PrivateModel(PrivateEstimator):
     def _keep_measures(self, found: Mapping[str, Estimate | None]) -> None:
         for name, one in found.items():
             setattr(self, f"{name}_", one and one.value)
-            setattr(self, f"{name}_interval_", one and one.interval)
+            setattr(self, f"{name}_interval_", one and one.ends)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the target; inputs are clipped as in training, numbers to `target_range_`.

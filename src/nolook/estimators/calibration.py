@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Vector
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Calibrated, Judged, calibration_release
-from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.algorithms.intervals import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget

@@ -14,7 +14,7 @@ from nolook._language import parameter_name
 from nolook._validation import check_epsilon
 from nolook.algorithms.group_estimates import Estimates, Groups, moments_of
 from nolook.algorithms.group_tests import Forests, PValues
-from nolook.algorithms.roc_noise import Measure
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_relation

@@ -59,7 +59,8 @@ def distribution(batch: Batch, first: Answer, second: Answer) -> ECDF | ROCCurve
         found = forests["count"].distribution(points, float(n), 0.0)
         ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace")
         return ecdf.keep_release((found,), privacy=privacy, read_options=read_options)
-    known = RocCurve.of_forests(points, forests["positive"], forests["negative"], float(n))
+    both = forests["positive"], forests["negative"]
+    known = RocCurve.of_forests(points, both, None, float(n))
     curve, scored = ROCCurve(batch.epsilon, batch.grid, relation="replace"), _scored(batch)
     released = Judged(cast("LinearGrid | LogGrid", batch.grid), known)
     return curve.keep_release(released, privacy=privacy, read_options=read_options, scored=scored)
@@ -78,7 +79,7 @@ def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -
     blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
     both = NoisyForest(batch.forest, blocks, variance)
     probabilities = both.distribution(batch.points(), float(n), 0.0)
-    curve = RocCurve.of_forests(batch.points(), positive, negative, float(n))
+    curve = RocCurve.of_forests(batch.points(), (positive, negative), None, float(n))
     table = _calibration_table(batch, curve, quantile_borders(probabilities, groups))
     return test.keep_release(
         Calibrated(probabilities, table),

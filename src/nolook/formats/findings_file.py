@@ -198,8 +198,8 @@ class Classes(Content, frozen=True):
     def released(self, privacy: PrivacyGuarantee, table: CalibrationTable | None = None) -> Judged:
         """Return the curve that follows from the scores of both classes, with any groups."""
         grid: Any = _grid(self.grid)
-        both = self.positive.on(grid), self.negative.on(grid), self.positive.left_out
-        curve = RocCurve.of(*both, rows_known=privacy.relation == "replace")
+        both = self.positive.on(grid), self.negative.on(grid)
+        curve = RocCurve.of(both, self.positive.left_out, rows_known=privacy.relation == "replace")
         return Judged(grid, curve, table)
 
 

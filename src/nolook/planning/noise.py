@@ -6,7 +6,7 @@ import math
 
 from attrs import frozen
 
-from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.algorithms.intervals import NORMAL_95
 from nolook.algorithms.tabulation import COUNTS, SUMS, TabulationRelease
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity

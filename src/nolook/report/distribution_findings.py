@@ -11,7 +11,7 @@ from attrs import frozen
 from nolook._arrays import Flags, Vector
 from nolook._unit import Unit
 from nolook.algorithms.grids import steps_below
-from nolook.algorithms.roc_noise import NORMAL_95
+from nolook.algorithms.intervals import NORMAL_95
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.quantiles import Quantiles
 from nolook.report.findings import (

@@ -10,7 +10,7 @@ from attrs import fields
 
 from nolook._arrays import Flags, Vector
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.roc_noise import NORMAL_95, Measure
+from nolook.algorithms.intervals import NORMAL_95, Measure
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow

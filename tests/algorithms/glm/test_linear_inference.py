@@ -310,14 +310,14 @@ def test_the_intervals_of_error_sizes_cover_the_errors_whatever_their_tail(tail)
              for noise in (1e-6, 1.0)]  # fmt: skip
     for name, share in ERROR_SHARES.items():
         covered = [
-            each.measures[name].interval[0] <= size <= each.measures[name].interval[1]
+            each.measures[name].ends[0] <= size <= each.measures[name].ends[1]
             for each in model
             for size in [np.quantile(np.abs(predicted(each, X) - y - errors), share)]
         ]
         assert np.mean(covered) > 0.95
         narrow = model[0].measures[name]
-        assert np.ptp(narrow.interval) < 0.25 * narrow.value
-        assert narrow.interval[0] <= narrow.value <= narrow.interval[1]
+        assert np.ptp(narrow.ends) < 0.25 * narrow.value
+        assert narrow.ends[0] <= narrow.value <= narrow.ends[1]
     # Of such errors a root mean square is not known: a few weigh most.
     assert all(each.measures["rmse"] is None for each in model) == (tail > 1.0)
 
@@ -331,7 +331,7 @@ def test_where_rows_may_be_alike_sizes_of_errors_are_known_less_well():
     one, many = (linear_model(release, alike).measures for alike in (1, 100))
     for name in ERROR_SHARES:
         assert many[name].value == one[name].value
-        assert np.ptp(many[name].interval) > np.ptp(one[name].interval)
+        assert np.ptp(many[name].ends) > np.ptp(one[name].ends)
 
 
 def test_of_errors_that_noise_hides_no_size_is_given():
@@ -366,7 +366,7 @@ def test_the_intervals_of_the_fit_cover_the_noise():
     for _ in range(1000):
         noisy = Noisy(exact + generator.normal(size=2) * 500, 500.0)
         measures = linear_model(evolve(release, fit=noisy)).measures
-        ends = [measures[name].interval for name in ("r2", "rmse")]
+        ends = [measures[name].ends for name in ("r2", "rmse")]
         covered.append([low <= true <= high for (low, high), true in zip(ends, truth, strict=True)])
     assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.025).all()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import asdict, define, evolve, frozen
@@ -104,7 +104,7 @@ class ExposedDesign(WeightedDesign):
             yield block._replace(exposures=own.clip(least, most) / usual)
 
 
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False)
 class NoisyCounts(NoisyLikelihood):
     """The release, in standardised units: all later results follow from it."""
 
@@ -216,17 +216,11 @@ class CountRelease(Frame):
         judged = evolve(steps, dispersion=max(varied / curved, _TINY))
         detected = bool(begun.scaling.detected[-1])
         detected &= judged.stands_out(begun.gram, begun.gram_sigma, mean, found.seen)
-        return NoisyCounts(
-            **asdict(evolve(begun, scaling=self._placed(begun.scaling)), recurse=False),
-            steps=steps,
-            **asdict(found, recurse=False),
-            detected=detected,
-            mean=mean_of_fit,
-            exposures=getattr(blocks.design, "exposures", (1.0, 1.0, 1.0)),
-            scores=scores,
-            clip=clip,
-            fit=fit,
-        )
+        exposures = getattr(blocks.design, "exposures", (1.0, 1.0, 1.0))
+        begun = evolve(begun, scaling=self._placed(begun.scaling))
+        known: dict[str, Any] = {"steps": steps, "detected": detected, "scores": scores}
+        known |= asdict(begun, recurse=False) | asdict(found, recurse=False)
+        return NoisyCounts(exposures, clip, mean_of_fit, fit, **known)
 
     def _apart(self, table: Table) -> Flags:
         return np.array([name == self.exposure for name in table.feature_names], dtype=np.bool_)

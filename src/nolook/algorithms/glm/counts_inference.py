@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from nolook.algorithms.glm.counts import NoisyCounts
-from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients, explained
+from nolook.algorithms.glm.inference import Coefficients, coefficients, explained
+from nolook.algorithms.intervals import Measure
 
 __all__ = ["counts_model", "log_mean"]
 
@@ -17,7 +18,7 @@ _WIDEST = 0.5
 _TINY = 1e-300
 
 
-def counts_model(release: NoisyCounts) -> tuple[Coefficients, Estimate | None]:
+def counts_model(release: NoisyCounts) -> tuple[Coefficients, Measure | None]:
     """Return the model in the table's units, logarithms of the mean, and its fit; post-processing.
 
     The fit is the deviance explained of the training rows, where one above 16 counts as 16, with

@@ -14,7 +14,7 @@ from nolook._defaults import QUANTILE
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import Noisy
-from nolook.algorithms.glm.inference import Estimate
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.scale_search import ColumnHistogram
 from nolook.algorithms.scaling import Scaling
 
@@ -38,7 +38,7 @@ class CutErrors:
     positive: bool  # whether no value of the target stands out below 0
 
 
-def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Estimate | None:
+def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Measure | None:
     """Return the size that a share of the errors stay within; None where no upper end is known.
 
     The interval ends at the outer ends of cells, since a cell may hold its rows anywhere.
@@ -52,7 +52,7 @@ def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Es
     ends = np.append(0.0, points)
     low = float(ends[np.searchsorted(points, known.ppf(share - error))]) if share > error else 0.0
     value = np.interp(share, np.append(0.0, known.cdf(points[:-1])), ends[:-1])
-    return Estimate(float(value), np.array([low, high]))
+    return Measure(float(value), low, high)
 
 
 def smearing(known: PrivateDistribution, scale: float) -> float | None:

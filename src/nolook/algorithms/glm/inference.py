@@ -23,13 +23,13 @@ from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.algorithms.glm.estimate import CombinedGradients, Noisy
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.level_sets import level_sets, turned
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.scaling import Scaling, clipped_rest, clipped_share
 
 __all__ = [
     "HIDDEN_EFFECT",
     "MOST_CLIPPED",
     "Coefficients",
-    "Estimate",
     "Knowledge",
     "clipped_shares",
     "coefficients",
@@ -60,14 +60,6 @@ class Coefficients:
     intercept_interval: Vector
     clipped_share: Vector  # (p + 1,): at most this share of the rows was clipped, target last
     level_sets: tuple[tuple[str, ...], ...] = ()
-
-
-@frozen(eq=False)
-class Estimate:
-    """A number and its interval at LEVEL."""
-
-    value: float
-    interval: Vector  # (2,)
 
 
 @frozen(eq=False)
@@ -199,7 +191,7 @@ def _about_another(scaling: Scaling, shares: Vector) -> Flags:
     return found
 
 
-def explained(sums: Noisy, widest: float) -> Estimate | None:
+def explained(sums: Noisy, widest: float) -> Measure | None:
     """Return 1 less the second of two noisy sums over the first, and its interval.
 
     None if that is wider than `widest`. The rows are those of the fit: only noise is between the
@@ -210,10 +202,10 @@ def explained(sums: Noisy, widest: float) -> Estimate | None:
     if total <= 0.0 or certain <= 0.0:
         return None
     root = noise * np.sqrt(max(certain + rest**2, 0.0))
-    interval = 1.0 - (total * rest + root * np.array([1.0, -1.0])) / certain
-    if interval[1] - interval[0] > widest:
+    low, high = (1.0 - (total * rest + sign * root) / certain for sign in (1.0, -1.0))
+    if high - low > widest:
         return None
-    return Estimate(float(min(1.0 - rest / total, 1.0)), np.minimum(interval, 1.0))
+    return Measure(*np.minimum([1.0 - rest / total, low, high], 1.0).tolist())
 
 
 def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:

@@ -74,7 +74,7 @@ class Clips:
         return total / max(moments, gram_sigma)
 
 
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False)
 class NoisyRegression(NoisyFrame):
     """The release, in standardised units: all later results follow from it."""
 
@@ -158,17 +158,8 @@ class LinearRelease(Frame):
         sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
         progress("scores")
         scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
-        return NoisyRegression(
-            **asdict(found, recurse=False),
-            seen=seen,
-            clips=clips,
-            theta=theta,
-            chosen=chosen,
-            scores=scores,
-            fit=fit,
-            errors=sizes,
-            sides=sides,
-        )
+        own = seen, clips, theta, chosen, scores, fit, sizes, sides
+        return NoisyRegression(*own, **asdict(found, recurse=False))
 
     def _descend(
         self, blocks: Blocks, found: NoisyFrame, source: ByteSource, progress: OnStep

@@ -24,12 +24,12 @@ from nolook.algorithms.glm.estimate import hidden_directions
 from nolook.algorithms.glm.inference import (
     HIDDEN_EFFECT,
     Coefficients,
-    Estimate,
     Knowledge,
     coefficients,
     explained,
 )
 from nolook.algorithms.glm.linear import NoisyRegression
+from nolook.algorithms.intervals import Measure
 from nolook.statistics.weighted_rows import LARGEST_ERROR
 
 __all__ = ["ERROR_SHARES", "MOST_HIDDEN", "LinearModel", "linear_model"]
@@ -57,7 +57,7 @@ class LinearModel:
     known: Coefficients
     #: Of the rows as clipped: sizes that errors stay within, in units of the target; R2, where an
     #: error above 4 scales counts as 4; and the root mean square, where hardly an error was cut.
-    measures: dict[str, Estimate | None]
+    measures: dict[str, Measure | None]
     cut: CutErrors | None  # None unless errors were cut mostly on one side
     smearing: float | None  # mean of the errors' exponential; None if they are mostly on one side
 
@@ -92,10 +92,10 @@ def linear_model(release: NoisyRegression, alike: int = 1) -> LinearModel:
     )
 
 
-def _rmse(release: NoisyRegression) -> Estimate:
+def _rmse(release: NoisyRegression) -> Measure:
     """Root mean squared error, and its interval."""
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     mean = float(release.fit.value[1]) / rows.value
     error = QUANTILE * np.hypot(release.fit.sigma, mean * rows.error) / rows.value
     rmse = scale * np.sqrt(np.maximum([mean, mean - error, mean + error], 0.0))
-    return Estimate(float(rmse[0]), rmse[1:])
+    return Measure(*rmse.tolist())

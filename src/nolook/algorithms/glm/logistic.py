@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -48,7 +48,7 @@ _SCORE_BINS = 16
 _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
 
 
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False)
 class NoisyLogistic(NoisyLikelihood):
     """The release, in standardised units: all later results follow from it."""
 
@@ -144,16 +144,12 @@ class LogisticRelease(Frame):
             scored, unit = partial(unit_scores, model, radius), design.norm / SCORE_UNIT
             mu = self._mu("scores")
             scores = release_score_moments(blocks, scored, SCORE_UNIT**2, unit, mu, source)
-        return NoisyLogistic(
-            # A model's value is log-odds.
-            **asdict(evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0)), recurse=False),
-            balance=balance,
-            steps=steps,
-            **asdict(found, recurse=False),
-            detected=detected,
-            fit=Noisy(counts, histograms_sensitivity(1, "add-remove") / self._mu("fit")),
-            scores=scores,
-        )
+        fit = Noisy(counts, histograms_sensitivity(1, "add-remove") / self._mu("fit"))
+        # A model's value is log-odds.
+        begun = evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0))
+        known: dict[str, Any] = {"steps": steps, "detected": detected, "scores": scores}
+        known |= asdict(begun, recurse=False) | asdict(found, recurse=False)
+        return NoisyLogistic(balance, fit, **known)
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> Noisy:
         """Release by how many rows class 1 is ahead."""

@@ -11,9 +11,10 @@ from scipy.special import log_expit, ndtri
 
 from nolook._arrays import Vector
 from nolook._defaults import QUANTILE
-from nolook.algorithms.glm.inference import Coefficients, Estimate, coefficients
+from nolook.algorithms.glm.inference import Coefficients, coefficients
 from nolook.algorithms.glm.logistic import NoisyLogistic
 from nolook.algorithms.glm.steps import score_law
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.roc_curve import area_error
 
 __all__ = ["logistic_model"]
@@ -21,7 +22,7 @@ __all__ = ["logistic_model"]
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
 
 
-def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Estimate | None]]:
+def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Measure | None]]:
     """Return the model in the table's units, log-odds a unit, and its fit of the training rows.
 
     That is the share of rows of class 1, McFadden's pseudo-R2, and the area under the ROC curve.
@@ -33,7 +34,7 @@ def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Esti
     return known, {"base_rate": _base_rate(release), "pseudo_r2": fit[0], "auc": fit[1]}
 
 
-def _base_rate(release: NoisyLogistic) -> Estimate:
+def _base_rate(release: NoisyLogistic) -> Measure:
     """Share of class 1 from the classes' balance; its interval covers noise and sampling."""
     rows = release.scaling.rows
     share = 0.5 + 0.5 * float(release.balance.value[0]) / rows.value
@@ -42,7 +43,7 @@ def _base_rate(release: NoisyLogistic) -> Estimate:
     variance += ((share - 0.5) * rows.error / rows.value) ** 2
     variance += rate * (1.0 - rate) * release.squares / rows.value
     interval = share + QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
-    return Estimate(rate, interval.clip(0.0, 1.0))
+    return Measure(rate, *interval.clip(0.0, 1.0).tolist())
 
 
 def _middles(release: NoisyLogistic) -> Vector:
@@ -54,7 +55,7 @@ def _middles(release: NoisyLogistic) -> Vector:
     return np.asarray(mean + deviation * bins * (density[:-1] - density[1:]))
 
 
-def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
+def _pseudo_r2(release: NoisyLogistic) -> Measure | None:
     """McFadden's: 1 less the model's log loss over that of a constant, by the counts of scores."""
     counts = release.fit.value
     classes = counts.sum(axis=1)
@@ -66,10 +67,10 @@ def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
     total = float((constant * counts).sum())
     ratio = float((losses * counts).sum()) / total
     error = release.fit.sigma * float(np.linalg.norm(losses - ratio * constant)) / total
-    return _estimate(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
+    return _measure(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
 
 
-def _auc(release: NoisyLogistic) -> Estimate | None:
+def _auc(release: NoisyLogistic) -> Measure | None:
     """Area under the ROC curve of the bins: rows of one bin count as ties."""
     counts = release.fit.value
     negatives, positives = classes = counts.sum(axis=1)
@@ -82,15 +83,12 @@ def _auc(release: NoisyLogistic) -> Estimate | None:
     squares += ((below - area) ** 2).sum() / positives**2
     noise = release.fit.sigma * float(np.sqrt(squares))
     error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
-    return _estimate(area, error, 0.0, 1.0, _WIDEST_AUC)
+    return _measure(area, error, 0.0, 1.0, _WIDEST_AUC)
 
 
-def _estimate(
-    value: float, error: float, low: float, high: float, widest: float
-) -> Estimate | None:
+def _measure(value: float, error: float, low: float, high: float, widest: float) -> Measure | None:
     """Return a number with its interval, None if that is too wide to say much."""
     margin = QUANTILE * error
     if not 2.0 * margin <= widest:
         return None
-    interval = np.array([value - margin, value + margin]).clip(low, high)
-    return Estimate(float(min(max(value, low), high)), interval)
+    return Measure(*np.array([value, value - margin, value + margin]).clip(low, high).tolist())

@@ -8,7 +8,7 @@ the noise may be all of `below`, nothing is known of R.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -16,7 +16,11 @@ from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
 
-__all__ = ["NORMAL_95", "Measure", "ratio_interval", "simulated_interval"]
+__all__ = ["NORMAL_95", "Measure", "Pair", "ratio_interval", "simulated_interval"]
+
+#: What ratios have above, and below.
+Pair: TypeAlias = tuple[Vector, Vector]
+_Squares: TypeAlias = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 #: Standard deviations of normal noise on either side of a 95 % interval.
 NORMAL_95 = 1.96
@@ -47,11 +51,8 @@ class Measure:
 
 
 def ratio_interval(
-    above: ArrayLike,
-    below: ArrayLike,
-    squares: tuple[ArrayLike, ArrayLike, ArrayLike],
-    most: float = 1.0,
-) -> tuple[Vector, Vector]:
+    above: ArrayLike, below: ArrayLike, squares: _Squares, most: float = 1.0
+) -> Pair:
     """Return the ends of intervals for ratios from 0 to `most`; (0, `most`) if nothing is known.
 
     `squares` are the mean squares of the noise of `above`, of both multiplied, and of `below`.
@@ -69,12 +70,7 @@ def ratio_interval(
     return low, high
 
 
-def simulated_interval(
-    found: tuple[Vector, Vector],
-    exact: tuple[Vector, Vector],
-    again: tuple[Vector, Vector],
-    most: float = 1.0,
-) -> tuple[Vector, Vector]:
+def simulated_interval(found: Pair, exact: Pair, again: Pair, most: float = 1.0) -> Pair:
     """Return intervals for terms `found`, from those of repeated releases of what has `exact`.
 
     Repeated releases stand along the first axis.
