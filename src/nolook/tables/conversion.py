@@ -24,7 +24,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
 from nolook.tables.schema import FALSE, PARTS, TRUE, USUAL, ColumnSchema, FileFormat
-from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable
+from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable, readable
 from nolook.tables.words import (
     OTHERS,
     Levels,
@@ -36,7 +36,6 @@ from nolook.tables.words import (
     number_of,
     places,
     plain_numbers,
-    readable,
     same,
     signed,
     trimmed,

@@ -13,11 +13,11 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from io import IncrementalNewlineDecoder
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -116,11 +116,8 @@ class CsvFile(File):
         usual = "\t" if ".tsv" in Path(self.label.lower()).suffixes else ","
         form = evolve(self._form, delimiter=self._form.delimiter or usual)
         with uncompressed(self.place) as stream:
-            chunks: Iterator[bytes] = iter(partial(stream.read, _BLOCK), b"")
-            if self._form.encoding != "utf-8":
-                texts = codecs.iterdecode(chunks, self._form.encoding, _KEPT)
-                chunks = (text.encode("utf-8", "surrogatepass") for text in texts)
-            yield Rows(chunks, form, header)
+            chunks = iter(partial(stream.read, _BLOCK), b"")
+            yield Rows(_with_newlines(chunks, form.encoding), form, header)
 
 
 @contextmanager
@@ -153,7 +150,7 @@ class Rows:
     Parameters
     ----------
     chunks : iterator of bytes
-        What the file holds, as UTF-8, none of them empty.
+        What the file holds, as UTF-8: lines that end with a newline.
     form : FileFormat
     header : list of bytes, optional
         The columns' names; by default the first row has them.
@@ -266,29 +263,26 @@ class Rows:
         return [pc.ascii_ltrim(each, characters=" ") for each in found]
 
 
+def _with_newlines(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Yield a text as UTF-8, every line with a newline alone, also the last one."""
+    utf8 = encoding == "utf-8"
+    kept, written = ("surrogateescape",) * 2 if utf8 else (_KEPT, "surrogatepass")
+    newlines = IncrementalNewlineDecoder(None, translate=True)
+    for text in chain(codecs.iterdecode(chunks, encoding, kept), "\n"):
+        yield newlines.decode(text).encode("utf-8", written)
+
+
 def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the bytes in blocks that end with a line, every line with a newline alone."""
+    """Yield lines in blocks, each line judged by its own length alone."""
     rest, mark = b"", _BYTE_ORDER_MARK
     for more in chunks:
-        rest += more
-        # A carriage return at the very end may be the first half of a line end.
-        end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1))
-        if end:
-            yield _lines_of(rest[:end].removeprefix(mark))
-            rest, mark = rest[end:], b""
-        elif len(rest) > _LONGEST:
-            # What comes before the next line end is left out.
-            ends = (re.search(rb"[\r\n].*", part, re.DOTALL) for part in chain([rest[-1:]], chunks))
-            rest = _TOO_LONG + next((found[0] for found in ends if found), b"")
-    if rest := rest.removeprefix(mark):
-        lines = _lines_of(rest)
-        yield lines if lines.endswith(b"\n") else lines + b"\n"
-
-
-def _lines_of(block: bytes) -> bytes:
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if len(block) < _LONGEST:
-        return block
-    lines = block.split(b"\n")  # each is judged by its own length alone
-    return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
+        whole, newline, last = more.rpartition(b"\n")
+        if newline:
+            block = (rest + whole + newline).removeprefix(mark)
+            if len(block) >= _LONGEST:
+                lines = (line if len(line) < _LONGEST else _TOO_LONG for line in block.split(b"\n"))
+                block = b"\n".join(lines)
+            yield block
+            rest, mark = last, b""
+        elif len(rest) < _LONGEST:  # else the line is too long, whatever else it has
+            rest += more

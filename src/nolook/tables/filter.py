@@ -26,7 +26,7 @@ from nolook.errors import ParameterError
 from nolook.tables.conversion import days_of
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
-from nolook.tables.source import in_words
+from nolook.tables.source import Column, in_words
 from nolook.tables.words import (
     by_word,
     has_value,
@@ -161,14 +161,13 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
     column = columns.find(condition.column, "where")
     kind, own = in_words(column.type), schema.columns.get(column.name) or ColumnSchema("text")
     dates = own.type in _DATES or kind in {"date", "date and time"}
-    read = partial(_day, column.type) if dates else _WORDS.get(kind)
-    if read is None:
+    if not dates and kind not in {"text", "boolean", "integer", "number"}:
         raise _refused(
             f"compares {column.name!r}, which has type {column.declared}; expected a column of "
             "numbers, strings, dates or booleans"
         )
-    words = [read(condition, value, own) for value in condition.values]
-    if condition.sign in _ORDERS and read in {_text, _truth}:
+    words = [_word(condition, value, column, own) for value in condition.values]
+    if condition.sign in _ORDERS and not dates and kind in {"text", "boolean"}:
         raise _refused(
             f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
             f"or booleans (for example {column.name} = {condition.values[0]})"
@@ -212,26 +211,29 @@ def _meets(
     return pc.fill_null(pc.and_(met, has_value(cells)), False)
 
 
-def _text(condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ARG001
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _word(condition: Condition, value: Value, column: Column, own: ColumnSchema) -> str:
+    """Return a condition's value as a word that the cells of a column are compared with."""
+    kind, word = (
+        in_words(column.type),
+        str(value).lower() if isinstance(value, bool) else str(value),
+    )
+    if own.type in _DATES or kind in {"date", "date and time"}:
+        return _day(condition, value, column.type, own)
+    if kind in {"integer", "number"}:
+        if (number := number_of(value)) is None:
+            raise _unlike(condition, "a number", "18")
+        return str(number)
+    if kind == "boolean":
+        usual = ColumnSchema("boolean")
+        for each in (own if own.type == "boolean" else usual, usual):
+            for truth, words in (("true", each.true), ("false", each.false or (word,))):
+                if same(word, *words):
+                    return truth
+        raise _unlike(condition, "true or false", "true")
+    return word
 
 
-def _number(condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ARG001
-    if (number := number_of(value)) is None:
-        raise _unlike(condition, "a number", "18")
-    return str(number)
-
-
-def _truth(condition: Condition, value: Value, own: ColumnSchema) -> str:
-    usual, word = ColumnSchema("boolean"), _text(condition, value, own)
-    for each in (own if own.type == "boolean" else usual, usual):
-        for truth, words in (("true", each.true), ("false", each.false or (word,))):
-            if same(word, *words):
-                return truth
-    raise _unlike(condition, "true or false", "true")
-
-
-def _day(kind: Any, condition: Condition, value: Value, own: ColumnSchema) -> str:  # noqa: ANN401
+def _day(condition: Condition, value: Value, kind: Any, own: ColumnSchema) -> str:  # noqa: ANN401
     """Return the number that a cell holds of a date: days since the origin if that is declared."""
     kind = kind.value_type if pt.is_dictionary(kind) else kind
     with suppress(ValueError, OverflowError):  # also pyarrow's own
@@ -248,11 +250,4 @@ def _unlike(condition: Condition, expected: str, example: str) -> ParameterError
     return refusal("where", str(condition), expected, example)
 
 
-#: What reads a condition's value as a word that cells of a type are compared with.
-_WORDS: dict[str, Callable[[Condition, Value, ColumnSchema], str]] = {
-    "text": _text,
-    "boolean": _truth,
-    "integer": _number,
-    "number": _number,
-}
 _DATES = {"date", "datetime"}  # declared types whose cells are days

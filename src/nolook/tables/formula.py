@@ -34,6 +34,9 @@ _SQUARE = re.compile(
     rf"I\(\s*\(\s*({_COLUMN})\s*([-+])\s*(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*\)\s*\*\*\s*2\s*\)"
 )
 _PRODUCT = re.compile(rf"I\(\s*((?:{_COLUMN})(?:\s*\*\s*(?:{_COLUMN}))+)\s*\)")
+# A name in backticks, a bracket that holds others at most once, a power, or a letter.
+_INSIDE = r"[^()`]|`[^`]*`"
+_PIECE = re.compile(rf"`[^`]*`?|\((?:{_INSIDE}|\((?:{_INSIDE})*\))*\)|\*\*|.", re.DOTALL)
 _KNOWN = (
     "a column, C(column), log(x), log1p(x), asinh(x), I(x**2), I((x - 40)**2), I(x*z), and terms "
     "joined by +, : or *"
@@ -220,13 +223,10 @@ class _Reader:
 
 def _split(text: str, sign: str) -> list[str]:
     """Split a text at a sign that is neither in brackets, in backticks, nor one of two such."""
-    parts, depth, quoted = [""], 0, False
-    for place, letter in enumerate(text):
-        quoted ^= letter == "`"
-        depth += 0 if quoted else (letter == "(") - (letter == ")")
-        doubled = sign in (text[place - 1 : place], text[place + 1 : place + 2])
-        if letter == sign and not (depth or quoted or doubled):
+    parts = [""]
+    for piece in _PIECE.findall(text):
+        if piece == sign:
             parts.append("")
         else:
-            parts[-1] += letter
+            parts[-1] += piece
     return parts

@@ -32,7 +32,6 @@ __all__ = [
     "as_text",
     "attempt",
     "changed",
-    "dtype_name",
     "from_array",
     "from_frame",
     "from_target",
@@ -42,6 +41,7 @@ __all__ = [
     "movable",
     "plain",
     "raw_texts",
+    "readable",
     "sound",
     "written_out",
 ]
@@ -173,11 +173,11 @@ def sound(array: Any) -> Any:  # noqa: ANN401
     if pt.is_date(kind) or pt.is_time(kind):
         stored = pa.int32() if kind.bit_width == 32 else pa.int64()
     array.view(stored).validate(full=True)
-    return _only(array, _fitting(array)) if decimal else array
+    return readable(array) if decimal else array
 
 
-def _fitting(decimals: Any) -> Flags:  # noqa: ANN401
-    """Mark the decimals of no more digits than declared."""
+def readable(array: Any) -> Any:  # noqa: ANN401
+    """Return an array with null for cells its type cannot hold: too many digits, or not UTF-8."""
 
     def fits(part: Any) -> bool:  # noqa: ANN401
         with suppress(pa.ArrowInvalid):
@@ -185,9 +185,9 @@ def _fitting(decimals: Any) -> Flags:  # noqa: ANN401
             return True
         return False
 
-    if fits(decimals):
-        return np.ones(len(decimals), dtype=bool)
-    return np.array([fits(decimals.slice(i, 1)) for i in range(len(decimals))])
+    if fits(array):
+        return array
+    return _only(array, np.array([fits(array.slice(i, 1)) for i in range(len(array))]))
 
 
 def _only(array: Any, kept: Flags) -> Any:  # noqa: ANN401
@@ -264,11 +264,6 @@ def as_array(values: object, message: str) -> NDArray[Any]:
     return array if declared else attempt(message, _floats, array)
 
 
-def dtype_name(dtype: np.dtype[Any]) -> str:
-    """Return the name of a type for messages; lengths and units of time depend on cells."""
-    return dtype.type.__name__.rstrip("_")
-
-
 def from_array(array: NDArray[Any], name: str) -> MemorySource:
     """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ..."""
     if isinstance(array, np.ma.MaskedArray):
@@ -331,9 +326,8 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """Return the dtype to read an array as, in this machine's byte order."""
     if dtype.kind not in "biuf":
         reason = "Complex data not supported" if dtype.kind == "c" else "not numbers"
-        raise TableError(
-            f"{name} has dtype {dtype_name(dtype)}: {reason}; expected floats, ints or booleans"
-        )
+        kind = dtype.type.__name__.rstrip("_")  # lengths and units of time depend on cells
+        raise TableError(f"{name} has dtype {kind}: {reason}; expected floats, ints or booleans")
     return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 

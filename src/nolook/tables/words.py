@@ -25,7 +25,7 @@ import pyarrow.types as pt
 from nolook._language import usage_hint as written
 from nolook._unit import Unit
 from nolook._validation import check_names, refusal
-from nolook.tables.source import BYTES, TEXT, as_text, written_out
+from nolook.tables.source import BYTES, TEXT, as_text, readable, written_out
 
 __all__ = [
     "OTHERS",
@@ -49,7 +49,6 @@ __all__ = [
     "number_of",
     "places",
     "plain_numbers",
-    "readable",
     "same",
     "signed",
     "trimmed",
@@ -117,20 +116,6 @@ def by_word(convert: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
     if pt.is_dictionary(cells.type):
         return convert(written_out(cells.dictionary)).take(cells.indices)
     return convert(cells)
-
-
-def readable(cells: Any) -> Any:  # noqa: ANN401
-    """Return large texts with null for those that are not UTF-8."""
-    with suppress(pa.ArrowInvalid):
-        cells.validate(full=True)
-        return cells
-    return pa.array(map(_decoded, cells.view(BYTES).to_pylist()), TEXT)
-
-
-def _decoded(cell: bytes | None) -> str | None:
-    with suppress(UnicodeDecodeError):
-        return None if cell is None else cell.decode()
-    return None
 
 
 def same(word: str, *others: str) -> bool:
