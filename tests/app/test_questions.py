@@ -10,11 +10,12 @@ import nolook
 from nolook.app.asking import ask
 from nolook.app.numbers import as_number
 from nolook.app.questions import QUESTIONS, fields
-from nolook.app.schema_form import as_toml, cards, draft_content, read_form
+from nolook.app.schema_form import cards, read_form
 from nolook.app.session import Session
 from nolook.cli import run
 from nolook.errors import ParameterError
 from nolook.estimators.releasing import DryRun, dry_running
+from nolook.owner.draft import as_toml
 from tests.app.served import SCHEMA, write_table
 
 # Each question with every option that its form has, none as it is by default.
@@ -239,7 +240,7 @@ def form_of(shown):
 
 def test_a_draft_that_nobody_changed_is_the_schema_it_drafts(session):
     draft = session.draft()
-    content = draft_content(draft)
+    content = draft.content
     again = read_form(content, form_of(cards(content, draft.levels, "")))
     assert nolook.Schema.from_dict(again) == nolook.Schema.from_dict(content)
 
@@ -249,7 +250,7 @@ def test_a_schema_is_written_so_that_it_is_read_again(session, tmp_path):
     columns = {name: {"type": "category", "levels": ["x, y", "ü", "..."]} for name in names}
     columns["n"] = {"type": "number", "percent": True, "decimal": ",", "missing": ["-9"]}
     schema = nolook.Schema(columns, skip=2, delimiter=";")
-    (tmp_path / "written.toml").write_text(as_toml(schema), encoding="utf-8")
+    (tmp_path / "written.toml").write_text(as_toml(schema.to_dict()), encoding="utf-8")
     assert nolook.Schema.read(tmp_path / "written.toml") == schema
     content = schema.to_dict()
     again = read_form(content, form_of(cards(content, {}, "")))

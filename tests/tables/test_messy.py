@@ -119,7 +119,7 @@ def test_a_draft_the_holder_has_read_gives_the_same_numbers(tmp_path, encoding):
     # What the holder does: read, name levels, words and target, and delete the line.
     text = text.replace("draft = true\n", "")
     own = 'missing = ["k. A.", "unbekannt", "-"]'
-    text = text.replace('# missing = ["NA"]  # in all columns', own)
+    text = text.replace("[file]\n", f"[file]\n{own}\n")
     text = text.replace("levels = []", 'levels = ["Nord", "Süd", "Geburt; Kinder"]')
     text = text.replace('pattern = "%d.%m.%Y"', 'pattern = "%d.%m.%Y"\norigin = "2020-01-01"')
     text = text.replace('currency = ["€"]', 'currency = ["€"]\nuse = "target"')

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
 
 from nolook.app.questions import Field, as_list
-from nolook.owner.draft import Draft
-from nolook.tables.schema import SETTINGS, Schema
+from nolook.tables.schema import SETTINGS
 
-__all__ = ["Card", "as_toml", "cards", "draft_content", "read_form"]
+__all__ = ["Card", "cards", "read_form"]
 
 _FILE = {
     "delimiter": "Column separator",
@@ -83,13 +80,6 @@ def _fields(key: str, labels: Mapping[str, str], settings: Mapping[str, Any]) ->
     )
 
 
-def draft_content(draft: Draft) -> dict[str, Any]:
-    """Return a draft as plain data."""
-    content = tomllib.loads(draft.text)
-    del content["draft"]
-    return content
-
-
 def read_form(before: Mapping[str, Any], given: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return the schema that a form declares, as plain data; what it does not show stays."""
     columns = {}
@@ -107,23 +97,6 @@ def _entered(
     texts = {name: given[f"{key}.{name}"][0].strip() for name in labels if f"{key}.{name}" in given}
     kept = {name: value for name, value in old.items() if name not in texts}
     return kept | {name: _value(name, text) for name, text in texts.items() if text}
-
-
-def as_toml(schema: Schema) -> str:
-    """Write a schema as `Schema.read` reads it."""
-    content = schema.to_dict()
-    columns = content.get("columns", {}).items()
-    parts = [("file", content.get("file", {}))]
-    parts += [(f"columns.{_quoted(name)}", settings) for name, settings in columns]
-    lines = []
-    for head, settings in parts:
-        lines += ["", f"[{head}]", *(f"{key} = {_quoted(each)}" for key, each in settings.items())]
-    return "\n".join([*lines[1:], ""])
-
-
-def _quoted(value: object) -> str:
-    """Return a value as TOML, whose strings are those of JSON except for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _text(value: object) -> str:

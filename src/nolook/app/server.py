@@ -24,10 +24,11 @@ from nolook._version import __version__
 from nolook.app.asking import ask, mark
 from nolook.app.guards import Guard
 from nolook.app.questions import QUESTIONS, Field
-from nolook.app.schema_form import as_toml, cards, draft_content, read_form
+from nolook.app.schema_form import cards, read_form
 from nolook.app.session import Session
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import write_text
+from nolook.owner.draft import as_toml
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Ledger
 from nolook.report._templates import template
@@ -88,14 +89,14 @@ def _schema(request: Request, form: Form) -> Response:
     """Correct what was drafted of the columns."""
     session = _session(request, complete=False)
     draft = session.draft()
-    content = session.schema.to_dict() if session.schema else draft_content(draft)
+    content = session.schema.to_dict() if session.schema else draft.content
     error = ""
     if request.method == "POST":
         content = read_form(content, form)
         try:
             if "checked" not in form:
                 raise ParameterError("confirm below that you have read every line")  # noqa: TRY301
-            write_text(session.schema_file, as_toml(Schema.from_dict(content)))
+            write_text(session.schema_file, as_toml(Schema.from_dict(content).to_dict()))
             return _to(session)
         except ParameterError as refused:
             error = str(refused)

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, FileFormat
 from nolook.tables.source import BYTES, TEXT, Source, attempt, in_words, raw_texts, written_out
 from nolook.tables.words import is_identifier, listed, plain_numbers, trimmed
 
-__all__ = ["Draft", "draft_schema"]
+__all__ = ["Draft", "as_toml", "draft_schema"]
 
 #: The rows a guess is made from; those of the first batches, or of several parts of a file.
 MOST_ROWS = 1000
@@ -83,9 +84,11 @@ draft = true
 # - the levels of categories (nolook schema TABLE --levels shows those found);
 # - use = "target" for the column to explain, use = "unit" for the patient or household, and
 #   use = "nothing" for columns that are not features, which need no type;
-# - strings that stand for a missing value, in addition to the empty cell: missing = ["NA"].
+# - strings that stand for a missing value, in addition to the empty cell: missing = ["NA"]
+#   of a column, or in [file] for all columns.
 # Then delete the line draft = true; until then nolook refuses the file.
 """
+_FILE = ("delimiter", "quote", "comment", "skip", "multiline", "encoding")
 _READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
     "number": "a value in another format is missing",
@@ -100,9 +103,14 @@ _NOTES = {
 class Draft(NamedTuple):
     """A draft of a schema, the levels found in it, which it does not have, and what to check."""
 
-    text: str
+    content: dict[str, Any]
     levels: dict[str, list[str]]
     found: list[str]
+
+    @property
+    def text(self) -> str:
+        """The draft as TOML, with comments that say what to check."""
+        return f"{_HEAD}\n{as_toml(self.content, _NOTES)}"
 
 
 def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = None) -> Draft:
@@ -211,9 +219,8 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             f"The table has {rows} rows, too few to distinguish categories from identifiers: check "
             f"{listed(unsure)} (drafted as categories)."
         )
-    how = ("delimiter", "quote", "comment", "skip", "multiline", "encoding")
-    file = {} if is_sheet else {name: getattr(form, name) or None for name in how}
-    file |= {"skip": form.skip or None} | signs
+    how = ("skip",) if is_sheet else _FILE
+    file = {name: getattr(form, name) for name in how} | signs
     return _draft(file, settings, columns | told, found, target)
 
 
@@ -387,29 +394,31 @@ def _draft(
     found: list[str],
     target: str | None,
 ) -> Draft:
-    """Write a draft; comments say what to check."""
+    """Return a draft with what some rows show."""
     words = {name: _words(each) for name, each in cells.items()}
     signs = {name: file[name] for name in ("decimal", "thousands") if file.get(name)}
     numbers = {
-        name: _as_numbers(cells[name], {**signs, **settings})
+        name: _as_numbers(cells[name], signs | settings)
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }
     found = [*found, *look(Sample(columns, cells, words, numbers, target))]
-    lines = [_HEAD]
-    if file:
-        lines += ["[file]", *_lines(file), '# missing = ["NA"]  # in all columns', ""]
-    for name, settings in columns.items():
-        note = _NOTES.get(settings["type"].removesuffix("time"))
-        lines += [f"[columns.{_quoted(name)}]" + (f"  # {note}" if note else "")]
-        lines += [*_lines(settings), ""]
+    content = {"file": {n: each for n, each in file.items() if each}, "columns": columns}
     few = [n for n, each in columns.items() if each["type"] == "category" and n in words]
     shown = {name: words[name] if len(words[name]) <= _MOST_LEVELS else [] for name in few}
-    return Draft("\n".join(lines), shown, found)
+    return Draft(content, shown, found)
 
 
-def _lines(settings: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_quoted(value)}" for name, value in settings.items() if value is not None]
+def as_toml(content: Mapping[str, Any], notes: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write a schema's plain data as `Schema.read` reads it, with notes on types of columns."""
+    parts = {"file": content["file"]} if content.get("file") else {}
+    parts |= {f"columns.{_quoted(name)}": own for name, own in content.get("columns", {}).items()}
+    lines: list[str] = []
+    for head, settings in parts.items():
+        note = notes.get(settings.get("type", "").removesuffix("time"), "")
+        lines += ["", f"[{head}]" + f"  # {note}" * bool(note)]
+        lines += [f"{key} = {_quoted(each)}" for key, each in settings.items()]
+    return "\n".join([*lines[1:], ""])
 
 
 def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of texts

@@ -192,16 +192,11 @@ def _is_constant(values: Vector) -> bool:
 
 def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401
     """Return the share of cells that say nothing."""
-    if not len(cells):
-        return 0.0
-    if numbers is not None:
-        return float(np.isnan(numbers).mean())
-    nothing = cells.null_count
-    if in_words(cells.type) == "text":
+    lacking = cells.is_null() if numbers is None else np.isnan(numbers)
+    if numbers is None and in_words(cells.type) == "text":
         # Other words may be levels.
-        empty = pa.array(["", "NA"], TEXT)
-        nothing += pc.is_in(trimmed(cells.drop_null()), value_set=empty).true_count
-    return float(nothing / len(cells))
+        lacking = pc.is_in(trimmed(cells), value_set=pa.array(["", "NA", None], TEXT))
+    return float(np.mean(lacking)) if len(cells) else 0.0
 
 
 def _followers(found: Sample) -> Iterator[str]:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import IncrementalNewlineDecoder
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -268,8 +267,11 @@ def _with_newlines(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     utf8 = encoding == "utf-8"
     kept, written = ("surrogateescape",) * 2 if utf8 else (_KEPT, "surrogatepass")
     newlines = IncrementalNewlineDecoder(None, translate=True)
-    for text in chain(codecs.iterdecode(chunks, encoding, kept), "\n"):
+    text = "\n"
+    for text in codecs.iterdecode(chunks, encoding, kept):
         yield newlines.decode(text).encode("utf-8", written)
+    if not text.endswith("\n"):
+        yield newlines.decode("\n").encode()
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
