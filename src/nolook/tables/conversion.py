@@ -368,13 +368,11 @@ def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
 
 def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: ANN401
     seconds, present = _seconds(cells, declared)
-    days = np.floor(seconds.clip(-1e15, 1e15) / SECONDS_A_DAY).astype("datetime64[D]")
-    months = days.astype("datetime64[M]").astype(np.int64)
+    numbers = np.floor(seconds / SECONDS_A_DAY).clip(-1e8, 1e8).astype(np.int32)
+    days = pa.array(numbers, mask=~present).view(pa.date32())
     if part == "weekday":
-        places = (days.astype(np.int64) + 3) % 7  # 1970 began on a Thursday
-        return pa.array(np.array(PARTS[part], dtype=object)[places], TEXT, mask=~present)
-    numbers = months % 12 + 1 if part == "month" else months // 12 + 1970
-    return pa.array(numbers, pa.int64(), mask=~present).cast(TEXT)
+        return pa.array(PARTS[part], TEXT).take(pc.day_of_week(days))
+    return (pc.month if part == "month" else pc.year)(days).cast(TEXT)
 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, Flags]:  # noqa: ANN401

@@ -554,9 +554,8 @@ def _column(settings: object) -> ColumnSchema:
     if isinstance(settings, Mapping):
         derived = Derivation.from_settings(settings)
         if derived is not None:
-            shared = _settings(settings, (*derived.settings, "use", "indicator"))
-            for name in derived.settings:
-                shared.pop(name, None)
+            given = _settings(settings, (*derived.settings, "use", "indicator"))
+            shared = {name: each for name, each in given.items() if name not in derived.settings}
             return ColumnSchema(**derived.declared, **shared, derived=derived)
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
