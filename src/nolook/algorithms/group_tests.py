@@ -93,8 +93,7 @@ class Forests:
             return None
         found = np.array([settled(each.cells, each.forest, each.rows) for each in groups])
         noisy = _under_null(self.points, groups)
-        tests = _ranks, _distance
-        return PValues(*(p_value(float(each(found)), each(noisy)) for each in tests))
+        return PValues(*(p_value(float(each(found)), each(noisy)) for each in (_ranks, _distance)))
 
 
 def too_few(*forests: NoisyForest) -> bool:

@@ -126,9 +126,8 @@ def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:
     Within a cell of several times both go on at a constant ratio.
     """
     risk, gone = np.maximum(_at_risk(cells), 1e-9), cells[0] + cells[1]
-    share = cells[0] / np.maximum(gone, 1e-9)
     total, events = (-np.log(np.maximum(1.0 - each / risk, 1e-9)) for each in (gone, cells[0]))
-    own = np.where(single, events, share * total)
+    own = np.where(single, events, cells[0] / np.maximum(gone, 1e-9) * total)
     return own, np.maximum(total - own, 0.0)
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import Gradients, Noisy, combine_gradients
-from nolook.algorithms.glm.inference import HIDDEN_EFFECT
+from nolook.algorithms.glm.inference import HIDDEN_EFFECT, with_sampling
 from nolook.algorithms.glm.linear import Clips, NoisyRegression
 from nolook.algorithms.glm.linear_inference import ERROR_SHARES, linear_model
 from nolook.algorithms.node_counts import NoisyForest
@@ -391,3 +391,18 @@ def test_no_release_raises(size, noise):
     assert np.isfinite(model.intercept)
     assert not np.isinf(model.coef_interval).any()
     assert not np.isinf(model.intercept_interval).any()
+
+
+@pytest.mark.parametrize("error", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("known", [0.0, 0.5])
+def test_a_noisy_variance_is_larger_as_student_has_it(known, error):
+    """Of a whole variance of 1, by the exact law of its noise: not too narrow, hardly too wide."""
+    ends = np.linspace(-5.0, 5.0, 401)
+    chance = np.exp(-(ends**2) / 2.0)
+    found = [
+        with_sampling(np.array([known]), Noisy(np.array([[own]]), error), np.eye(1), np.zeros(1))
+        for own in 1.0 - known + error * ends
+    ]
+    widths = 1.959964 * np.sqrt(np.maximum(np.ravel(found), 0.0))
+    covers = [math.erf(width / math.sqrt(2.0)) for width in widths]
+    assert 0.95 <= np.average(covers, weights=chance) < 0.952 + 0.04 * error

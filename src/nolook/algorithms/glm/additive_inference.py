@@ -17,6 +17,7 @@ from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.estimate import Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.inference import with_sampling
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.kernels.moments import UNIT
@@ -128,12 +129,10 @@ def _half_widths(
         if hidden.sum() > _MOST_HIDDEN * (contrasts**2).sum():
             return None
         ways = contrasts @ shrunk.response
-        lengths = (ways**2).sum(axis=1)
-        scores = ((ways @ known.value) * ways).sum(axis=1) + known.sigma * lengths
-        sampling = np.maximum(scores, ((ways @ alike) * ways).sum(axis=1))
         missed = (contrasts @ shrunk.missed) ** 2 @ shrunk.prior
         missed += _HIDDEN * hidden + ((contrasts @ unsettled) ** 2).sum(axis=1)
-        variance = missed + combined.variance * lengths + sampling + extra
+        missed += combined.variance * (ways**2).sum(axis=1) + extra
+        variance = with_sampling(missed, known, ways, ((ways @ alike) * ways).sum(axis=1))
         return np.asarray(QUANTILE * np.sqrt(variance))
 
     return half_widths

@@ -5,7 +5,7 @@ well:
 
 * told apart from noise: the variance has three parts. The gradients' noise; the matrix's noise
   times what the hidden directions may hold; and sampling, by the second moments of the rows' parts
-  of the gradient, one deviation of their noise up;
+  of the gradient, whose noise widens intervals as Student's law does;
 * hidden: the eigenvalue is no larger than noise alone would make it. Nothing is known of the model
   there, and the interval allows for effects of a usual size.
 """
@@ -34,6 +34,7 @@ __all__ = [
     "clipped_shares",
     "coefficients",
     "explained",
+    "with_sampling",
 ]
 
 #: Standard deviation of a linear model along a hidden direction, in scales of the target a scale.
@@ -44,6 +45,10 @@ HIDDEN_EFFECT = 0.7
 #: clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
 
+# How many squares of its relative error a noisy variance is to be larger, where that is small, for
+# normal quantiles to hold LEVEL.
+_STUDENT = (QUANTILE**2 + 1.0) / 4.0
+_TINY = 1e-300
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
 
 
@@ -90,12 +95,11 @@ class Knowledge:
         effects = self.frame.spread.hidden_variances(self.combined.vectors, self.effect)[hidden]
         gradients = self.combined.variance + 0.5 * self.sigma**2 * float(effects.sum())
         response = np.where(hidden, 0.0, moved / seen)
-        lengths = (response**2).sum(axis=1)
         # Where residuals are larger in rows that matter more, sampling varies more than usual.
         ways = response @ self.combined.vectors.T
-        sampling = ((ways @ self.scores.value) * ways).sum(axis=1) + self.scores.sigma * lengths
-        sampling = np.maximum(sampling, response**2 @ (self.frame.squares * residuals * seen))
-        return np.asarray(moved[:, hidden] ** 2 @ effects + gradients * lengths + sampling)
+        known = moved[:, hidden] ** 2 @ effects + gradients * (response**2).sum(axis=1)
+        alike = response**2 @ (self.frame.squares * residuals * seen)
+        return with_sampling(known, self.scores, ways, alike)
 
     def margins(
         self, most_hidden: float, widest: float, extra: Vector | float = 0.0, residuals: float = 0.0
@@ -112,11 +116,10 @@ class Knowledge:
         contrasts[:, :lines] = contrasts[:, :lines] @ turned(frame)
         lengths = (contrasts**2).sum(axis=1)
         along = frame.spread.along(self.combined.vectors)
-        ways, _ = np.linalg.qr(along[:, self.hidden])
+        ways = np.linalg.qr(along[:, self.hidden])[0]
         centred = frame.spread.centred(contrasts)
         moved = centred @ along
-        variance = self.variances(moved, residuals)
-        variance += moved**2 @ np.broadcast_to(extra, len(along))
+        variance = self.variances(moved, residuals) + moved**2 @ np.broadcast_to(extra, len(along))
         margin: Vector = QUANTILE * np.sqrt(variance)
         margin[((centred @ ways) ** 2).sum(axis=1) > most_hidden * lengths] = np.nan
         origin = QUANTILE**2 * self._far_origin(contrasts[0, 1:lines])
@@ -150,8 +153,19 @@ class Knowledge:
         noise = frame.gram_sigma * (back**2).sum(axis=1)[lines]
         squares = ((back @ frame.gram) * back).sum(axis=1)[lines]
         sizes = frame.scaling.rows.value / np.maximum(squares, noise)
-        unseen = squares < _NOT_SEEN * noise
-        return float(self.effect**2 * (ways**2 * sizes)[unseen].sum())
+        return float(self.effect**2 * (ways**2 * sizes)[squares < _NOT_SEEN * noise].sum())
+
+
+def with_sampling(known: Vector, scores: Noisy, ways: Matrix, alike: Vector) -> Vector:
+    """Add sampling's variance along some ways to other variances: at least `alike`.
+
+    It is larger by its noise: by one deviation, less where that is a small part of them all.
+    """
+    found = ((ways @ scores.value) * ways).sum(axis=1)
+    error = scores.sigma * (ways**2).sum(axis=1)
+    whole = known + np.maximum(found, alike)
+    more = np.minimum(_STUDENT * error**2 / np.maximum(whole, _TINY), error)
+    return np.asarray(np.maximum(whole, known + found + more))
 
 
 def coefficients(
@@ -186,8 +200,7 @@ def _about_another(scaling: Scaling, shares: Vector) -> Flags:
     for column, histogram in enumerate(scaling.histograms[:-1]):
         if histogram is not None:
             ends = float(scaling.low[column]), float(scaling.high[column])
-            rest = clipped_rest(histogram, *ends, scaling.rows.value)
-            found[column] |= rest > MOST_CLIPPED
+            found[column] |= clipped_rest(histogram, *ends, scaling.rows.value) > MOST_CLIPPED
     return found
 
 
