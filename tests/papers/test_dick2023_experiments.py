@@ -14,7 +14,6 @@ import nolook
 from nolook.algorithms.selection_plan import Drawing
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
-from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable
 from nolook.tables import table_from_arrays
 from papers.command import main
@@ -82,7 +81,7 @@ def test_choices_follow_the_published_mechanism():
     epsilon, draws = 4.0, 4000
     release = PublishedKendallSelector(2, epsilon).plan().release
     table = table_from_arrays(X, y)
-    drawing = Drawing(2, release.plan.features, SAMPLING_UNIT, 0, None, lambda _: None)
+    drawing = Drawing(2, release.plan.features, None, lambda _: None)
     counts = Counter(
         release.choose(table, evolve(drawing, source=SeededSource(seed))).features
         for seed in range(draws)

@@ -9,7 +9,9 @@ from 0 to 1. Nothing here sees a table; ``scaling.md`` has the proof.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -21,6 +23,8 @@ from nolook.algorithms.magnitude_fit import tail_bins
 from nolook.kernels.histogram import precisions
 
 __all__ = ["LinearReading", "Rest", "read_linear", "read_rest"]
+
+_Pair: TypeAlias = tuple[Vector, Vector]
 
 _WINDOW = 4.0  # deviations of the fitted distribution within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail must stand out
@@ -66,6 +70,11 @@ class Rest:
 def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
     """Read noisy counts of shape (columns, bins + 2) with `noise`; `rows` are each column's."""
     bins, sigma = counts.shape[1] - 2, noise.deviation
+
+    def moment(values: Matrix) -> _Pair:
+        error: Vector = sigma / rows * np.sqrt((values**2).sum(axis=1))
+        return (values * counts).sum(axis=1) / rows, error
+
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
     # In blocks of as many rows: every column has a weight for each of some thousand distributions.
     size = _BLOCK if (rows == rows[:1]).all() else 1
@@ -79,9 +88,8 @@ def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
     high = np.maximum(middle + reach, last).clip(0.0, bins)
     ends = tail_bins(counts, noise, rows, 0.0)
     far = np.minimum(place[ends[0]], low), np.maximum(place[ends[1]], high)
-    mean, mean_error, variance, variance_error, near, surely = _moments(
-        counts, sigma, rows, place, (low, high), far, (middle, width)
-    )
+    ranges = (low, high), far, (middle, width)
+    mean, mean_error, variance, variance_error, near, surely = _moments(moment, place, *ranges)
     # Tails count as far as they surely stand out: noise far away must not hide the bulk's spread.
     spread = _SPREAD * np.sqrt(near + np.minimum(variance_error, near))
     spread += _SPREAD * np.minimum(mean_error, width)
@@ -102,26 +110,17 @@ def read_linear(counts: Matrix, noise: BinNoise, rows: Vector) -> LinearReading:
 
 
 def _moments(
-    counts: Matrix,
-    sigma: float,
-    rows: Vector,
-    place: Vector,
-    near: tuple[Vector, Vector],
-    far: tuple[Vector, Vector],
-    fitted: tuple[Vector, Vector],
+    moment: Callable[[Matrix], _Pair], place: Vector, near: _Pair, far: _Pair, fitted: _Pair
 ) -> tuple[Vector, ...]:
     """Correct a fitted distribution by moments: of values pulled into `near`, then into `far`.
+
+    `moment` gives the mean of numbers by bin, or by column and bin, and the error of its noise.
 
     Returns the mean and its error by noise alone, the variance and its error, the variance of the
     values pulled into reach of the fitted distribution, and what the variance surely is at least.
     """
     (middle, width), (low, high) = fitted, (each[:, None] for each in near)
     inside = place.clip(low, high)
-
-    def moment(values: Matrix) -> tuple[Vector, Vector]:
-        error: Vector = sigma / rows * np.sqrt((values**2).sum(axis=1))
-        return (values * counts).sum(axis=1) / rows, error
-
     shift, mean_error = moment(inside - middle[:, None])
     mean = (middle + _belief(shift, mean_error) * shift).clip(0.0, place[-1])
     square = (inside - mean[:, None]) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import starmap
 
 import numpy as np
 from attrs import frozen
@@ -81,21 +82,10 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
         value = float(np.clip((above @ fitted) / (both @ fitted), 0.0, 1.0))
         return Measure.of(value, ratio_interval(above @ released, both @ released, squares))
 
-    positives, negatives = _TRUE_POSITIVES, _TRUE_NEGATIVES
-    wrong = _FALSE_POSITIVES + _FALSE_NEGATIVES
-    return Classified(
-        float(inner[below - 1]) if below else -math.inf,
-        rows(positives),
-        rows(_FALSE_POSITIVES),
-        rows(_FALSE_NEGATIVES),
-        rows(negatives),
-        ratio(positives, _FALSE_NEGATIVES),
-        ratio(negatives, _FALSE_POSITIVES),
-        ratio(positives, _FALSE_POSITIVES),
-        ratio(negatives, _FALSE_NEGATIVES),
-        ratio(positives + negatives, wrong),
-        ratio(2 * positives, wrong),
-    )
+    tp, fp, fn, tn = _TRUE_POSITIVES, _FALSE_POSITIVES, _FALSE_NEGATIVES, _TRUE_NEGATIVES
+    shares = (tp, fn), (tn, fp), (tp, fp), (tn, fn), (tp + tn, fp + fn), (2 * tp, fp + fn)
+    used = float(inner[below - 1]) if below else -math.inf
+    return Classified(used, *map(rows, (tp, fp, fn, tn)), *starmap(ratio, shares))
 
 
 def _sampling(fitted: Vector) -> Vector:

@@ -124,10 +124,10 @@ class Drawing:
 
     k: int
     features: Choices
-    chances: int
-    bound: int
     source: ByteSource
     progress: OnStep
+    chances: int = SAMPLING_UNIT
+    bound: int = 0
 
 
 @frozen
@@ -173,7 +173,7 @@ class Selection(ABC):
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
         chances = self.chances or choose_chances(bound)
         features = on_sample(self.plan.features, chances)
-        chosen = self.choose(table, Drawing(k, features, chances, bound, source, progress))
+        chosen = self.choose(table, Drawing(k, features, source, progress, chances, bound))
         if rows is None:
             return chosen
         return evolve(chosen, rows=chosen.rows.or_better(counted) if chosen.rows else counted)
