@@ -15,8 +15,8 @@ from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators._checks import check_budget
 from nolook.estimators.adassp import AdaSSPRegressor
-from nolook.estimators.base import whole_mu
 from nolook.kernels.moments import UNIT
+from nolook.privacy.accounting import whole_mu
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan

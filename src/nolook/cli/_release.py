@@ -66,13 +66,18 @@ class Classes:
     negative: str | None = None
 
 
-@frozen
-class Columns(Classes):
-    """The columns of a model, as options of the command line."""
+@frozen(slots=False)
+class Features:
+    """The columns to use, as options of the command line."""
 
     features: str | None = None
     categories: list[str] | None = None
     exclude: str | None = None
+
+
+@frozen
+class Columns(Features, Classes):
+    """The columns of a model, as options of the command line."""
 
 
 @frozen(kw_only=True)
@@ -194,12 +199,6 @@ class Release(Reading):
             )
         return table
 
-    def read_described(self, options: Mapping[str, Any], excluded: tuple[str, ...]) -> Table:
-        """Open the table for all its columns that are numbers or have declared levels."""
-        table = self.read(None, schema=self._without(excluded), **options)
-        self._tell(table, by_default="features" not in options)
-        return table
-
     def fit_scores(self, estimator: Any, score: str, classes: Classes) -> None:  # noqa: ANN401
         """Fit an estimator to a score and a target of classes."""
         from nolook.tables.read import read_scores
@@ -234,28 +233,38 @@ class Release(Reading):
                     f"--exclude names the {what} {name!r}, which is not a feature anyway "
                     "(leave it out there)"
                 )
-        from nolook.tables.design import GAP
 
         with self.running() as ledger_and_progress:
-            table = self.opened(columns)
-            for name in self.gaps.indicated:
-                if f"{name}={GAP}" not in table.feature_names:
-                    raise ParameterError(
-                        f"--missing indicator names {name!r}, which is not a numeric feature "
-                        "(leave it out)"
-                    )
-            self._tell(table, by_default=columns.features is None)
-            estimator.fit(table, **ledger_and_progress)
+            estimator.fit(self.told(columns), **ledger_and_progress)
 
     def selector(self, name: str | None, columns: Columns, delta: float) -> Any:  # noqa: ANN401
         """Return the class of a selector; by default the one for that many columns."""
         name = name or selector_for(len(self.opened(columns).feature_names), delta)
         return SELECTORS[check_choice("--selector", name, SELECTORS)].load()
 
-    def opened(self, columns: Columns) -> Table:
-        """Open the table for a model's columns; reads no row."""
+    def told(self, columns: Features) -> Table:
+        """Open the table; list the columns left out, and those that may identify persons."""
+        from nolook.report.column_hints import column_hints
+        from nolook.tables.design import GAP
+
+        table = self.opened(columns)
+        for name in self.gaps.indicated:
+            if f"{name}={GAP}" not in table.feature_names:
+                raise ParameterError(
+                    f"--missing indicator names {name!r}, which is not a numeric feature "
+                    "(leave it out)"
+                )
+        # By default those that types or a schema tell.
+        by_default = columns.features is None
+        tell(*(() if self.quiet else column_hints(table, by_default=by_default)))
+        return table
+
+    def opened(self, columns: Features) -> Table:
+        """Open the table for a model's columns, or all that are described; reads no row."""
         schema = self._without(column_names(columns.exclude, "--exclude"))
         options = column_options(columns.features, columns.categories)
+        if not isinstance(columns, Columns):
+            return self.read(None, schema=schema, **options)
         options |= {"positive": columns.positive, "negative": columns.negative}
         return self.read(columns.target, schema=schema, **options)
 
@@ -271,13 +280,6 @@ class Release(Reading):
                 if name not in known:
                     raise unknown_column(option, name, repr(str(called(self.place))), known)
         return self.declared.without(excluded)
-
-    def _tell(self, table: Table, *, by_default: bool) -> None:
-        """List the columns left out, and those that may identify persons, before spending."""
-        from nolook.report.column_hints import column_hints
-
-        # By default those that types or a schema tell.
-        tell(*(() if self.quiet else column_hints(table, by_default=by_default)))
 
     @contextmanager
     def running(self) -> Iterator[dict[str, Any]]:

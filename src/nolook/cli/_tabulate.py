@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook.cli._options import NO_POLICY, column_names, column_options, levels_of, shares
-from nolook.cli._release import Release, release_command
+from nolook.cli._options import NO_POLICY, column_names, levels_of, shares
+from nolook.cli._release import Features, Release, release_command
 from nolook.errors import ParameterError
 
 
@@ -124,17 +124,8 @@ def tabulate(
 
 
 @release_command("description.json", "The description's file", about=(), forms=NO_POLICY)
-def describe(
-    release: Release,
-    *,
-    features: str | None = None,
-    categories: list[str] | None = None,
-    exclude: str | None = None,
-    delta: float = DEFAULT_DELTA,
-) -> None:
+def describe(release: Release, columns: Features, *, delta: float = DEFAULT_DELTA) -> None:
     """Describe every column: values, mean, quartiles of numbers; rows of each level."""
     from nolook.estimators.tabulation import describe as release_columns
 
-    options = column_options(features, categories)
-    read = partial(release.read_described, options, column_names(exclude, "--exclude"))
-    release.keep(release.make(release_columns, read, delta=delta))
+    release.keep(release.make(release_columns, partial(release.told, columns), delta=delta))

@@ -28,9 +28,8 @@ from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
-from nolook.privacy import accounting
-from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee
+from nolook.privacy.accounting import whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan, Release
 from nolook.tables import Rows, Table
@@ -40,8 +39,6 @@ __all__ = [
     "PrivateModel",
     "PrivateRegressor",
     "exponential",
-    "gaussian_part",
-    "whole_mu",
 ]
 
 
@@ -364,13 +361,11 @@ class PrivateModel(PrivateEstimator):
     def coefficients(self) -> tuple[Coefficient, ...]:
         """The coefficients of the features in use and, last, the intercept."""
         part = self.regression
-        scale, ends = part.scaling_.scale[:-1, None], part.coef_interval_
-        numbers = np.full((len(scale), 3), np.nan)
-        numbers[:, 0] = part.coef_
-        if ends is not None:
-            numbers[:, 1:] = ends
+        unknown = np.full((len(part.coef_), 2), np.nan)
+        ends = unknown if part.coef_interval_ is None else part.coef_interval_
+        numbers = np.column_stack([part.coef_, ends])
         with np.errstate(over="ignore"):
-            effects = np.nan_to_num(numbers * scale)
+            effects = np.nan_to_num(numbers * part.scaling_.scale[:-1, None])
         used = part.detected_ & part.considered & ~part.dropped
         columns = zip(part.scaling_.names[:-1], numbers.tolist(), effects.tolist(), strict=True)
         found = [
@@ -528,18 +523,3 @@ def exponential(logarithms: Vector) -> Vector:
     """Return exponentials, cut at the largest number."""
     with np.errstate(over="ignore"):
         return np.minimum(np.exp(logarithms), np.finfo(np.float64).max)
-
-
-def gaussian_part(budget: Budget, share: float) -> Budget:
-    """Return the budget of a part with a share of a whole's mu^2 and delta, of Gaussian noise."""
-    delta = with_room(share * budget.delta)
-    mu = with_room(math.sqrt(share) * whole_mu(budget))
-    return Budget(accounting.gaussian_epsilon(mu, delta), delta)
-
-
-def whole_mu(budget: Budget) -> float:
-    """Return the mu (Gaussian DP) that a whole budget buys; refuse one too small for any noise."""
-    mu = with_room(accounting.gaussian_mu(budget))
-    if mu < SMALLEST_MU:
-        raise too_small(budget.epsilon, budget.delta)
-    return mu

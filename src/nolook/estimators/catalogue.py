@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 __all__ = [
     "CLASSIFIERS",
@@ -46,10 +43,10 @@ class Entry:
         """Name of the class."""
         return self.home.rpartition(".")[2]
 
-    def load(self) -> type[BaseEstimator]:
+    def load(self) -> Any:  # noqa: ANN401 -- an estimator's class
         """Load the class."""
         module, _, kind = self.home.rpartition(".")
-        return getattr(import_module(module), kind)  # type: ignore[no-any-return]
+        return getattr(import_module(module), kind)
 
 
 #: Regressions, by the name a user gives.
@@ -132,6 +129,6 @@ def called(estimator: object) -> str:
     return name_of(estimator) or type(estimator).__name__
 
 
-def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+def own_parameters(estimator: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return an estimator's parameters, except the shared ones."""
     return {k: v for k, v in estimator.get_params(deep=False).items() if k not in _COMMON}

@@ -17,11 +17,11 @@ from nolook.algorithms.evaluation import ScoresRelease, scores_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators.base import PrivateEstimator, gaussian_part, whole_mu
+from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
-from nolook.privacy.accounting import in_sequence
+from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.ledger import Ledger

@@ -20,14 +20,10 @@ from nolook.estimators._classes import class_table
 from nolook.estimators._parameters import fitted
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import training_table
-from nolook.estimators.base import (
-    PrivateRegressor,
-    gaussian_part,
-    whole_mu,
-)
+from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.linear import LinearRegression
 from nolook.estimators.logistic import LogisticRegression
-from nolook.privacy.accounting import in_sequence
+from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent
 from nolook.privacy.noise import ByteSource

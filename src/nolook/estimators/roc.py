@@ -160,14 +160,12 @@ class ROCCurve(ScoredEstimator):
         self.thresholds_ = curve.thresholds
         self.fpr_, self.tpr_ = curve.rates
         found = curve.intervals()
-        self.auc_ = found.area.value
-        self.auc_interval_ = found.area.ends
-        self.auc_noise_interval_ = found.area_noise.ends
-        self.tied_ = curve.tied
-        self.average_precision_ = found.average_precision.value
-        self.average_precision_interval_ = found.average_precision.ends
-        self.base_rate_ = found.base_rate.value
-        self.base_rate_interval_ = found.base_rate.ends
+        for name, one in zip(
+            self._measured, (found.area, found.average_precision, found.base_rate), strict=True
+        ):
+            setattr(self, f"{name}_", one.value)
+            setattr(self, f"{name}_interval_", one.ends)
+        self.auc_noise_interval_, self.tied_ = found.area_noise.ends, curve.tied
         self.band_, self.precision_band_ = found.band, found.precision_band
 
     def partial_auc(self, max_fpr: float, *, return_interval: bool = False) -> Any:  # noqa: ANN401

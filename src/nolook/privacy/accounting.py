@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nolook.errors import ParameterError
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     BoundedRangeEvent,
@@ -28,10 +29,12 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
+    "gaussian_part",
     "guarantee",
     "in_sequence",
     "smallest_epsilon",
     "total_delta",
+    "whole_mu",
 ]
 
 # Far above the relative error of erfcx and ndtr, some units in the last place.
@@ -117,6 +120,21 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         else:
             high = middle
     return high
+
+
+def whole_mu(budget: Budget) -> float:
+    """Return the mu (Gaussian DP) that a whole budget buys; refuse one too small for any noise."""
+    mu = with_room(gaussian_mu(budget))
+    if mu < SMALLEST_MU:
+        raise too_small(budget.epsilon, budget.delta)
+    return mu
+
+
+def gaussian_part(budget: Budget, share: float) -> Budget:
+    """Return the budget of a part with a share of a whole's mu^2 and delta, of Gaussian noise."""
+    delta = with_room(share * budget.delta)
+    mu = with_room(math.sqrt(share) * whole_mu(budget))
+    return Budget(gaussian_epsilon(mu, delta), delta)
 
 
 def total_delta(events: Sequence[Event], epsilon: float) -> float:

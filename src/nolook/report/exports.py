@@ -83,7 +83,7 @@ def _csv(columns: dict[str, Any], promised: str) -> str:
 
 
 def _rows(table: Table) -> list[list[str]]:
-    return [texts(row) for row in [*table.rows, *((table.foot,) if table.foot else ())]]
+    return [*map(texts, filter(None, (*table.rows, table.foot)))]
 
 
 def _in_markdown(text: str) -> str:

@@ -15,8 +15,7 @@ __all__ = ["draw_on"]
 
 Axes: TypeAlias = Any  # matplotlib's own types
 
-_COLOURS = {True: "#0072B2", False: "#0072B2", None: "0.4"}
-_BLUE = _COLOURS[True]
+_BLUE, _GREY = "#0072B2", "0.4"
 _GUIDE = {"color": "black", "linestyle": "--", "linewidth": 0.8}
 
 
@@ -61,7 +60,7 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
 
 
 def _point(one: Point, picture: Picture, ax: Axes) -> None:
-    colour = _COLOURS[one.sure]
+    colour = _GREY if one.sure is None else _BLUE
     if one.ends is not None:
         level = (one.up, one.up) if picture.rows else (one.across, one.across)
         ax.plot(*((one.ends, level) if picture.rows else (level, one.ends)), color=colour)

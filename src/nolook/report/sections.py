@@ -29,7 +29,7 @@ from nolook.privacy.guarantee import (
 )
 from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
-from nolook.report.sentences import phrase
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import count, loss_in_words, number, rows_in_words
 
 __all__ = [
@@ -183,24 +183,9 @@ def _guarantee(guarantee: PrivacyGuarantee) -> Section:
 
 def _limits(guarantee: PrivacyGuarantee) -> Section:
     """List the limits of the guarantee."""
-    one, unit = guarantee.unit.protected, guarantee.unit
-    several = (
-        "A person with several rows: their budgets add up."
-        if unit.column is None
-        else ("A person with several values of ", Name(unit.column), ": their budgets add up.")
-    )
-    public = f"The number of {one}s, which is treated as public."
-    points = (
-        (
-            "General facts. An association found here holds for anyone, in the table or not: "
-            "finding it is the purpose of the release."
-        ),
-        several,
-        "Other releases about the same people: losses add up, and this page shows one of them.",
-        *((public,) * (guarantee.relation == "replace")),
-        "Names and settings: columns, levels and parameters, which are treated as public.",
-        "The computing time.",
-    )
+    public = ("number",) * (guarantee.relation == "replace")
+    names = "general", "several", "others", *public, "settings", "time"
+    points = tuple(sentence(f"guarantee.{name}", unit=guarantee.unit) for name in names)
     return Section("limits", "What is not protected", points=points)
 
 
@@ -239,16 +224,14 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
 
 def _costs(found: Findings) -> Section:
     parts = [guarantee for _, guarantee in found.parts]
-    sums = ""
-    if fsum(part.epsilon for part in parts) > found.guarantee.epsilon:
-        sums = "Together the parts cost less than the sum of their epsilons. "
-    elif len(parts) > 1:
-        sums = "The epsilons and the deltas of the parts add up. "
-    if any(isinstance(event, GaussianEvent) for event in found.guarantee.mechanisms):
-        sums += "For Gaussian noise the squares of their mu add up. "
-    free = "Everything else on this page was computed from these releases at no further cost."
+    note = phrase(
+        "guarantee.sums",
+        several=len(parts) > 1,
+        less=fsum(part.epsilon for part in parts) > found.guarantee.epsilon,
+        gaussian=any(isinstance(one, GaussianEvent) for one in found.guarantee.mechanisms),
+    )
     tables = tuple(cost_table(*part) for part in found.parts)
-    return Section("costs", "What it cost", tables=tables, notes=(sums + free,), printed=tables)
+    return Section("costs", "What it cost", tables=tables, notes=(note,), printed=tables)
 
 
 def cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
@@ -272,7 +255,7 @@ def _settings(found: Findings) -> Section:
         ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
         *([("Weights", unit.weighting.column)] if unit.weighting else []),
         *_unit_settings(unit),
-        *((("Columns read", ", ".join(found.columns)),) if found.columns else ()),
+        *((("Columns read", ", ".join(found.columns)),) * bool(found.columns)),
         *((("Rows", guarantee.where),) if guarantee.where else ()),
         ("Missing values", _MISSING.get(found.missing, found.missing)),
         ("Noise", "from the operating system's entropy")

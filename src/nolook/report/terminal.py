@@ -38,7 +38,7 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     independent = guarantee.private and guarantee.unit.column is None
     return (
         (found.headline, "bold"),
-        *([(INDEPENDENT, "")] if independent else []),
+        *(((INDEPENDENT, ""),) * independent),
         *((caution, "bold yellow") for caution in cautions(found)),
         *((text, "") for text in found.conclusion),
         *([(rows, "")] if rows else []),
