@@ -22,6 +22,7 @@ __all__ = ["Curve", "cell_edges", "curve_of", "kernel_curves"]
 
 _CELLS, _KNOTS = 64, 12
 _FEWEST_KNOTS = 4
+_NOISE = 16.0  # deviations of a cell's noise: two of a sum over all cells
 _TAIL = 0.01  # share of the mass beyond the outermost knots
 # Scales about the centre in which cells are about as wide; beyond they grow.
 _EVEN = 0.8
@@ -54,10 +55,13 @@ def cell_edges(limit: float) -> Vector:
 
 
 def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | None:
-    """Return up to `most` deviations by noisy counts between edges, or None of too few knots."""
-    mass = _mass(counts, sigma, edges)
+    """Return up to `most` deviations by noisy counts between edges.
+
+    None of too few knots, or where all but two cells hold no more than noise: of two values.
+    """
+    mass, both = _mass(counts, sigma, edges), np.sort(counts)[-2:].sum()
     knots = _knots(mass, edges)
-    if len(knots) < _FEWEST_KNOTS:
+    if len(knots) < _FEWEST_KNOTS or counts.sum() - both <= min(_NOISE * sigma, both):
         return None
     inside = (np.arange(_PLACES) + 0.5) / _PLACES
     places = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
@@ -69,7 +73,7 @@ def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | 
     free = np.linalg.svd(straight)[2][2:].T
     rough, found = eigh(free.T @ bends.T @ bends @ free, free.T @ products @ free)
     shapes = (free @ found[:, :most]).T.clip(-_LARGEST, _LARGEST)
-    rough = np.maximum(rough[:most] / max(float(rough[0]), _TINY), 1.0)
+    rough = np.maximum(rough[:most] / max(rough[0], _TINY), 1.0)
     below = np.interp(knots, edges, np.append(0.0, mass.cumsum()))
     return Curve(np.rint(knots * UNIT), np.rint(shapes * UNIT), rough, below)
 
@@ -92,15 +96,14 @@ def kernel_curves(curves: tuple[Curve | None, ...]) -> Curves | None:
 
 def _mass(counts: Vector, sigma: float, edges: Vector) -> Vector:
     """Shrink counts towards a normal law as far as noise makes them differ; return shares."""
-    total = max(float(counts.sum()), 1.0)
+    total = max(counts.sum(), 1.0)
     below = ndtr(edges)
-    below[0], below[-1] = 0.0, 1.0
+    below[[0, -1]] = 0.0, 1.0
     normal = total * np.diff(below)
-    far = float(((counts - normal) ** 2).sum())
-    share = max(0.0, 1.0 - counts.size * sigma**2 / max(far, _TINY))
-    mass: Vector = np.maximum(normal + share * (counts - normal), 0.0) + _TINY
-    mass /= mass.sum()
-    return mass
+    away = counts - normal
+    share = max(0.0, 1.0 - counts.size * sigma**2 / max(away @ away, _TINY))
+    mass = np.maximum(normal + share * away, 0.0) + _TINY
+    return np.asarray(mass / mass.sum())
 
 
 def _knots(mass: Vector, edges: Vector) -> Vector:
@@ -112,7 +115,7 @@ def _knots(mass: Vector, edges: Vector) -> Vector:
     places = np.interp(shares, np.append(0.0, mass.cumsum()), edges)
     knots: Vector = places[:1]
     for place in places[1:]:
-        cell = min(int(np.searchsorted(edges, place, side="right")) - 1, mass.size - 1)
+        cell = np.searchsorted(edges[1:-1], place, "right")
         if place - knots[-1] >= edges[cell + 1] - edges[cell]:
             knots = np.append(knots, place)
     return knots

@@ -268,6 +268,17 @@ def test_functions_are_orthogonal_to_one_and_the_column(shape):
         np.testing.assert_allclose(products[:2], 0.0, atol=0.05)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("spread", "curved"), [(0.0, False), (0.2, True), (1.0, True)])
+def test_a_column_of_two_values_has_no_curve_whatever_the_noise(seed, spread, curved):
+    generator = np.random.default_rng(seed)
+    edges, values = cell_edges(10.0), generator.choice([-0.5, 3.7], 36_000, p=[0.9, 0.1])
+    some = generator.random(values.size) < spread
+    values[some] = generator.normal(size=values.size)[some]
+    counts = np.histogram(values, edges)[0] + 115.0 * generator.normal(size=64)
+    assert (curve_of(counts, 115.0, edges, 4) is not None) == curved
+
+
 def test_knots_lie_in_long_tails_too():
     generator = np.random.default_rng(0)
     edges = cell_edges(20.0)

@@ -108,7 +108,7 @@ class Beginning:
         progress("choice")
         bent = self.bent(evolve(scaling, curves=tuple(curves)))
         chosen: list[Curve | None] = [None] * len(curves)
-        for place in sorted(bent, key=lambda each: -bent[each][0]):
+        for place in sorted(bent, key=bent.__getitem__, reverse=True):
             excess, size = bent[place]
             if excess > _BENT * math.sqrt(2.0 * size) and size <= room:
                 chosen[place], room = curves[place], room - size
@@ -137,8 +137,7 @@ class Beginning:
                 self.left = math.sqrt(max(left, _LEAST_LEFT))
 
     def _score(self, mean: float) -> float:
-        least, most = self.family.means
-        return float(self.family.score(min(max(mean, least), most)))
+        return float(self.family.score(float(np.clip(mean, *self.family.means))))
 
     def bent(self, scaling: Scaling) -> dict[int, tuple[float, int]]:
         """Return the evidence that columns are bent once lines have done what they can.
