@@ -144,17 +144,10 @@ def fit_magnitudes(
     away = rows * np.where(rare, share, 1.0)
     ends = np.where(rare, shapes.rare_ends[:, best], shapes.ends[:, best])
     low, high = _ranges(counts, powers, noise, away, ends, narrow)
-    return MagnitudeFit(
-        (center * unit).clip(-_LARGEST, _LARGEST),
-        (scale * unit).clip(None, _LARGEST),
-        low,
-        high,
-        np.maximum(gain, only_zeros),
-        gain - np.maximum(np.where(rare, some_zeros, only_zeros), 0.0),
-        narrow,
-        rare,
-        present,
-    )
+    center, scale = (center * unit).clip(-_LARGEST, _LARGEST), (scale * unit).clip(None, _LARGEST)
+    evidence = gain - np.maximum(np.where(rare, some_zeros, only_zeros), 0.0)
+    gain = np.maximum(gain, only_zeros)
+    return MagnitudeFit(center, scale, low, high, gain, evidence, narrow, rare, present)
 
 
 def _windows(counts: Matrix) -> Matrix:

@@ -193,21 +193,16 @@ class RocCurve:
         again = self._again()
         # Before smoothing, terms are off by little else than noise of mean 0.
         found, exact, repeated = map(_precision_terms, (self._noisy, self._counts, again))
-        precision = simulated_interval(found, exact, repeated)
+        precision = Measure.of(self.average_precision, simulated_interval(found, exact, repeated))
         smoothed = [
             fitted((positive, negative), rows_known=self.rows_known)
             for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
-        total, area_noise = self.areas(again)
+        band, others = (self._band(terms, smoothed) for terms in (_heights, _found))
+        total, noise = self.areas(again)
         ties = self.tied / 2
-        return RocIntervals(
-            Measure(total.value, max(total.low - ties, 0.0), min(total.high + ties, 1.0)),
-            area_noise,
-            Measure.of(self.average_precision, precision),
-            self._band(_heights, smoothed),
-            self._band(_found, smoothed),
-            self._base_rate(),
-        )
+        area = Measure(total.value, max(total.low - ties, 0.0), min(total.high + ties, 1.0))
+        return RocIntervals(area, noise, precision, band, others, self._base_rate())
 
     def areas(self, again: Pair | None = None) -> tuple[Measure, Measure]:
         """Return the area, a tie counting half, with its total interval and that of the noise.

@@ -131,8 +131,9 @@ class Descent(ABC):
                 progress("curvature")
                 curvature = self._curvature(theta, allowance.spend(_CURVATURE))
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            found = self.steps.next(own.mixed(curvature), seen)
-            theta, own = self._at(self._near(theta, found))
+            way = self.steps.next(own.mixed(curvature), seen) - theta
+            far = math.hypot(*score_law(way, self.found.gram)) / self.steps.family.longest
+            theta, own = self._at(theta + way / max(far, 1.0))
         self.begin(theta, progress)
         progress("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, allowance)
@@ -152,12 +153,6 @@ class Descent(ABC):
         rounded = model.spacing * model.whole
         family, moments = self.steps.family, (self.found.gram, self.found.gram_sigma)
         return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
-
-    def _near(self, theta: Vector, found: Vector) -> Vector:
-        """Return a model on the way to one that was found, as far as a step may lead."""
-        moved = score_law(found - theta, self.found.gram)
-        far: float = math.hypot(*moved) / self.steps.family.longest
-        return theta + (found - theta) / max(far, 1.0)
 
     def gradient_sigma(self, mu: float) -> float:
         """Return the deviation of a gradient's noise, in standardised units."""
