@@ -224,3 +224,10 @@ def test_a_column_that_the_table_lacks_is_refused_with_the_closest_name(tmp_path
             read_table(source, schema=schema)
         # Who names the features, as a model's file does, needs no other column.
         assert read_table(source, features=["age"], schema=schema).feature_names == ("age",)
+
+
+def test_white_space_around_a_level_means_nothing():
+    declared = {"c": {"type": "category", "levels": [" b", "a\t"]}}
+    assert nolook.Schema(declared).columns["c"].levels == ("b", "a")
+    table = read_table(pa.table({"c": ["a ", "b"]}), features=["c"], schema={"columns": declared})
+    assert np.concatenate([*table.batches()], axis=1).tolist() == [[1.0, 0.0], [0.0, 0.0]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from operator import mul
 from typing import Any, Self, TypeGuard
@@ -117,18 +118,12 @@ def in_order(derived: Mapping[str, Derivation]) -> dict[str, Derivation]:
 
     Raises ParameterError if some are derived from each other.
     """
-    order: dict[str, Derivation] = {}
-    while len(order) < len(derived):
-        ready = [
-            name
-            for name, each in derived.items()
-            if name not in order and all(of in order or of not in derived for of in each.of)
-        ]
-        if not ready:
-            circle = " and ".join(repr(name) for name in derived if name not in order)
-            raise ParameterError(f"{circle} are derived from each other (name other columns)")
-        order |= {name: derived[name] for name in ready}
-    return order
+    needed = {name: [of for of in each.of if of in derived] for name, each in derived.items()}
+    try:
+        return {name: derived[name] for name in TopologicalSorter(needed).static_order()}
+    except CycleError as error:
+        circle = " and ".join(repr(name) for name in derived if name in error.args[1])
+        raise ParameterError(f"{circle} are derived from each other (name other columns)") from None
 
 
 def derive(derivation: Derivation, *columns: Vector) -> Any:  # noqa: ANN401 -- an Arrow array

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from string import whitespace
 from threading import Lock
 from typing import Any, TypeAlias, TypeGuard
 
@@ -36,7 +37,6 @@ __all__ = [
     "by_word",
     "check_categories",
     "check_pattern",
-    "checked_level",
     "column_levels",
     "fits",
     "has_value",
@@ -246,18 +246,18 @@ def _levels(levels: object, name: str, example: str) -> Levels:
     None alone names no level: a tabulation is to find them.
     """
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    texts = list(map(checked_level, listed)) if is_list(listed) else []
+    texts = list(map(_level, listed)) if is_list(listed) else []
     if not is_list(listed) or texts.count(None) > listed.count(None):
         raise refusal(name, levels, "a list of strings or integers", f"for example {example}")
     check_names([OTHERS if text is None else text for text in texts], name, example)
     return tuple(texts) if None in texts or len(texts) > 1 else (None, *texts)
 
 
-def checked_level(level: object) -> str | None:
+def _level(level: object) -> str | None:
     """Return a level as text, None if no cell could have it."""
     text = as_text(level)
-    # A lone surrogate is in no text that can be stored in a file.
-    return None if text is not None and _SURROGATE.search(text) else text
+    # A lone surrogate is in no text that can be stored in a file, and cells are trimmed.
+    return None if text is None or _SURROGATE.search(text) else text.strip(whitespace)
 
 
 def column_levels(levels: object, name: str) -> Levels:
