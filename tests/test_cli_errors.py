@@ -256,7 +256,7 @@ REFUSED = {
          "one name with a ; in it", "--schema FILE.toml; 'nolook schema FILE' drafts one"),
         ("fit tab.csv -t cost --epsilon 1", "one name with a tab in it", "--schema FILE.toml"),
         ("fit latin.csv -t größe -f age --epsilon 1",
-         "is not in the encoding utf-8", "'latin-1', in a schema (--schema FILE.toml)"),
+         "is not in the encoding utf-8", "'cp1252', in a schema (--schema FILE.toml)"),
         ("fit utf16.csv -t cost -f age --epsilon 1", "in the encoding utf-8", "--schema"),
         ("fit people.xlsx -t cost --epsilon 1", "people.xlsx", "not a readable Excel file"),
         ("fit people.pdf -t cost --epsilon 1", "no known extension", ".csv"),

@@ -105,4 +105,7 @@ def test_a_draft_is_checked_as_far_as_it_goes_and_what_it_leaves_open_is_listed(
     (folder / "people.toml").write_text(text, "utf-8")
     said = run(folder, *check).out
     assert "2.4 % not as declared" in said
+    named = text.replace('[columns."cost"]', '[columns."cost"]\nmissing = ["MUCH"]')
+    (folder / "people.toml").write_text(named, "utf-8")
+    assert "2.4 % declared missing; first row 41" in " ".join(run(folder, *check).out.split())
     assert "draft" not in said

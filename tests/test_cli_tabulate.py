@@ -50,11 +50,23 @@ def test_a_table_is_printed_kept_and_exported(cli):
 def test_a_table_of_two_columns_has_a_column_for_each_level(cli):
     levels = [f"--categories={each}" for each in ("word=yes,no", "died=0,1")]
     words = ("tabulate", "people.parquet", *levels, "--epsilon", "5", "--output", "a.json")
-    assert cli(*words, "--by", "word,died", "--mean", "income").status == 0
+    done = cli(*words, "--by", "word,died", "--mean", "income", "--share", "died=1")
+    assert done.status == 0, done.err
+    assert re.search(r"^ +word +0 +1 +all", done.out, re.MULTILINE)
+    assert re.search(r"^ +word +Share of died = 1", done.out, re.MULTILINE)
     shown = cli("show", "a.json", "--format", "md").out
     heads = [line for line in shown.splitlines() if line.startswith("| word |")]
-    assert heads == ["| word | 0 | 1 | all |"] * 3  # rows, mean and sum
+    # Rows, mean and sum; the share of a column of groups is by the other.
+    assert heads == ["| word | 0 | 1 | all |"] * 3 + ["| word | Share of died = 1 |"]
     assert cli("show", "a.json", "--format", "csv").out.count("differential privacy with") == 1
+
+
+def test_a_picture_says_how_many_groups_it_leaves_out():
+    levels = [f"l{place}" for place in range(50)]
+    table = nolook.read_table(pd.DataFrame({"a": levels * 90}), categories={"a": levels})
+    found = nolook.tabulate(table, "a", epsilon=5.0, random_state=0)
+    (picture,) = (each for each in found.content().sections[0].figures)
+    assert "the first 40 of 50 groups" in str(picture.caption)
 
 
 def test_groups_that_may_be_the_largest_are_not_told_apart():

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from nolook.algorithms import node_counts
-from nolook.algorithms.range_search import find_range, range_events
+from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.range_search import find_range, first_look, range_events
+from nolook.kernels.histogram import magnitude_counts
 from nolook.privacy.noise import SeededSource
 from nolook.tables.folding import Batches
 from tests.contracts.columns import COLUMNS, column
@@ -100,3 +104,15 @@ def test_no_range_is_wide_by_a_rare_draw_of_the_noise(seeds):
     values = np.random.default_rng(1).random(3000)
     wide = [np.ptp(search(values, 0.05, seed=seed)) > 3.0 for seed in range(seeds)]
     assert sum(wide) == 0
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_values_are_found_only_where_they_stand_out_from_the_noise(laplace):
+    generator, noise = np.random.default_rng(0), BinNoise(10.0, laplace)
+    draw = partial(generator.laplace, 0.0, 10.0 / 2**0.5) if laplace else generator.normal
+    values = generator.normal(50.0, 10.0, (1, 400))
+    for rows, least, most in ((0, 0.0, 0.05), (30, 0.0, 0.1), (400, 1.0, 1.0)):
+        exact = magnitude_counts(values[:, :rows])[0]
+        drawn = (exact + draw(size=exact.size) * (1.0 if laplace else 10.0) for _ in range(40))
+        share = np.mean([first_look(counts, noise).found for counts in drawn])
+        assert least <= share <= most

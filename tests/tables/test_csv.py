@@ -290,7 +290,7 @@ def test_columns_must_be_named(tmp_path):
     ("content", "words"),
     [
         *((content, "is not a readable CSV file") for content in (b"", b"\n\n", b"\xef\xbb\xbf")),
-        (b"\xff\xfe\x00a", "is not in the encoding utf-8; try 'latin-1', in a schema"),
+        (b"\xff\xfe\x00a", "is not in the encoding utf-8; try 'cp1252', in a schema"),
     ],
 )
 def test_a_file_without_a_header(tmp_path, content, words):

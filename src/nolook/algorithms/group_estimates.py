@@ -242,7 +242,9 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     sums, variance = _flat(groups, own.moments)
     rows, first, second = sums.T
     factor, center, clip = released.deviations, own.center, own.clip
-    shown = rows > _ENOUGH * 4.0 * np.sqrt(variance)
+    counted, counts_variance = _flat(groups, released.counts)
+    shown = (rows > _ENOUGH * 4.0 * np.sqrt(variance)) & (counted > np.sqrt(counts_variance))
+    shown &= column not in released.unseen
     weighed = released.squares
     squared = (None, None) if weighed is None else _values(groups, weighed, column)
     pairs = zip(_values(groups, released, column), squared, strict=True)
@@ -323,7 +325,8 @@ def quantiles_of(
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.cells_of(dimensions, place)
-        if forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance):
+        few = forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance)
+        if few or column in released.unseen:
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = evolve(forest.distribution(own.points), sampled=released.alike)

@@ -19,7 +19,7 @@ from nolook.algorithms.histogram_location import read_linear
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
 from nolook.algorithms.node_counts import noisy_bins
-from nolook.kernels.histogram import linear_counts, magnitude_counts
+from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import cell_counts_sensitivity
@@ -41,6 +41,8 @@ BINS = 48
 _MAGNITUDES = 2 / 3  # share of the first histogram: what it misses, the second cannot find
 _ROOM = 0.25  # on either side of a range, in its width, within the range of the first histogram
 _STEP = math.sqrt(2.0)  # between the numbers of rows that are tried in the end
+# Deviations of noise by which a column's values surely stand out, of so many bins together.
+_SHOWS, _LONGEST = 5.0, 6
 
 
 @frozen
@@ -61,6 +63,7 @@ class FirstLook:
     low: float
     width: float
     rows: float
+    found: bool  # whether values stand out from the noise at all
 
 
 def range_events(epsilon: float) -> tuple[PureEvent, PureEvent]:
@@ -108,7 +111,10 @@ def first_look(counts: Vector, noise: BinNoise) -> FirstLook:
     fit, rows = _most_plausible(counts, noise)
     # One of the bins is left free at either end.
     width = (fit.high - fit.low) / (BINS - 2)
-    return FirstLook(float((fit.low - width)[0]), float(width[0]), rows)
+    low, high = magnitude_edges()
+    within = np.where((low >= fit.low) & (high <= fit.high), counts, 0.0)
+    found = noise.farthest(within, _SHOWS, _LONGEST) is not None
+    return FirstLook(float((fit.low - width)[0]), float(width[0]), rows, found)
 
 
 def second_look(counts: Vector, noise: BinNoise, first: FirstLook) -> FoundRange:

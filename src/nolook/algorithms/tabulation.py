@@ -137,6 +137,7 @@ class Released:
     squares: Released | None = None  # the same by the squares of survey weights, if there are any
     cut: float = 0.0  # the share of all survey weight that their bound cuts
     alike: int = 1  # rows of a unit, at most, that count in full (`design_effects.py`)
+    unseen: tuple[int, ...] = ()  # columns whose values do not stand out from the noise
 
     @property
     def rows(self) -> NoisyCount:
@@ -256,7 +257,7 @@ class TabulationRelease:
         if self.numbers:
             progress("ranges")
             run.search(looks)
-        found = evolve(run.numbers(counts, progress), shrunk=estimates)
+        found = evolve(run.numbers(counts, progress), shrunk=estimates, unseen=run.unseen)
         if not self.squares:
             return found
         squared = table.weighted(table.unit.weighting, power=2)
@@ -286,6 +287,7 @@ class _Run:
         self._whole = table.unit.weight_scale
         self._grouped = self._groupings(release.grouped)
         self.ranges: dict[int, FoundRange] = {}
+        self.unseen: tuple[int, ...] = ()
         self.ends: list[Vector] = []  # the ends of the cells of each column
         self.clips: list[Clip] = []  # of the sums of each column
 
@@ -349,6 +351,7 @@ class _Run:
         numbers = self._release.numbers
         noisy, noise = self._histograms(MAGNITUDES, exact, len(numbers))
         firsts = [first_look(each, noise) for each in noisy]
+        self.unseen = tuple(n for n, each in zip(numbers, firsts, strict=True) if not each.found)
         low, width = np.array([(each.low, each.width) for each in firsts]).T.copy()
         found = Histograms(partial(linear_counts, low=low, width=width, bins=BINS), numbers)
         self._table.fold(found)

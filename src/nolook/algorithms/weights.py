@@ -147,8 +147,8 @@ def _bound(column: str, counts: Vector, largest: float, sigma: float) -> Weighti
     total = max(float(counts[1:-1] @ middle), sigma * largest) + beyond * far
     ends = (np.arange(_BINS) + 1.0) * (largest / _BINS)
     over = np.maximum(middle - ends[:, None], 0.0)
-    cut = over @ counts[1:-1]
-    enough = cut + sigma * np.sqrt((over**2).sum(axis=1)) <= _CUT * total
+    cut = over @ counts[1:-1] + sigma * np.sqrt((over**2).sum(axis=1))  # one deviation up
+    enough = cut <= _CUT * total
     # The last end cuts nothing of these bins.
     place = _BINS - 1 if beyond else int(np.argmax(enough))
     bound = float(ends[place])

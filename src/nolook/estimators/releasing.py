@@ -109,7 +109,8 @@ def make_release(
             raise DryRun(purpose, guarantee, release, rows)
         step("reading")
         table = guarantee.of_table or None
-        details = ReleaseDetails(table=table, schema=about.schema, about=about.columns)
+        columns = f"{about.columns}, weights {weighting.column}" if weighting else about.columns
+        details = ReleaseDetails(table=table, schema=about.schema, about=columns)
         source = byte_source(plan.random_state)
         with ExitStack() as charged:
             charged.callback(_RUNNING.reset, _RUNNING.set(True))

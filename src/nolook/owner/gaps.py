@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import Factory, define
@@ -16,12 +17,13 @@ from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema, as_schema
-from nolook.tables.source import Column, in_words
+from nolook.tables.source import TEXT, Column, in_words
 from nolook.tables.words import has_value, trimmed
 
 __all__ = ["MALFORMED", "Gaps", "find_gaps"]
 
 _EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
+_MISSING = "declared missing"
 _FIRST = 3  # rows that are named
 
 
@@ -30,6 +32,7 @@ class Gaps:
     """Where a column lacks a value: how often, by cause, and the first rows, counted from 1."""
 
     column: Column
+    missing: Any  # words for a missing value, in small letters
     rows: int = 0
     causes: Counter[str] = Factory(Counter)
     first: list[tuple[int, str]] = Factory(list)
@@ -39,7 +42,10 @@ class Gaps:
         null = ~np.asarray(has_value(raw))
         texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
         blank = np.asarray(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
-        cause = np.where(blank, _EMPTY, np.where(null, MALFORMED if is_text else _EMPTY, _UNLIKE))
+        words = pc.utf8_lower(trimmed(raw)) if texts else pc.cast(raw, TEXT, safe=False)
+        named = pc.is_in(words, value_set=self.missing)
+        cause = np.where(null, MALFORMED if is_text else _EMPTY, np.where(named, _MISSING, _UNLIKE))
+        cause = np.where(blank, _EMPTY, cause)
         lost = np.flatnonzero(~np.asarray(has_value(cells)))
         self.causes.update(cause[lost].tolist())
         room = _FIRST - len(self.first)
@@ -54,8 +60,14 @@ def find_gaps(
 
     The result is exact: not private, and for the data owner only.
     """
-    opened: DeclaredSource = open_declared(located(source), as_schema(schema))
-    found = [Gaps(column) for column in opened.columns if column.type is not None]
+    declared = as_schema(schema)
+    opened: DeclaredSource = open_declared(located(source), declared)
+    words = {name: each.within(declared.file).missing for name, each in declared.columns.items()}
+    found = [
+        Gaps(each, pa.array([w.lower() for w in words.get(each.name, declared.file.missing)], TEXT))
+        for each in opened.columns
+        if each.type is not None
+    ]
     names = [each.column.name for each in found]
     is_text = getattr(opened.original, "kind", None) == "CSV"
     for batch in opened.original.batches(opened.needed(names)):

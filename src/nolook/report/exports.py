@@ -38,8 +38,7 @@ def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
     tables = [part for part in parts if isinstance(part, Table)]
     texts = [part for part in parts if not isinstance(part, Table)]
     below = map(plain, (*cautions(content), *texts, found.privacy.in_words()))
-    wide = [table_in(each) for table in tables for each in table.wide or (table,)]
-    return "\n".join([*wide, *(f"{escaped(text)}\n" for text in below)])
+    return "\n".join([*map(table_in, tables), *(f"{escaped(text)}\n" for text in below)])
 
 
 def _json(found: Any) -> str:  # noqa: ANN401

@@ -144,8 +144,6 @@ class Table:
     rows: tuple[tuple[str | float, ...], ...]
     #: A last row set apart from the others.
     foot: tuple[str, ...] = ()
-    #: The same as tables with a column for each level, for documents.
-    wide: tuple[Table, ...] = ()
 
 
 @frozen

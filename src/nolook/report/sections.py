@@ -152,9 +152,10 @@ def rows_described(found: Findings) -> tuple[str, ...]:
         return tuple(said)
     # A unit is left out with all its rows.
     left_out = rows.left_out, rows.lost_error, unit.protected
+    plainly = " (a number without weights)" * bool(unit.weighting)
     undeclared = rows.undeclared, unit.row_weight * rows.lost_error, unit.counted
     for (number_of, error, noun), why in (
-        (left_out, "left out because of missing or undeclared values"),
+        (left_out, f"left out because of missing or undeclared values{plainly}"),
         (undeclared, "used with a value that has no declared level"),
     ):
         words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from attrs import evolve
@@ -126,35 +126,48 @@ def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
     return [each for each in kept if each.name != "share" or each.column not in by]
 
 
-def _table(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> Table:
-    """Return the table of some columns: its groups, then margins, then all."""
+def _tables(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> tuple[Table, ...]:
+    """Return tables of some columns; shares of levels of one of these are by the others."""
     dates = dates_of(found)
     shares = {each.at for each in found.measured if each.name == "quantile"}
     shown = shares if len(shares) <= _MOST_QUANTILES else shares & _QUARTILES
     kept = [
         each
-        for each in _of_groups(found, by)
-        if each.name != "deviation"
+        for each in found.measured
+        if each.name not in {"values", "missing", "deviation"}
         and not (each.name == "sum" and each.column in dates)
         and not (noise and np.isnan(each.estimates.low).all())
         and (each.name != "quantile" or each.at in shown)
     ]
-    if noise:
-        kept = [evolve(each, estimates=each.estimates.of_noise()) for each in kept]
+    what = "of the noise only" if noise else "of noise and sampling"
+    groups: dict[tuple[str, ...], list[Measured]] = {tuple(by): []}
+    for each in kept:
+        own = tuple(name for name in by if each.name != "share" or name != each.column)
+        only = evolve(each, estimates=each.estimates.of_noise()) if noise else each
+        groups.setdefault(own, []).append(only)
+    tables = (
+        [_crossed(found, own, each, what) for each in measures]
+        if len(own) == 2
+        else [_listed(found, own, measures, what)]
+        for own, measures in groups.items()
+    )
+    return tuple(chain(*tables))
+
+
+def _listed(found: Tabulation, by: Sequence[str], measures: Sequence[Measured], what: str) -> Table:
+    """Return measures of groups, then those of margins, then of all."""
     *rows, last = (
-        (_label(found, place, by) if own else "all", *(_cell(found, each, place) for each in kept))
+        (_label(found, place, by) or "all", *(_cell(found, each, place) for each in measures))
         for size in range(len(by), -1, -1)
         for own in combinations(by, size)
         for place in _shown(found, found.groups_of(own))
     )
-    what = "of the noise only" if noise else "of noise and sampling"
     caption = f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}"
-    heads = (", ".join(by) or "Rows", *(_head(found, each) for each in kept))
-    wide = tuple(_crossed(found, by, each) for each in kept if len(by) == 2)
-    return Table(caption, heads, tuple(rows) or (last,), last if rows else (), wide)
+    heads = (", ".join(by) or "Rows", *(_head(found, each) for each in measures))
+    return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
-def _crossed(found: Tabulation, by: Sequence[str], each: Measured) -> Table:
+def _crossed(found: Tabulation, by: Sequence[str], each: Measured, what: str) -> Table:
     """Return one measure by two columns: a row for each level of the first, then all."""
     own = [found.names.index(name) for name in by]
     margins = (by, by[:1], by[1:], ())
@@ -166,8 +179,8 @@ def _crossed(found: Tabulation, by: Sequence[str], each: Measured) -> Table:
         (found.label(by[0], code), *(cells.get((code, other), "") for other in across))
         for code in down
     )
-    title = f"{_head(found, each)} by {by[0]} and {by[1]}, {CONFIDENCE} intervals"
-    return Table(title, heads, rows)
+    intervals = f", {CONFIDENCE} intervals {what}" * (each.name != "estimate")
+    return Table(f"{_head(found, each)} by {by[0]} and {by[1]}{intervals}", heads, rows)
 
 
 def _sure(found: Tabulation | Description) -> tuple[str]:
@@ -208,30 +221,31 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
         return _curves(found, by, quantiles)
     each = others[0] if others and others[0].name != "estimate" else counts
     value, low, high = _with_ends(each)
-    places = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])][:_MOST_DRAWN]
-    if not by or not places:
+    known = [p for p in _shown(found, found.groups_of(by)) if np.isfinite(value[p])]
+    if not by or not known:
         return ()
     points = tuple(
         Point(float(value[p]), row, (float(low[p]), float(high[p])), name=_label(found, p, by))
-        for row, p in enumerate(places)
+        for row, p in enumerate(known[:_MOST_DRAWN])
     )
     title = _head(found, each)
-    about = f"{title} by {', '.join(by)}", f"with {CONFIDENCE} intervals"
+    cut = f", the first {_MOST_DRAWN} of {len(known)} groups" * (len(known) > _MOST_DRAWN)
+    about = f"{title} by {', '.join(by)}", f"with {CONFIDENCE} intervals{cut}"
     return (rows_picture(*about, title, points),)
 
 
 def _sections(
     found: Tabulation,
     tables: Sequence[Sequence[str]],
-    shown: Sequence[Table],
+    shown: Sequence[tuple[Table, ...]],
     notes: tuple[str, ...],
     pairs: Mapping[tuple[str, ...], float],
 ) -> tuple[Section, ...]:
     """Return a section for each table; of all pairs, the associations first and alone printed."""
-    figures, first = tuple(map(Figure, _pictures(found, tables[0]))), (shown[0],)
+    figures, first = tuple(map(Figure, _pictures(found, tables[0]))), shown[0]
     others = [
-        Section(f"found{place}", f"By {', '.join(by)}", tables=(table,))
-        for place, (by, table) in [*enumerate(zip(tables, shown, strict=True))][1:]
+        Section(f"found{place}", f"By {', '.join(by)}", tables=own)
+        for place, (by, own) in [*enumerate(zip(tables, shown, strict=True))][1:]
     ]
     if not pairs:
         return Section("found", "Results", (), figures, first, notes), *others
@@ -248,11 +262,11 @@ def tabulation_findings(found: Tabulation) -> Findings:
     """Report the measures of groups."""
     pairs = found.associations()
     tables = tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
-    shown = [_table(found, by) for by in tables]
+    shown = [_tables(found, by) for by in tables]
     tested, names = found.independence(), found.names
     estimates = {"shown": len(tables), "pairs": len(pairs)}
     notes = (
-        *_left_out(found, shown),
+        *_left_out(found, [*chain(*shown)]),
         *_levels_found(found),
         *([phrase("tables.associated", names=names, tested=tested)] if tested else []),
         *((phrase("tables.estimates", **estimates),) * bool(pairs)),
@@ -260,7 +274,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         phrase("tables.margins"),
     )
     sections = _sections(found, tables, shown, notes, pairs)
-    apart = tuple(_table(found, by, noise=True) for by in tables)
+    apart = tuple(each for by in tables for each in _tables(found, by, noise=True))
     sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     names = found.names

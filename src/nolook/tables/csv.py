@@ -98,7 +98,7 @@ class CsvFile(File):
         except UnicodeDecodeError:
             raise TableError(
                 f"{self.name} has a header that is not in the encoding {self._form.encoding}; try "
-                f"'latin-1', {where}"
+                f"'cp1252', {where}"
             ) from None
         return tuple(Column(name, pa.string(), "text") for name in names)
 
