@@ -185,13 +185,13 @@ def report(runs, tests):
     yield "# Tables by groups"
     yield ""
     yield f"Mean absolute errors at epsilon 1, of {runs} runs (counts: {10 * runs:,}, mean of"
-    yield f"carat: {4 * runs}); OpenDP is told true ranges."
+    yield f"carat: {16 * runs}); OpenDP is told true ranges."
     yield ""
     yield row("task", "nolook", "OpenDP", "ratio")
     yield row(*["---"] * 4)
     for by in (["cut"], ["cut", "color", "clarity"]):
         yield from counts(diamonds, by, 10 * runs)
-    yield from numbers(diamonds, [], "carat", 4 * runs)
+    yield from numbers(diamonds, [], "carat", 16 * runs)
     yield from numbers(bank(), ["job", "education"], "balance", runs)
     yield ""
     few = max(1, runs // 2)
