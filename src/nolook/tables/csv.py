@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import IncrementalNewlineDecoder
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -178,14 +179,13 @@ class Rows:
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
         """Yield for each block the cells of the wanted columns; null in a malformed row."""
-        block: bytes | None = b"".join(self._lines)  # what is left beside the header
+        rest = b"".join(self._lines)  # what is left beside the header
         self._lines.clear()
-        while block is not None:
+        for block in chain([rest], self._blocks):
             if self._quote and self._quote in block:
                 yield self._quoted(block, wanted)
             elif block:
                 yield self._plain(block, wanted)
-            block = next(self._blocks, None)
 
     def _lines_of_rows(self) -> Iterator[str]:
         """Yield lines to the reader, which asks for more within a row while a quote is open."""

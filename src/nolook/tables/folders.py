@@ -402,6 +402,9 @@ class Folder:
         return [changed(self, _files=pieces[run.start : run.stop]) for run in runs]
 
 
+_ABSENT = Column("", pa.null())  # of a file: nothing but missing values
+
+
 def _merged(
     own: tuple[Column, ...], file: File, here: str, first: str, optional: Collection[str] | None
 ) -> tuple[Column, ...]:
@@ -419,12 +422,7 @@ def _merged(
         shown = "a column" if file.is_text else f"a column {name!r}"
         raise TableError(f"{here} has {shown} that {first} lacks ({hint})")
     found = {column.name: column for column in file.columns}
-    merged = [
-        _common(column, found[column.name], here, first)
-        if column.name in found
-        else evolve(column, nullable=True)
-        for column in own
-    ]
+    merged = [_common(each, found.get(each.name, _ABSENT), here, first) for each in own]
     new = [evolve(column, nullable=True) for column in file.columns if column.name not in ours]
     return (*merged, *new)
 
