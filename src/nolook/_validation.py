@@ -72,19 +72,19 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     return value
 
 
-def check_count(value: object, name: str, most: int, other: str = "") -> int:
-    """Return `value` as an int from 1 to `most`; a message names what `other` may be given."""
+def check_count(value: object, name: str, most: int, word: str = "") -> int:
+    """Return `value` as an int from 1 to `most`; a message names the `word` that may be given."""
     number = _integer(value)
     if number is None or not 1 <= number <= most:
-        expected = f"{other}an integer from 1 to {most}"
-        raise refusal(name, value, expected, f"for example {usage_hint(name, 100)}")
+        expected = f"{f'{word!r} or ' * bool(word)}an integer from 1 to {most}"
+        raise refusal(name, value, expected, f"for example {usage_hint(name, word or 100)}")
     return number
 
 
 def check_count_or_auto(value: object, name: str, most: int, auto: str = "auto") -> int | None:
     """Return `value` as an int from 1 to `most`, None for the word `auto`."""
     is_auto = isinstance(value, str) and value == auto
-    return None if is_auto else check_count(value, name, most, f"{auto!r} or ")
+    return None if is_auto else check_count(value, name, most, auto)
 
 
 def count_or_auto(text: str, name: str, most: int = 2**20) -> int | str:

@@ -4,8 +4,10 @@ and owners of a federation."""
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -131,7 +133,7 @@ def test_an_epsilon_that_is_not_used_is_refused():
         nolook.cross_validate(model, np.ones((ROWS, 1)), PLACES * 1.0)
 
 
-def test_scores_may_be_given_in_the_order_of_scikit_learn_by_name():
+def test_scores_may_be_given_in_the_order_of_scikit_learn_by_name(costs_nothing):
     score, out = COLUMNS["number"], COLUMNS["y"]
     ours, theirs = (nolook.ROCCurve(1.0, random_state=1) for _ in range(2))
     ours.fit(score, out)
@@ -139,5 +141,18 @@ def test_scores_may_be_given_in_the_order_of_scikit_learn_by_name():
     for given in ({}, {"scores": score, "y_score": score}, {"y_true": out}):
         with pytest.raises(nolook.ParameterError, match="twice or not at all"):
             nolook.ROCCurve(1.0).fit(**given)
+    for estimator in (nolook.ROCCurve(1.0), nolook.HosmerLemeshow(1.0)):
+        for change in (
+            np.asarray,
+            pa.array,
+            pd.Series,
+            lambda cells: pd.Series(cells, name="a").to_frame(),
+        ):
+            costs_nothing(
+                partial(estimator.fit, change(out), change(score)), "scikit-learn's order"
+            )
+        estimator.fit(score, out)
+    nolook.ROCCurve(1.0).fit(COLUMNS["whole"], out)
+    nolook.ROCCurve(1.0).fit(y_score=COLUMNS["whole"], y_true=out * 1.0)
     with pytest.raises(nolook.ParameterError, match="true and false"):
         nolook.ROCCurve(1.0).fit(COLUMNS["flag"], score)

@@ -162,7 +162,7 @@ def test_the_picture_shows_where_the_points_are():
     probabilities = generator.beta(2, 60, 20_000)
     target = generator.random(20_000) < probabilities
     test = nolook.HosmerLemeshow(1.0).fit(probabilities, target)
-    curve, across = test.calibration_curve(), calibration_picture(test).across
+    curve, across = test.calibration_curve(), calibration_picture(test, "p").across
     low, high = across.low, across.high
     room = 1.96 * curve.errors
     assert low <= min(curve.prob_pred.min(), max(0.0, (curve.prob_true - room).min()))

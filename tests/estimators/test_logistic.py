@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
-import warnings
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit
 from sklearn.base import is_classifier
-from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import roc_auc_score
 
 import nolook
@@ -223,16 +222,40 @@ def test_more_than_two_words_are_no_outcome_either(words, costs_nothing):
 
 
 @pytest.mark.parametrize("y", [WORDS, [0, 1] * 20, [True, False] * 20, ["no", 1] * 20])
-def test_an_outcome_without_a_type_is_warned_of_whatever_its_cells_hold(y):
+def test_an_outcome_without_a_type_is_refused_whatever_its_cells_hold(y, costs_nothing):
     X = np.arange(40.0)[:, None] / 40.0
-    with pytest.warns(
-        DataConversionWarning, match="^y is of type list, which does not declare"
-    ) as said:
-        nolook.LogisticRegression(1.0).fit(X, y)
-    assert len(said) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nolook.LogisticRegression(1.0, classes=("no", "yes")).fit(X, y)
+    said = costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, y), "or is a list")
+    assert said == costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, WORDS), "is a list")
+    nolook.LogisticRegression(1.0, classes=("no", "yes")).fit(X, y)
+
+
+DAYS = pa.array([dt.date(2024, 1, 1)] * 40)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        *(
+            DAYS,
+            DAYS.cast(pa.timestamp("s")),
+            DAYS.to_pandas().astype("M8[s]"),
+            np.ones(40, "M8[D]"),
+        ),
+        *(pa.array([[1.0]] * 40), pa.array([{"a": 1}] * 40), pl.Series([[1.0]] * 40)),
+        *(pl.Series([dt.date(2024, 1, 1)] * 40), pa.array([b"1"] * 40)),
+        *(pa.array([{"a": 1}] * 40, pa.map_(pa.string(), pa.int64())), np.full(40, b"1")),
+        pd.Series([[1.0]] * 40, dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+    ],
+    ids=lambda y: str(getattr(y, "dtype", getattr(y, "type", None))),
+)
+@pytest.mark.parametrize("classes", [None, (0, 1), ("no", "yes")])
+def test_an_outcome_of_dates_or_lists_is_refused_by_its_type(y, classes, costs_nothing):
+    X = np.arange(40.0)[:, None] / 40.0
+    said = costs_nothing(
+        partial(nolook.LogisticRegression(1.0, classes=classes).fit, X, y), "^y is"
+    )
+    assert "one a row" in said
+    costs_nothing(partial(nolook.ROCCurve(1.0).fit, X[:, 0], y), "^target is of type")
 
 
 @pytest.mark.parametrize("classes", ["ab", ("a",), ("a", "a"), ("a", 1), (0, 1, 2), 3, (None, 1)])
@@ -358,3 +381,35 @@ def test_a_file_with_a_spread_of_another_size_is_refused(fitted, tmp_path, chang
     path.write_text(json.dumps(document), "utf-8")
     with pytest.raises(nolook.ModelFileError, match=r"to have 3 entries|rows of one length"):
         nolook.load(path)
+
+
+@pytest.mark.parametrize("levels", [None, {"c": ["a", "b"]}])
+@pytest.mark.parametrize("pattern", [None, "%d.%m.%Y"])
+def test_dates_are_predicted_as_they_were_fitted(pattern, levels):
+    places = np.arange(400)
+    frame = pd.DataFrame({"d": pd.to_datetime("2020-01-01") + pd.to_timedelta(places, "D")})
+    frame = frame.assign(x=places % 7, c=np.array(["a", "b"])[places % 2], y=places / 40.0)
+    if pattern:
+        frame["d"] = frame.d.dt.strftime(pattern)
+    column = {"type": "date"} | ({"pattern": pattern} if pattern else {})
+    features = ["d", "x", *(levels or ())]
+    options = {"features": features, "categories": levels, "schema": {"columns": {"d": column}}}
+    table = nolook.read_table(frame, "y", **options)
+    model = nolook.LinearRegression(1e4, 0.1, random_state=0).fit(table)
+    days = model.predict(frame)
+    assert days[-1] - days[0] > 5.0
+    for rows in (frame[features], pl.from_pandas(frame), pa.Table.from_pandas(frame[features])):
+        np.testing.assert_array_equal(model.predict(rows), days)
+    with pytest.raises(nolook.TableError, match="missing or infinite"):
+        model.predict(frame.assign(d=None))
+
+
+@pytest.mark.parametrize("classes", [None, ("nein", "ja")])
+def test_the_word_for_the_positive_class_is_in_the_sentence(classes):
+    X, y = data()
+    words = pd.Series(np.where(y, "ja", "nein"), name="Abschluss").astype("category")
+    words = words.cat.reorder_categories(["nein", "ja"])
+    model = nolook.LogisticRegression(8.0, classes=classes, random_state=0).fit(X, words)
+    assert "The chance of Abschluss = ja, " in str(model.summary())
+    assert ("Positive class", "ja") in model.content().settings
+    assert "The chance of y, " in str(nolook.LogisticRegression(8.0).fit(X, y).summary())

@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingRegressor
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.model_selection import (
     GridSearchCV,
@@ -18,6 +21,7 @@ from sklearn.model_selection import (
     cross_validate,
     learning_curve,
 )
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
@@ -59,21 +63,31 @@ def model():
 
 X, Y = data()
 WARNED = {
+    "calibration": (
+        lambda: CalibratedClassifierCV(nolook.LogisticRegression(), cv=2).fit(X, Y > 0),
+        "several times",
+    ),
+    "bagging": (lambda: BaggingRegressor(model(), n_estimators=2).fit(X, Y), "several times"),
+    "elimination": (lambda: RFE(model(), n_features_to_select=1).fit(X, Y), "several times"),
+    "outputs": (
+        lambda: MultiOutputRegressor(model()).fit(X, np.column_stack([Y, Y])),
+        "several times",
+    ),
     "step": (lambda: make_pipeline(StandardScaler(), model()).fit(X, Y), "StandardScaler is"),
     "step before a selector": (
         lambda: make_pipeline(StandardScaler(), nolook.KendallSelector(1), model()).fit(X, Y),
         "StandardScaler is",
     ),
     "step of no library": (lambda: make_pipeline(Untagged(), model()).fit(X, Y), "Untagged is"),
-    "cross_val_score": (lambda: cross_val_score(model(), X, Y, cv=2), "model selection"),
-    "cross_validate": (lambda: cross_validate(model(), X, Y, cv=2), "model selection"),
+    "cross_val_score": (lambda: cross_val_score(model(), X, Y, cv=2), "several times"),
+    "cross_validate": (lambda: cross_validate(model(), X, Y, cv=2), "several times"),
     "learning_curve": (
         lambda: learning_curve(model(), X, Y, cv=2, train_sizes=[0.5, 1.0]),
-        "model selection",
+        "several times",
     ),
     "grid": (
         lambda: GridSearchCV(model(), {"epsilon": [1.0, 2.0]}, cv=2).fit(X, Y),
-        "model selection",
+        "several times",
     ),
     "score": (lambda: model().fit(X, Y).score(X, Y), "score"),
     "score of classes": (
@@ -110,7 +124,7 @@ def test_a_search_of_many_fits_is_told_of_once():
         lambda: cross_val_score(model(), X, Y, cv=5),
     ):
         messages, _ = said(call)
-        assert len([one for one in messages if "model selection" in one]) == 1
+        assert len([one for one in messages if "several times" in one]) == 1
 
 
 def test_the_next_cell_of_a_notebook_is_told_again():

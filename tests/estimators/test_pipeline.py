@@ -194,3 +194,22 @@ def test_a_pipeline_says_of_its_regression_what_that_says():
     assert model.failed_
     bounded = pipeline(nolook.AdaSSPRegressor).fit(X, y)
     assert bounded.row_norm_ == bounded.regressor_.row_norm_ < np.inf
+
+
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
+@pytest.mark.parametrize("regressor", [nolook.LinearRegression, nolook.AdditiveRegression])
+def test_no_interval_is_given_for_columns_chosen_with_the_same_rows(regressor, tmp_path):
+    X, y = data()
+    fitted = pipeline(regressor, seed=0).fit(X, y)
+    nolook.save(fitted, tmp_path / "model.json")
+    for model in (fitted, nolook.load(tmp_path / "model.json")):
+        for part in (model, model.regressor_):
+            assert part.coef_interval_ is None
+            assert part.intercept_interval_ is None
+            assert all(curve.band is None for curve in part.curves_)
+        shown = str(model.summary())
+        assert "Intervals would not hold" in " ".join(shown.split())
+        assert "other columns held equal" not in shown
+        assert model.to_frame().isna().all(axis=None)
+    alone = regressor(epsilon=2.0, random_state=0).fit(X[:, [2, 6]], y)
+    assert alone.coef_interval_ is not None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import matplotlib as mpl
@@ -264,9 +265,7 @@ def test_no_message_tells_the_longest_class():
     for given in (np.where(labels == 1, "yes", "a long word"), np.zeros(20, "M8[ns]")):
         with pytest.raises((ParameterError, nolook.TableError)) as caught:
             nolook.ROCCurve(1.0, GRID).fit(scores, given)
-        assert "target holds words;" in str(caught.value) or "has dtype datetime64" in str(
-            caught.value
-        )
+        assert re.search(r"target (holds words|is of type datetime64\[ns\]);", str(caught.value))
 
 
 def test_questions_are_checked():

@@ -154,3 +154,12 @@ def test_a_description_is_as_wrong_as_a_plan_says():
     (line,) = nolook.plan(3_000, method="describe", epsilon=1.0).lines
     for error, expected in zip(found, (line.error, line.quantile), strict=True):
         assert expected.expected / 4.0 < error < 4.0 * expected.expected
+
+
+def test_a_plan_is_shown_in_a_notebook_as_on_the_command_line():
+    found = nolook.plan(20_000, 8, epsilon=[0.5, 2.0], want="interval 0.1")
+    assert repr(found) == str(found.summary())
+    for text in (repr(found), found._repr_html_()):
+        assert "Plan of linear: 20,000 rows, 8 columns" in text
+        assert "Expected of an ordinary table" in text
+    assert "<table" in found._repr_html_()

@@ -111,14 +111,14 @@ def shown(found):
 
 def test_what_is_counted_is_called_what_it_is():
     models = pair()
-    assert "Rows used about 101,700 rows" in shown(nolook.compare(*models))
+    assert "Used about 101,700 rows" in shown(nolook.compare(*models))
     for model in models:
         model.privacy_ = evolve(model.privacy_, unit=Unit("patient_id"))
-    assert "Patients used about 101,700 patients" in shown(nolook.compare(*models))
+    assert "Used about 101,700 patients" in shown(nolook.compare(*models))
     weighted = Unit("patient_id", weighting=Weighting("w"))
     models[1].privacy_ = evolve(models[1].privacy_, unit=weighted)
     said = shown(nolook.compare(*models))
-    assert "Patients used about 101,700 patients about 101,700 weighted patients" in said
+    assert "Used about 101,700 patients about 101,700 weighted patients" in said
 
 
 def test_levels_compared_with_other_levels_are_other_coefficients():
@@ -172,7 +172,7 @@ def test_the_summary_says_whose_numbers_they_are_and_what_both_cost():
     one, other = pair()
     found = nolook.compare(one, other, names=("2024", "2025"))
     text = " ".join(str(found.summary()).split())
-    for words in ("2025 less 2024", "added up", "epsilon 2, delta 2e-06 at most", "Rows used"):
+    for words in ("2025 less 2024", "added up", "epsilon 2, delta 2e-06 at most", "Used"):
         assert words in text
     assert found._repr_html_() == found.summary().html
     shown = html.unescape(re.sub(r"<[^>]*>", " ", found.summary().html))

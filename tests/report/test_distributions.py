@@ -89,7 +89,7 @@ def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
     ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
     found = ecdf.content()
     assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
-    assert found.cards[0][2] == "standard error under one step of 500"
+    assert found.cards[0][2] == "standard error less than 500"
 
 
 def test_a_grid_too_coarse_for_a_column_is_said_first():

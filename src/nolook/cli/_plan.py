@@ -77,7 +77,8 @@ def plan(
         columns = len(whole().feature_names)
 
     from nolook.planning.forecast import plan as forecast
-    from nolook.report.plan_page import print_plan, render_plan_page
+    from nolook.report.plan_page import plan_lines, render_plan_page
+    from nolook.report.terminal import print_lines
 
     planned = partial(
         forecast,
@@ -99,4 +100,4 @@ def plan(
     if reading.report is not None:
         write_text(reading.report, render_plan_page(found))
     if not reading.quiet:
-        print_plan(console(), found)
+        print_lines(console(), plan_lines(found))

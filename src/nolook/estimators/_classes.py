@@ -10,12 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
 
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table, warn_of_column
-from nolook.estimators.releasing import warn_user
 from nolook.tables import Rows, Table
 from nolook.tables.read import series_name
 from nolook.tables.source import as_text, attempt, from_target, raw_texts
@@ -24,6 +22,11 @@ from nolook.tables.words import OTHERS, number_of, places
 #: How names of types of words begin, in Arrow and Polars.
 _WORDS = ("string", "large_string", "dictionary<values=string", "categorical", "enum")
 _TYPES = {"booleans", "numbers", "words"}
+#: How names of types begin that hold neither numbers nor words.
+_OTHERS = (
+    *("list", "large_list", "fixed_size", "struct", "map", "array", "date", "time", "duration"),
+    *("interval", "period", "binary", "large_binary", "extension", "|s", "|v"),
+)
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -80,18 +83,11 @@ def _usual_classes(y: Any) -> NDArray[Any]:  # noqa: ANN401
     dtype: Any = getattr(y, "dtype", None)
     if type(dtype).__name__ == "CategoricalDtype" and len(dtype.categories) == 2:
         return declared_classes(dtype.categories)
-    if kind in {"words", "objects"}:
+    if kind in {"words", "objects"} or not (kind or hasattr(y, "__array__")):
         raise ParameterError(
-            "y holds words or Python objects, and which of them are the two classes is not looked "
-            "up; expected numbers, booleans or classes=(negative, positive) (for example "
-            "classes=('no', 'yes'))"
-        )
-    if not kind:  # cells must not decide whether it is refused
-        warn_user(
-            f"y is of type {type(y).__name__}, which does not declare what it holds: 0 and 1 are "
-            "the classes, and rows with anything else, such as words, are left out (use "
-            "numpy.asarray(y), or classes=(negative, positive))",
-            DataConversionWarning,
+            "y holds words or Python objects, or is a list, which declares no type, and which two "
+            "classes are in it is not looked up; expected numpy.asarray(y) if it holds 0 and 1, or "
+            "classes=(negative, positive) (for example classes=('no', 'yes'))"
         )
     return np.array([False, True] if kind == "booleans" else [0, 1])
 
@@ -118,6 +114,11 @@ def class_places(target: Any, classes: Any, name: str, said: str) -> Any:  # noq
     message where the target's type rules the classes out.
     """
     kind, words = kind_of(target), isinstance(classes[0], str)
+    if kind == "others":
+        raise ParameterError(
+            f"{name} is of type {type_name(target).partition('<')[0]}; expected numbers, "
+            "booleans or strings, one a row"
+        )
     if kind in _TYPES and words != (kind == "words"):
         raise ParameterError(
             f"{said}, but {name} holds {'numbers or booleans' if words else 'words'}; expected "
@@ -153,16 +154,26 @@ def _word(value: object) -> Any:  # noqa: ANN401 -- a string or None
     return None
 
 
-def kind_of(target: Any) -> str:  # noqa: ANN401
-    """Return the kind of cells that a target declares: words, objects, numbers, booleans or ""."""
+def type_name(target: Any) -> str:  # noqa: ANN401
+    """Return the name of the type that a column declares for its cells; "none" if there is none."""
+    return str(_declared(target)).lower()
+
+
+def _declared(target: Any) -> Any:  # noqa: ANN401 -- of NumPy, pandas, Polars or Arrow
     column = target.iloc[:, 0] if hasattr(target, "iloc") and target.ndim == 2 else target
-    declared: Any = getattr(column, "dtype", getattr(column, "type", None))
+    return getattr(column, "dtype", getattr(column, "type", None))
+
+
+def kind_of(target: Any) -> str:  # noqa: ANN401
+    """Return the kind of cells declared: words, objects, numbers, booleans, others or ""."""
+    declared, name = _declared(target), type_name(target)
     categories = getattr(declared, "categories", None)
     if hasattr(categories, "dtype"):
         return "words" if kind_of(categories) == "words" else "objects"
     if declared is None or declared == np.dtype(object):
         return "" if declared is None else "objects"
-    name = str(declared).lower()
+    if name.startswith(_OTHERS):
+        return "others"
     if getattr(declared, "kind", None) in {*"OUT"} or name.startswith(_WORDS):
         return "words"
     return "booleans" if name.startswith("bool") else "numbers"

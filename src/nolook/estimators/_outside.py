@@ -23,6 +23,12 @@ _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 #: The rows an estimator was last fitted to, while both live; never in a file.
 _FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 
+#: Where scikit-learn fits what it is given more than once, or chooses by scores of rows.
+_SEVERAL = tuple(
+    f"sklearn.{module}"
+    for module in ("model_selection", "calibration", "ensemble", "feature_selection._rfe", "multi")
+)
+
 #: The lines of the user's code, while it lives, where searches were told of: their many fits,
 #: around which scikit-learn forgets what was said before, are told of once. A notebook's next cell
 #: is other code, whatever it is called.
@@ -30,14 +36,14 @@ _SAID: weakref.WeakKeyDictionary[CodeType, set[int]] = weakref.WeakKeyDictionary
 
 
 def warn_of_caller() -> None:
-    """Warn if scikit-learn's model selection, or a pipeline with other steps, fits on the stack."""
+    """Warn if scikit-learn fits repeatedly, or a pipeline with other steps fits, on the stack."""
     search: FrameType | None = None
     pipelines: list[object] = []
     for frame, _ in walk_stack(sys._getframe(1)):
         module = frame.f_globals.get("__name__", "")
         if module == "nolook.estimators.releasing":
             return  # a part of a release, which was told of already
-        if module.startswith("sklearn.model_selection"):
+        if module.startswith(_SEVERAL):
             search = frame
         if module == "sklearn.pipeline" and frame.f_locals.get("self") not in pipelines:
             pipelines.append(frame.f_locals.get("self"))
@@ -48,9 +54,9 @@ def warn_of_caller() -> None:
         _warn_of_steps(pipeline)
     if search is not None:
         _warn(
-            "scikit-learn's model selection fits a private model: every fit spends its budget "
-            "again, and the scores of held-out rows are not private; use "
-            "nolook.cross_validate, which does it within one budget"
+            "scikit-learn fits a private model several times: every fit spends its budget again, "
+            "and scores of held-out rows are not private; use nolook.cross_validate, which "
+            "validates within one budget, or a single fit"
         )
         # Not before: where warnings are errors each fit raises.
         said.add(line)

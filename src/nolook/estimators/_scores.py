@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from nolook._validation import real_number
 from nolook.errors import ParameterError
-from nolook.estimators._classes import class_places
+from nolook.estimators._classes import class_places, type_name
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import refuse_gaps
@@ -22,6 +22,7 @@ from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import with_class
 from nolook.tables.source import as_array
 
+_REAL = ("float", "double", "half")  # how names of types of fractions begin
 _EXPECTED = "expected one value a row (shape (rows,))"
 
 
@@ -97,6 +98,11 @@ class ScoredEstimator(PrivateFinding):
             )
         if y_score is not None:
             scores, target = y_score, y_true
+        elif type_name(scores).startswith(("int", "uint")) and type_name(target).startswith(_REAL):
+            raise ParameterError(
+                "scores is of an integer type and target is not: are they in scikit-learn's order? "
+                "expected fit(scores, target), or fit(y_true=..., y_score=...)"
+            )
         return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> Table:
@@ -152,7 +158,10 @@ def labelled(X: object, y: object, label: float | str, missing: Missing) -> tupl
     if isinstance(X, Table):
         return X, _positive_number(X, y, label)
     if y is None:
-        raise ParameterError("the target is None; expected one value for each row")
+        raise ParameterError(
+            "the target is None; expected one value for each row (or a Table, of "
+            "nolook.read_table(FRAME, TARGET))"
+        )
     places = class_places(y, [label], "target", f"pos_label is {label!r}")
     return table_from_arrays(X, np.asarray(places.is_valid()), missing), 1.0
 

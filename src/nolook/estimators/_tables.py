@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.releasing import warn_user
 from nolook.estimators.result import Result
-from nolook.tables import Rows, Table, table_from_arrays, table_from_values
+from nolook.tables import Rows, Table, read_table, table_from_arrays, table_from_values
 from nolook.tables.design import DEFAULT_MISSING, usual_missing
 
 
@@ -113,8 +114,7 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
     X = own_columns(estimator, X)
-    centred = estimator.read_options_["missing"] == "centre"
-    table = table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
+    table = _opened(X, estimator.read_options_)
     if not isinstance(X, Rows):
         validate_data(estimator, X, reset=False, skip_check_array=True)
     found = [*table.batches_in_place()]
@@ -124,6 +124,19 @@ def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
         )
     none = np.empty((table.n_columns, 0))
     return np.concatenate([none, *(numbers for numbers, *_ in found)], axis=1).T
+
+
+def _opened(X: object, options: Mapping[str, Any]) -> Table:
+    """Open rows to predict; dates and the like are numbers as the schema of the fit declares."""
+    try:
+        centred = options["missing"] == "centre"
+        return table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
+    except TableError:
+        if "schema" not in options:
+            raise
+    own = {name: options[name] for name in ("features", "categories", "missing")}
+    schema = {"columns": options["schema"].get("columns", {})}
+    return read_table(X.X if isinstance(X, Rows) else X, False, schema=schema, **own)
 
 
 def predicted(model: Result, numbers: Vector) -> Vector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
@@ -125,8 +125,8 @@ class PrivatePipeline(PrivateRegressor):
         Which features were chosen.
     coef_ : ndarray of shape (n_features_in_,)
         Coefficients, on the scale of the columns; 0 for features that were not chosen.
-    coef_interval_, intercept_interval_ : None, and ndarray of shape (2,) or None
-        Intervals for the chosen features' coefficients are in `regressor_`.
+    coef_interval_, intercept_interval_ : None
+        Intervals would not hold after a choice made with the same rows, nor do bands of curves.
     r2_, rmse_ : float or None
         Those of `regressor_`; None if its method does not estimate them.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
@@ -241,6 +241,10 @@ class PrivatePipeline(PrivateRegressor):
         """Keep the fitted parts, and the results of the whole pipeline."""
         if hasattr(self, "classes_"):
             regressor.classes_ = self.classes_
+        # No interval holds its level for columns that were chosen with the same rows.
+        regressor.coef_interval_ = regressor.intercept_interval_ = None
+        if regressor.curves_:
+            regressor.curves_ = tuple(evolve(curve, band=None) for curve in regressor.curves_)
         self.selector_, self.regressor_ = selector, regressor
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))

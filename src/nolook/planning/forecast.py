@@ -14,6 +14,7 @@ from nolook._validation import check_choice, check_count, check_delta, check_eps
 from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, MODELS
+from nolook.estimators.result import Result
 from nolook.estimators.tukey import TukeyRegressor
 from nolook.planning.curves import Range, curve_of
 from nolook.privacy.accounting import gaussian_mu
@@ -102,7 +103,7 @@ class Wanted:
     epsilon: float | None
 
 
-@frozen
+@frozen(repr=False)
 class Forecast:
     """Expected accuracy of a release for several budgets, computed without any table.
 
@@ -128,6 +129,9 @@ class Forecast:
     lines: tuple[Expected, ...]
     wanted: Wanted | None = None
     weighted: bool = False
+
+    summary = Result.summary
+    __repr__, _repr_html_ = Result.__repr__, Result._repr_html_
 
 
 def plan(

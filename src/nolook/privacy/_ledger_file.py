@@ -325,7 +325,7 @@ def one_line_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise LedgerError(f"{str(path)!r} exists (choose another name)") from None
+        raise LedgerError(f"{str(path)!r} exists (open it by Ledger(path))") from None
     except OSError as error:
         raise LedgerError(f"{str(path)!r} cannot be opened or written ({error.strerror})") from None
     except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
@@ -337,7 +337,7 @@ def one_line_errors(path: Path) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     text = str(error)
     if isinstance(error, sqlite3.ProgrammingError):
-        return "is closed or belongs to another thread; expected one Ledger(path) for each thread"
+        return "is closed or belongs to another thread (open it by Ledger(path) in each thread)"
     if "locked" in text or "busy" in text:
         return f"is in use by another process; gave up after {_PATIENCE:.0f} s (try again)"
     if "readonly" in text or "unable to open" in text:

@@ -31,7 +31,7 @@ _MOST_PRINTED = 20  # rows of coefficients
 _INTERVAL = f"{CONFIDENCE} interval"
 
 
-def coefficient_section(model: PrivateModel) -> Section:
+def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Section:
     """Show the coefficients with their intervals, and say what these are for."""
     found, words = model.coefficients[:-1], words_of(model)
     figures: tuple[Figure, ...] = ()
@@ -50,7 +50,7 @@ def coefficient_section(model: PrivateModel) -> Section:
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
         left = phrase("model.more_columns", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
-    notes, in_short = _notes(model, found)
+    notes, in_short = _notes(model, found, selected=selected)
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     dropped = (sentence("model.dropped", names=left_out),) if left_out else ()
     reading = (phrase("model.how_to_read_contrasts"),) if compared else ()
@@ -119,7 +119,7 @@ def knows_intervals(model: PrivateModel) -> bool:
 
 
 def _notes(
-    model: PrivateModel, found: tuple[Coefficient, ...]
+    model: PrivateModel, found: tuple[Coefficient, ...], *, selected: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the notes on these coefficients, at length and in short."""
     known, words = knows_intervals(model), words_of(model)
@@ -130,6 +130,8 @@ def _notes(
     if chosen is not None:
         number_of = {"chosen": len(chosen), "offered": len(model.coef_)}
         rest.append(phrase("model.chosen_from_release", **number_of))
+    elif selected:
+        rest.append(phrase("model.selected_before"))
     elif any(one.ends is None for one in model.coefficients):
         several, most = unit.max_rows > 1, at_most(MOST_CLIPPED)
         rest.insert(0, phrase("model.withheld", several=several, most_clipped=most))

@@ -208,8 +208,7 @@ def _with_ends(values: Vector, there: bool) -> str:
 def _both(found: Comparison) -> Table:
     """Put side by side how both were made, and how well they fit."""
     parts = [model.regression for model in found.models]
-    used = f"{found.models[0].privacy.unit.counted.capitalize()}s used"
-    rows = [("Method", *map(called, parts)), (used, *map(_rows, found.models))]
+    rows = [("Method", *map(called, parts)), ("Used", *map(_rows, found.models))]
     for measures in zip(*(part.measures for part in parts), strict=True):
         if any(one.value is not None for one in measures):
             shown = (

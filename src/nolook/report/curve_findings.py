@@ -22,6 +22,8 @@ __all__ = ["bent_columns", "curve_sections"]
 _MOST_DRAWN = 12
 # Scales about the centre that a picture shows, and places in it.
 _SHOWN, _PLACES = 3.0, 200
+# Pictures end where so much of the column lies between them and its median.
+_WITH_ROWS = 0.495
 # Share of a picture's height that the distribution of the column takes.
 _LOWEST = 0.2
 
@@ -80,8 +82,11 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
     scaling = model.scaling_
     column = scaling.names.index(name)
     center, reach = scaling.center[column], _SHOWN * scaling.scale[column]
-    low = max(float(curve.places[0]), float(center - reach))
-    high = min(float(curve.places[-1]), float(center + reach))
+    shown = curve.places
+    if curve.below is not None and (inner := abs(curve.below - 0.5) < _WITH_ROWS).sum() > 1:
+        shown = shown[inner]
+    low = max(float(shown[0]), float(center - reach))
+    high = min(float(shown[-1]), float(center + reach))
     across = np.union1d(np.linspace(low, high, _PLACES), curve.places.clip(low, high))
     # Logarithms of ratios are drawn as such, and ticks name the ratios.
     family = words_of(model).family

@@ -280,15 +280,15 @@ def _value_and_error(value: float, error: float, step: float | None = None) -> t
         return NOT_KNOWN, NOT_KNOWN
     # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
     if error == 0:
-        wide = "" if step is None else f" of {_step(step)}"
-        return number(value, _DIGITS), "under 1" if step == 0 else f"under one step{wide}"
+        wide = "a step" if step is None else "1" if step == 0 else _step(step)
+        return number(value, _DIGITS), f"less than {wide}"
     return with_error(value, error)
 
 
 def _with_error(shown: str, error: str) -> str:
     if shown == NOT_KNOWN:
         return shown
-    return f"{shown} ({'±' if error[:1].isdigit() else ''}{error})"
+    return f"{shown} (±{'' if error[:1].isdigit() else ' '}{error})"
 
 
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:

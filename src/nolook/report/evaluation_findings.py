@@ -27,16 +27,16 @@ def evaluation_findings(found: Evaluation) -> Findings:
     """Return the findings of an evaluation: separation of the classes, calibration."""
     test, scored = found.calibration, found.roc.scored_
     cards = curve_cards(found.roc)[:3]
-    named = "calibration", "Whether the probabilities are right"
+    named = "the model", "calibration", "Whether the probabilities are right"
     silent = (phrase("scores.no_probabilities"),)
-    calibration = Section(*named, silent) if test is None else calibration_section(test, *named)
+    calibration = Section(*named[1:], silent) if test is None else calibration_section(test, *named)
     return findings_of(
         found,
         scored.target,
         what="evaluation of a model of",
         of=scored.target,
         cards=cards if test is None else (*cards, calibration_card(test)),
-        sections=(*curve_sections(found.roc), calibration),
+        sections=(*curve_sections(found.roc, "the model"), calibration),
         settings=(
             ("Model", scored.score),
             ("Its method", found.method),

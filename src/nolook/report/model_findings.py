@@ -10,11 +10,11 @@ import numpy as np
 from nolook.algorithms.glm.designs import TARGET_LIMIT
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
-from nolook.report.coefficient_findings import coefficient_section, knows_intervals
+from nolook.report.coefficient_findings import coefficient_section
 from nolook.report.curve_findings import curve_sections
 from nolook.report.findings import Findings, Section, Table, columns_read, findings_of, unseen_words
 from nolook.report.model_conclusion import model_certainty, model_conclusion
-from nolook.report.model_words import at_most, words_of
+from nolook.report.model_words import at_most, positive_class, words_of
 from nolook.report.scale_findings import SCALE_HEADS, scale_rows
 from nolook.report.selection_findings import (
     explanation_of,
@@ -41,15 +41,15 @@ def model_findings(model: PrivateModel) -> Findings:
     before: list[Section] = []
     by, offered = None if part.chosen_ is None else "release", len(part.coef_)
     if selector is not None:
-        given = phrase("model.selected_before", intervals=knows_intervals(part))
-        before.append(selection_section(selector, f" {given}"))
+        before.append(selection_section(selector))
         settings = selection_settings(selector)
         by, offered = "selector", selector.n_features_in_
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
-    words, positive = explanation_of(part), model.read_options.get("positive")
+    words, positive = explanation_of(part), positive_class(model)
     regression: tuple[Section, ...] = ()
     if part.detected_:
-        regression = *curve_sections(part), coefficient_section(part), words_of(part).fit()
+        shown = coefficient_section(part, selected=selector is not None)
+        regression = *curve_sections(part), shown, words_of(part).fit()
     after = (Section("method", "The method", words, printed=()),) if words else ()
     return findings_of(
         part,
@@ -65,7 +65,7 @@ def model_findings(model: PrivateModel) -> Findings:
         settings=(
             *([("Model", made)] if (made := formula_of(target, model.read_options)) else []),
             ("Target", target),
-            *([] if positive is None else [("Positive class", str(positive))]),
+            *([] if positive is None else [("Positive class", positive)]),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),
             *parameters_of(part, "Parameters of the method"),

@@ -27,7 +27,7 @@ from nolook.report.wording import (
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 
-__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "words_of"]
+__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "positive_class", "words_of"]
 
 #: Stands where a number would that noise hides.
 HIDDEN = "not distinguishable from noise"
@@ -238,7 +238,7 @@ class LogisticWords(RatioWords):
         """Return by how much the average chance of the positive class is higher or lower."""
         rate, *_ = self.model.measures
         base = rate.value or 0.0
-        average, positive = percent(base, rate.ends)[0], self.model.read_options_.get("positive")
+        average, positive = percent(base, rate.ends)[0], positive_class(self.model)
         found = _steps(value, ends, lambda one: 100.0 * (expit(logit(base) + one) - base))
         return found | {"average": average, "positive": positive}
 
@@ -282,6 +282,14 @@ WORDS = {
 def words_of(model: PrivateModel) -> LinearWords:
     """Return the words for a model's family; for a pipeline, that of its regression."""
     return WORDS[model.regression.kind](model.regression)
+
+
+def positive_class(model: Any) -> str | None:  # noqa: ANN401 -- models of numbers have none
+    """Return the word for the positive class: a table's, or one that an array's type declares."""
+    last = [*getattr(model, "classes_", ())][-1:]
+    own = str(last[0]) if last and isinstance(last[0], str) else None
+    word: str | None = model.read_options.get("positive", own)
+    return word
 
 
 def at_most(share: float) -> str:

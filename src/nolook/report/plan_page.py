@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from nolook._version import __version__
 from nolook.planning.forecast import Forecast
 from nolook.report._templates import template
 from nolook.report.plan_findings import plan_headline, plan_section
-from nolook.report.terminal import print_lines
+from nolook.report.terminal import Line
 
-__all__ = ["print_plan", "render_plan_page"]
+__all__ = ["plan_lines", "render_plan_page"]
 
 
 def render_plan_page(found: Forecast) -> str:
@@ -20,7 +18,7 @@ def render_plan_page(found: Forecast) -> str:
     )
 
 
-def print_plan(console: Console, found: Forecast) -> None:
-    """Print a plan."""
+def plan_lines(found: Forecast) -> tuple[Line, ...]:
+    """Return a plan as texts and tables for the terminal and notebooks."""
     parts = ((part, "") for part in plan_section(found).printed)
-    print_lines(console, ((plan_headline(found), "bold"), *parts))
+    return ((plan_headline(found), "bold"), *parts)

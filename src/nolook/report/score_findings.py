@@ -74,7 +74,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         what="ROC curve of",
         of=scored.score,
         cards=curve_cards(curve),
-        sections=curve_sections(curve),
+        sections=curve_sections(curve, scored.score),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
         question=(": how well ", Name(scored.score), *told),
@@ -138,7 +138,7 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     return tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in _figures(curve))
 
 
-def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
+def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
     noise = estimated(curve.auc_, curve.auc_noise_interval_)
     rows = (
@@ -147,10 +147,10 @@ def curve_sections(curve: ROCCurve) -> tuple[Section, ...]:
         ("Pairs in one cell (count half)", f"{number(100.0 * curve.tied_, 2)} %", "", ""),
         *(_at(curve, rate) for rate in _RATES),
     )
-    heads = "Measure", "Value", _INTERVAL, "Score above"
+    heads = "Measure", "Value", _INTERVAL, "Positive if the score is above"
     table = Table("The curve in a few numbers", heads, rows)
     notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
-    pictures = _roc_picture(curve), _precision_picture(curve)
+    pictures = _roc_picture(curve, of), _precision_picture(curve, of)
     return what_was_found(table, notes, *pictures), *_classifications(curve)
 
 
@@ -192,7 +192,7 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
 def _threshold(curve: ROCCurve, value: float) -> str:
     """Return a threshold with the digits that tell it from those next to it."""
     if not math.isfinite(value):
-        return "any" if value < 0 else "none"
+        return "all are" if value < 0 else "none is"
     others = np.setdiff1d(curve.thresholds_, value)
     place = int(np.searchsorted(others, value))
     return told_apart(value, others[max(place - 1, 0) : place + 1].tolist())
@@ -211,7 +211,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),
             ("Groups", str(len(test.table_.counts)), "between private quantiles"),
         ),
-        sections=(calibration_section(test),),
+        sections=(calibration_section(test, scored.score),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
         question=(": whether ", Name(scored.score), " is the chance of ", *two_classes(scored)),
@@ -234,7 +234,9 @@ def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
     return "p-value", p_value(test.p_value_), "small if the probabilities are wrong"
 
 
-def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str = FOUND) -> Section:
+def calibration_section(
+    test: HosmerLemeshow, of: str, name: str = "found", heading: str = FOUND
+) -> Section:
     """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
@@ -248,7 +250,7 @@ def calibration_section(test: HosmerLemeshow, name: str = "found", heading: str 
     heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
     groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
     about = phrase("scores.test", statistic=test.statistic_, p=test.p_value_)
-    notes, picture = (about, phrase("scores.small")), calibration_picture(test)
+    notes, picture = (about, phrase("scores.small")), calibration_picture(test, of)
     return what_was_found(groups, notes, picture, name=name, heading=heading)
 
 
@@ -257,7 +259,7 @@ def _with_error(value: float, error: float) -> str:
     return f"{shown} (±{error_shown})"
 
 
-def calibration_picture(test: HosmerLemeshow) -> Picture:
+def calibration_picture(test: HosmerLemeshow, of: str) -> Picture:
     """Draw the share of positives in each group, with its error."""
     curve = test.calibration_curve()
     room = NORMAL_95 * curve.errors
@@ -265,7 +267,7 @@ def calibration_picture(test: HosmerLemeshow) -> Picture:
     shown = np.concatenate(groups).clip(0.0, 1.0)
     ends = np.clip(around(shown.min(), shown.max()), 0.0, 1.0).tolist()
     return Picture(
-        f"The calibration of {test.scored_.score}",
+        f"The calibration of {of}",
         f"a point for each group with its {_INTERVAL}, and the line on which "
         "probabilities agree with what happened",
         axis("mean probability", *ends),
@@ -290,7 +292,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
     known = estimated(float(curve.rate_at(rate)), (low, high))
     above = _threshold(curve, curve.threshold_at(fpr=rate))
-    return f"True positive rate at {100 * rate:g} % false", *known, above
+    return f"True positive rate at a false positive rate of {100 * rate:g} %", *known, above
 
 
 def curve_grid(curve: ROCCurve) -> str:
@@ -313,16 +315,15 @@ def _square(
     return Picture(f"The {name}", legend, across, up, (area, *lines), square=True, key=key)
 
 
-def _roc_picture(curve: ROCCurve) -> Picture:
+def _roc_picture(curve: ROCCurve, of: str) -> Picture:
     labels = "false positive rate", "true positive rate"
     area, _ = estimated(curve.auc_, curve.auc_interval_)
     guessing = Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True)
     line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {area})")
-    name = f"ROC curve of {curve.scored_.score}"
-    return _square(name, _CURVE, labels, curve.band_, guessing, line)
+    return _square(f"ROC curve of {of}", _CURVE, labels, curve.band_, guessing, line)
 
 
-def _precision_picture(curve: ROCCurve) -> Picture:
+def _precision_picture(curve: ROCCurve, of: str) -> Picture:
     # Of no rows at all there is no precision.
     precision, recall = (each[curve.tpr_[::-1] > 0.0] for each in curve.precision_recall()[:2])
     # Guessing has the same precision everywhere.
@@ -333,7 +334,7 @@ def _precision_picture(curve: ROCCurve) -> Picture:
         f"{_CURVE}; the further left, the fewer {curve.privacy_.unit.counted}s it rests on and the "
         "more the noise moves it"
     )
-    name, band = f"precision-recall curve of {curve.scored_.score}", curve.precision_band_
+    name, band = f"precision-recall curve of {of}", curve.precision_band_
     return _square(name, legend, labels, band, guessing, line, key="precision")
 
 

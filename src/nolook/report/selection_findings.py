@@ -50,8 +50,8 @@ def selection_findings(selector: PrivateSelector) -> Findings:
     )
 
 
-def selection_section(selector: PrivateSelector, more: str = "") -> Section:
-    """List the columns that were chosen; `more` is added to the note."""
+def selection_section(selector: PrivateSelector) -> Section:
+    """List the columns that were chosen."""
     chosen, ordered = chosen_columns(selector)
     sampled = getattr(selector, "sample", None) is not None
     sample = f" {phrase('release.sampled')}" * sampled
@@ -67,7 +67,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     table = Table(f"{len(chosen)} of {offered}, {order}", tuple(columns), rows)
     about = tuple(words + sample for words in explanation_of(selector))
     strong = how_strong(selector)
-    notes = _doubts(selector) + more, strong
+    notes = _doubts(selector), strong
     printed = f"selector: {called(selector)}", table, strong
     return Section("selection", "The columns chosen", about, (), (table,), notes, printed=printed)
 

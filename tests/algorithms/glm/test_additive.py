@@ -286,3 +286,15 @@ def test_knots_lie_in_long_tails_too():
     curve = curve_of(counts + 30.0 * generator.normal(size=64), 30.0, edges, 4)
     assert 0.97 < curve.below[-1] < 1.0
     assert curve.knots[-1] > 8.0 * UNIT
+
+
+def test_a_picture_of_a_curve_ends_where_the_rows_do():
+    generator = np.random.default_rng(0)
+    x = generator.random((20_000, 1))
+    y = np.sin(6.0 * x[:, 0]) + 0.3 * generator.normal(size=20_000)
+    model = AdditiveRegression(3.0, random_state=0).fit(x, y)
+    (curve,) = model.curves_
+    assert curve.places[0] < -0.5
+    (figure,) = model.content().sections[0].figures
+    assert -0.1 < figure.picture.across.low < 0.1
+    assert 0.9 < figure.picture.across.high < 1.1
