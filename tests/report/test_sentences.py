@@ -23,6 +23,11 @@ ELSEWHERE = {
     ("model.exposure", "days did not stand out from the noise: every exposure counts as 1."): {
         "column": Name("days"), "low": 1.0, "high": 1.0,
     },
+    (
+        "model.not_visible",
+        ("y did not stand out from the noise: why (m.json predicts hardly more than the mean; the "
+        "budget is spent)"),
+    ): {"family": "count", "target": "y", "why": "why", "file": "m.json"},
     ("release.beyond", "50 % or more of the rows have a value of x above 8, the grid's end."): {
         "read": _BEYOND, "counted": "rows",
     },

@@ -13,14 +13,11 @@ from nolook.cli._options import MissingOption, column_names
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
-    COUNTS,
-    METHODS,
     MODELS,
     MOST_BY_MOMENTS,
     SELECTORS,
     method_for,
 )
-from nolook.formats.files import one_line
 
 # So that a seed gives the selection other noise than the regression.
 _OTHER_SEED = 2**32
@@ -78,6 +75,7 @@ def fit(
     parameters = _parameters(chosen, make, own)
 
     from nolook.report.model_findings import why_not_visible
+    from nolook.report.model_words import words_of
 
     model = make(**budget, random_state=release.random_state, **parameters)
     if select is not None:
@@ -93,14 +91,9 @@ def fit(
         release.fit(model, columns)
     release.keep(model)
     if not model.detected_:
-        predicts = "the same number for every row"
-        if chosen not in METHODS:
-            predicts = f"hardly more than the {'mean' if chosen in COUNTS else 'base rate'}"
-        target, why = one_line(columns.target), why_not_visible(model)
-        raise TargetNotVisible(
-            f"{target} did not stand out from the noise: {why} "
-            f"({one_line(release.output)} predicts {predicts}; the budget is spent)"
-        )
+        why, file = why_not_visible(model), str(release.output)
+        said = words_of(model).phrase("not_visible", target=columns.target, why=why, file=file)
+        raise TargetNotVisible(said)
 
 
 def _parameters(method: str, make: Any, options: Mapping[str, str | None]) -> dict[str, Any]:  # noqa: ANN401

@@ -20,7 +20,7 @@ from nolook.report.model_words import at_most, words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number
+from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, with_ends
 
 __all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 
@@ -77,7 +77,7 @@ def _picture(found: Sequence[Coefficient], change: str, unknown: str) -> Picture
     step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
     ticks = [(share * step, number(share * step)) for share in (-1, 0, 1)]
     ticks += [(share * step, "") for share in (-0.5, 0.5)]
-    effects = ["{} ({})".format(*estimated(one.effect, one.effect_ends)) for one in ordered]
+    effects = [with_ends(one.effect, one.effect_ends) for one in ordered]
     return Picture(
         f"The {change}",
         phrase("model.picture_legend"),

@@ -18,12 +18,7 @@ from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase
 from nolook.report.summary import summary_of
 from nolook.report.terminal import Line
-from nolook.report.wording import (
-    NOT_KNOWN,
-    estimated,
-    loss_in_words,
-    rows_in_words,
-)
+from nolook.report.wording import NOT_KNOWN, loss_in_words, rows_in_words, with_ends
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,9 +195,7 @@ def comparison_lines(found: Comparison) -> tuple[Line, ...]:
 
 def _with_ends(values: Vector, there: bool) -> str:
     value, low, high = values.tolist()
-    if np.isnan(value):
-        return NOT_KNOWN if there else _NONE
-    return "{} ({})".format(*estimated(value, (low, high)))
+    return with_ends(value, (low, high), missing=NOT_KNOWN if there else _NONE)
 
 
 def _both(found: Comparison) -> Table:
@@ -211,12 +204,7 @@ def _both(found: Comparison) -> Table:
     rows = [("Method", *map(called, parts)), ("Used", *map(_rows, found.models))]
     for measures in zip(*(part.measures for part in parts), strict=True):
         if any(one.value is not None for one in measures):
-            shown = (
-                NOT_KNOWN
-                if one.value is None
-                else "{} ({})".format(*estimated(one.value, one.ends, NOT_KNOWN))
-                for one in measures
-            )
+            shown = (with_ends(one.value, one.ends) for one in measures)
             rows.append((MEASURES[measures[0].name][2], *shown))
     rows.append(("Privacy", *(loss_in_words(model.privacy) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))

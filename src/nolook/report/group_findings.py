@@ -35,12 +35,12 @@ from nolook.report.wording import (
     CONFIDENCE,
     NOT_KNOWN,
     day,
-    day_within,
     estimated,
     number,
     p_value,
     percent,
     rows_in_words,
+    with_ends,
 )
 
 __all__ = ["comparison_findings", "survival_findings"]
@@ -168,12 +168,9 @@ def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
     unit = found.privacy.unit
     rows, _ = rows_in_words(*_sum_of([found.forests.groups[place]], unit), unit.counted)
     mean, low, high, *_ = (float(each[place]) for each in found.means)
-    ends = low, high
-    if math.isnan(mean):
-        return found.groups[place], rows, NOT_KNOWN
     origin = dates_of(found).get(found.value)
-    shown = _amount(found, mean, ends) if origin is None else day_within(mean, ends, origin)
-    return found.groups[place], rows, "{} ({})".format(*shown)
+    shown = with_ends(mean, (low, high), share=found.boolean, origin=origin)
+    return found.groups[place], rows, shown
 
 
 def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
@@ -297,10 +294,8 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
 
 
 def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
-    cells = (
-        NOT_KNOWN if math.isnan(value) else "{} ({})".format(*percent(value, (low, high)))
-        for value, low, high in curve.at(places).T.tolist()
-    )
+    found = curve.at(places).T.tolist()
+    cells = (with_ends(value, (low, high), share=True) for value, low, high in found)
     return name, _median_cell(curve), *cells
 
 

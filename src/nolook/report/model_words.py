@@ -24,6 +24,7 @@ from nolook.report.wording import (
     estimated,
     number,
     percent,
+    with_ends,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 
@@ -200,7 +201,7 @@ class LinearWords:
         known = {one.name: one for one in self.model.measures if one.value is not None}
         best = next((known[name] for name in _JUDGED_BY if name in known), None)
         most, sizes = known.get("p90_error"), "median_error" in known
-        told = most and "{} ({})".format(*estimated(most.value, most.ends))
+        told = most and with_ends(most.value, most.ends)
         shown, between = "", ""
         if best is not None and sizes:
             shown, between = estimated(best.value, best.ends, "")
@@ -222,7 +223,7 @@ class RatioWords(LinearWords):
     def last_cell(self, one: Coefficient) -> str:
         """Return the ratio for one more of a column, and its interval."""
         value, *ends = exponential(np.array([one.value, *(one.ends or ())]))
-        return "{} ({})".format(*estimated(value, np.array(ends)))
+        return with_ends(value, np.array(ends))
 
 
 @frozen

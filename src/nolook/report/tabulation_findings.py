@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 
@@ -33,7 +32,7 @@ from nolook.report.picture import (
     rows_picture,
 )
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, count, day_within, estimated
+from nolook.report.wording import CONFIDENCE, count, with_ends
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
@@ -83,16 +82,12 @@ def _with_ends(each: Measured) -> Iterator[Vector]:
 def _cell(found: Tabulation | Description, each: Measured, place: int) -> str:
     """Return one number and its interval."""
     value, low, high = (float(numbers[place]) for numbers in _with_ends(each))
-    if math.isnan(value):
-        return _HIDDEN
     if each.name == "estimate":
         return f"{value:,.0f}"
-    origin = dates_of(found).get(str(each.column))
-    if origin is not None and each.name in {"mean", "quantile"}:
-        return "{} ({})".format(*day_within(value, (low, high), origin))
-    scale, percent = (100.0, " %") if each.name == "share" else (1.0, "")
-    shown, interval = estimated(scale * value, (scale * low, scale * high))
-    return f"{shown}{percent} ({interval}{percent})"
+    dated = each.name in {"mean", "quantile"}
+    origin = dates_of(found).get(str(each.column)) if dated else None
+    share = each.name == "share"
+    return with_ends(value, (low, high), share=share, origin=origin, missing=_HIDDEN)
 
 
 def _shown(found: Tabulation | Description, places: Places) -> list[int]:

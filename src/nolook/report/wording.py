@@ -32,6 +32,7 @@ __all__ = [
     "rows_in_words",
     "span",
     "told_apart",
+    "with_ends",
     "with_error",
 ]
 
@@ -217,6 +218,29 @@ def day_within(value: float, ends: Ends, origin: str) -> tuple[str, str]:
     """Return an estimated day and its interval, of numbers of days after `origin`."""
     shown, first, last = (day(each, origin) for each in (value, *ends))
     return shown, f"{first} to {last}"
+
+
+def with_ends(
+    value: float | None,
+    ends: Ends | None,
+    *,
+    share: bool = False,
+    origin: str | None = None,
+    missing: str = NOT_KNOWN,
+) -> str:
+    """Return a number, a share or a day (since `origin`) with its interval in brackets.
+
+    Examples
+    --------
+    >>> with_ends(0.12345, (0.1, 0.15), share=True), with_ends(None, None)
+    ('12 % (10 to 15 %)', 'not known')
+    """
+    if value is None or math.isnan(value):
+        return missing
+    shown = percent(value, ends) if share else estimated(value, ends, NOT_KNOWN)
+    if origin is not None and ends is not None:
+        shown = day_within(value, ends, origin)
+    return "{} ({})".format(*shown)
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:
