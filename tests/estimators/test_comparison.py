@@ -102,6 +102,16 @@ def test_only_the_groups_that_noise_hides_are_said_to_be_too_few(small):
     assert [each.difference is None for each in found.pairs] == [True, small == "A"]
 
 
+def test_no_probability_is_given_where_noise_hides_the_range():
+    """Of few rows the range may be a guess, and all values are in one cell then."""
+    frame = pd.DataFrame({"by": np.arange(600) % 2 == 0})
+    frame["x"] = np.random.default_rng(0).normal(np.where(frame.by, 40.0, 30.0), 10.0)
+    table = nolook.read_table(frame)
+    for seed in range(12):
+        (pair,) = nolook.compare_groups(table, "x", "by", epsilon=0.3, random_state=seed).pairs
+        assert pair.exceeds is None or pair.exceeds.low < 0.76 < pair.exceeds.high
+
+
 @pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.full(400, np.nan)])
 def test_a_column_that_does_not_vary_does_not_differ(values):
     frame = pd.DataFrame({"by": np.arange(400) % 2 == 0, "x": values})

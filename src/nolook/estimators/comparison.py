@@ -124,9 +124,11 @@ class GroupComparison(TableResult):
         half = math.sqrt(max(both - self.shared, 0.0)) * math.sqrt(both + self.shared)
         value = float(mean[place] - mean[0])
         difference = None if math.isnan(half) else Measure(value, value - half, value + half)
-        if not all(map(forests.enough, places)):
-            return Pair(self.groups[place], difference)
         p_values = forests.differ(places)
+        # Where nothing else is known the range may be a guess, and all values in one cell.
+        known = p_values is not None or not all(map(math.isnan, mean))
+        if not (known and all(map(forests.enough, places))):
+            return Pair(self.groups[place], difference)
         distance = None if p_values is None else forests.distance(place, 0)
         return Pair(self.groups[place], difference, forests.exceeds(place, 0), p_values, distance)
 
