@@ -12,10 +12,11 @@ from nolook._arrays import Flags, Matrix, Vector
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
-from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
+from nolook.kernels.weighted_rows import bounded_targets
 from nolook.statistics.grid_models import RowBlock
 from nolook.tables import Table
 from nolook.tables.table import Weights
+from papers.bounded_rows import bounded_rows
 
 __all__ = ["PublicDesign", "public_design", "public_scaling"]
 

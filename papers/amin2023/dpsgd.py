@@ -31,7 +31,7 @@ from nolook._validation import check_count
 from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
 from nolook.estimators._checks import check_budget
 from nolook.estimators.base import PrivateRegressor
-from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
+from nolook.kernels.weighted_rows import bounded_targets
 from nolook.privacy.accounting import gaussian_delta, gaussian_mu
 from nolook.privacy.budgets import too_small
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event
@@ -46,6 +46,7 @@ from papers.amin2023.clipped_gradients import (
     gradient_radius,
     gradient_sensitivity,
 )
+from papers.bounded_rows import bounded_rows
 
 __all__ = ["DPSGD", "DPSGDRegressor", "noise_multiplier", "sampled_delta"]
 

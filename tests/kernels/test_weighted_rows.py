@@ -10,7 +10,13 @@ from hypothesis.extra import numpy as hnp
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.curves import Curves
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
-from nolook.kernels.weighted_rows import LARGEST_ROW, Standard, squared_lengths, weighted_rows
+from nolook.kernels.weighted_rows import (
+    LARGEST_ROW,
+    Standard,
+    bounded_targets,
+    squared_lengths,
+    weighted_rows,
+)
 
 ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
 COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
@@ -185,3 +191,15 @@ def test_rows_that_are_left_as_they_are_are_the_standard_rows():
     plain = Spread.standard(4).whitening
     expected = squared_lengths(columns, standard(4), None)
     np.testing.assert_array_equal(squared_lengths(columns, standard(4), plain), expected)
+
+
+@given(
+    hnp.arrays(np.float64, 5, elements=st.floats(allow_nan=True, allow_infinity=True)),
+    st.floats(-1e300, 1e300),
+    st.floats(5e-324, 1e300),
+    st.sampled_from([1.0, 5.0, math.inf]),
+)
+def test_targets_are_finite_and_within_the_limit(targets, center, scale, limit):
+    standard = bounded_targets(targets, center, scale, limit)
+    assert np.isfinite(standard).all()
+    assert np.abs(standard).max() <= limit

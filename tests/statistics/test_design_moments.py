@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.bounded_rows import bounded_rows
 from nolook.statistics.design_moments import (
     MOST_ROWS,
     DesignMoments,
@@ -17,6 +16,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
+from papers.bounded_rows import bounded_rows
 
 UNIT = 2**14
 TABLES = hnp.arrays(

@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 import nolook.statistics
 from nolook._unit import WHOLE
 from nolook.algorithms.whitening import Spread
-from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import Standard, weighted_rows
+from nolook.kernels.weighted_rows import Standard, bounded_targets, weighted_rows
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import (
     CellCounts,

@@ -22,6 +22,7 @@ __all__ = [
     "LARGEST_ROW",
     "Standard",
     "Whitening",
+    "bounded_targets",
     "squared_lengths",
     "weighted_rows",
 ]
@@ -31,6 +32,7 @@ LARGEST_ROW = 2.0**32
 
 # Numbers that are whitened at a time.
 _PART = 1 << 15
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @compiled
@@ -179,3 +181,13 @@ def weighted_rows(
         rows[:, part] = whole
     squares -= rows[0].astype(np.int32) ** 2
     return rows, squares, factors
+
+
+def bounded_targets(targets: Array, center: float, scale: float, limit: float) -> Array:
+    """Standardise targets and clip them to `limit` scales; NaN becomes zero, so all are finite."""
+    bound = min(limit, _LARGEST)
+    with np.errstate(over="ignore", invalid="ignore"):
+        standard = (targets - center) / scale
+    np.clip(standard, -bound, bound, out=standard)
+    standard[np.isnan(standard)] = 0.0
+    return standard

@@ -18,9 +18,8 @@ from nolook.algorithms.kept_batches import KeptBatches
 from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread, spread_of
-from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import weighted_rows
+from nolook.kernels.weighted_rows import bounded_targets, weighted_rows
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import WeightedTotal

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
+from papers.bounded_rows import bounded_rows
 
 TABLES = hnp.arrays(
     np.float64,
@@ -50,15 +50,3 @@ def test_rows_inside_stay_and_rows_outside_keep_their_direction():
     np.testing.assert_allclose(rows[:, 1], [norm, 30 * norm, 40 * norm], atol=1.0)
     np.testing.assert_allclose(rows[:, 2], [0.0, math.sqrt(2) * UNIT, math.sqrt(2) * UNIT], atol=1)
     np.testing.assert_allclose(rows[:, 3], [0.0, -2 * UNIT, 0.0], atol=1.0)
-
-
-@given(
-    hnp.arrays(np.float64, 5, elements=st.floats(allow_nan=True, allow_infinity=True)),
-    st.floats(-1e300, 1e300),
-    st.floats(5e-324, 1e300),
-    LIMITS,
-)
-def test_targets_are_finite_and_within_the_limit(targets, center, scale, limit):
-    standard = bounded_targets(targets, center, scale, limit)
-    assert np.isfinite(standard).all()
-    assert np.abs(standard).max() <= limit

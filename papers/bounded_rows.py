@@ -9,9 +9,7 @@ import numpy as np
 from nolook._arrays import Array
 from nolook.kernels.moments import shrink_rows, squared_norms
 
-__all__ = ["bounded_rows", "bounded_targets"]
-
-_LARGEST = float(np.finfo(np.float64).max)
+__all__ = ["bounded_rows"]
 
 
 def bounded_rows(
@@ -47,13 +45,3 @@ def bounded_rows(
     np.trunc(rows, out=rows)
     shrink_rows(rows, squared_radius)
     return rows
-
-
-def bounded_targets(targets: Array, center: float, scale: float, limit: float) -> Array:
-    """Standardise targets and clip them to `limit` scales; NaN becomes zero, so all are finite."""
-    bound = min(limit, _LARGEST)
-    with np.errstate(over="ignore", invalid="ignore"):
-        standard = (targets - center) / scale
-    np.clip(standard, -bound, bound, out=standard)
-    standard[np.isnan(standard)] = 0.0
-    return standard
