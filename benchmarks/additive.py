@@ -165,7 +165,7 @@ def numbers_report(found, names):
         behind = [f"{name} ({by:+.3f})" for name, by in both.items() if by <= 0.0]
         if both:
             ahead = f"{len(both) - len(behind)} of {len(both)} tables"
-            yield f"- epsilon {epsilon:g}: ahead of {PEER} on {ahead}; not on {_listed(behind)}"
+            yield f"- epsilon {epsilon:g}: ahead of {PEER} on {ahead}; behind: {_listed(behind)}"
     yield f"- processor seconds of a fit over those of linear: {slowdown(found.values())}"
 
 
