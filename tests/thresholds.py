@@ -122,6 +122,12 @@ COMMITTED = [
         for rows, share in (("2,000", 0.85), ("20,000", 0.97))
         for place in (r" (\S+)", r" \S+ \| (\S+)")
     ),
+    # Coverage of differences of means, and of probabilities of a higher value.
+    *(
+        ("groups", rf"^\| [a-z- ]+ \| [\d,]+ \| \S+ \|{first} (\d\S+) \|{rest}$", side, share)
+        for first, rest in (("", r" \S+ \|"), (r" \S+ \|", ""))
+        for side, share in (("least", 0.93), ("most", 0.98))
+    ),
     # Counts and means against OpenDP told the ranges, coverage by groups, tests of independence.
     ("tabulate", r"^\| rows by .* \| (\S+) \|$", "most", 1.05),
     ("tabulate", r"^\| mean of carat \| .* \| (\S+) \|$", "most", 1.3),
