@@ -89,6 +89,10 @@ def test_the_noise_of_counts_and_means_is_stated(folder):
     said = " ".join(asked(folder, "tabulate", "--dry-run").out.split())
     assert "In 95 % of draws noise changes a count by at most" in said
     assert "noise changes" not in asked(folder, "fit", "--dry-run").out
+    words = ("--by", "a", "--mean", "b", "--categories", "a=0,1", "--weights", "y", "--dry-run")
+    said = " ".join(run(folder, "tabulate", "table.parquet", "-e", "1", *words).out.split())
+    assert "times the largest weight counted, which is found first" in said
+    assert "the mean of 1,000 rows of this weight by at most" in said
 
 
 @pytest.mark.usefixtures("unreadable")

@@ -73,15 +73,20 @@ def _columns(table: Rows) -> tuple[str, ...]:
 
 def _expected(release: object) -> tuple[str, ...]:
     """Return the noise of counts and means by groups."""
-    noise = group_noise(release)
+    rest = getattr(release, "release", release)  # of rows with survey weights
+    noise, weighted = group_noise(rest), rest is not release
     if noise is None:
         return ()
     most, counted = number(noise.count, 2), "count" + " of one level in a group" * noise.level
+    most += " times the largest weight counted, which is found first" * weighted
     words = f"In 95 % of draws noise changes a {counted} by at most {most}, regardless of the data"
     if noise.mean is None:
         return (f"{words}.",)
-    mean = f"the mean of 1,000 rows by at most about {number(noise.mean / 1_000.0, 2)} standard"
-    return (f"{words}; {mean} deviations of the column, that of 500 by twice as much.",)
+    mean = (
+        f"1,000 rows{' of this weight' * weighted} by at most about {number(noise.mean / 1e3, 2)}"
+    )
+    words += f"; the mean of {mean} standard deviations of the column"
+    return (f"{words}, that of 500 by twice as much.",)
 
 
 def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:

@@ -178,11 +178,6 @@ def _crossed(found: Tabulation, by: Sequence[str], each: Measured, what: str) ->
     return Table(f"{_head(found, each)} by {by[0]} and {by[1]}{intervals}", heads, rows)
 
 
-def _sure(found: Tabulation | Description) -> tuple[str]:
-    """State what the intervals cover."""
-    return (phrase("tables.certainty", unit=found.privacy.unit),)
-
-
 def _curves(
     found: Tabulation, by: Sequence[str], quantiles: Sequence[Measured]
 ) -> tuple[Picture, ...]:
@@ -259,29 +254,26 @@ def tabulation_findings(found: Tabulation) -> Findings:
     tables = tuple(pairs)[:_PAIRS_IN_FULL] or found.by or ((),)
     shown = [_tables(found, by) for by in tables]
     tested, names = found.independence(), found.names
-    estimates = {"shown": len(tables), "pairs": len(pairs)}
     notes = (
         *_left_out(found, [*chain(*shown)]),
         *_levels_found(found),
         *([phrase("tables.associated", names=names, tested=tested)] if tested else []),
-        *((phrase("tables.estimates", **estimates),) * bool(pairs)),
+        *([phrase("tables.estimates", shown=len(tables), pairs=len(pairs))] if pairs else []),
         *((phrase("tables.noisier"),) * any(each.name in _SHARED for each in found.measured)),
         phrase("tables.margins"),
     )
-    sections = _sections(found, tables, shown, notes, pairs)
     apart = tuple(each for by in tables for each in _tables(found, by, noise=True))
-    sections = (*sections, Section("noise", "The noise only", tables=apart, printed=()))
+    noise = Section("noise", "The noise only", tables=apart, printed=())
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
-    names = found.names
     of = ", ".join(names) or "all rows"
-    split = "; ".join(", ".join(by) for by in tables) or "all rows"
+    split = "; ".join(", ".join(by) for by in tables) or of
     return findings_of(
         found,
         what="table by" if names else "table of",
         of=of,
         missing=MISSING,
         cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
-        sections=sections,
+        sections=(*_sections(found, tables, shown, notes, pairs), noise),
         settings=(
             ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
             ("Measured", ", ".join(asked) or "counts only"),
@@ -292,7 +284,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
             for (first, second), v in [*pairs.items()][:1]
         )
         or tuple(_highest(found)),
-        certainty=_sure(found),
+        certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
     )
 
 
@@ -356,7 +348,7 @@ def description_findings(found: Description) -> Findings:
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(phrase("tables.based_on", rows=based, **kinds),),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
-        certainty=_sure(found),
+        certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
     )
 
 
