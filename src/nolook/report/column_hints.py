@@ -36,8 +36,8 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
         hints.append(f"Not used: {listed(shown)}.")
     hints += [
-        f"{listed(names)} look like all levels of {of}: their effects are differences from the "
-        f"levels' mean where they add up to 1. To compare with one of them, leave it out "
+        f"{listed(names)} may be all levels of {of}: if they add up to 1, their effects are "
+        f"differences from the levels' mean. To compare with one of them, leave it out "
         f"({usage_hint('exclude', names[:1], 'features=[...]')})."
         for of, names in named_alike(plain).items()
     ]
