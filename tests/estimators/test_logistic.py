@@ -255,6 +255,7 @@ def test_an_outcome_of_dates_or_lists_is_refused_by_its_type(y, classes, costs_n
         partial(nolook.LogisticRegression(1.0, classes=classes).fit, X, y), "^y is"
     )
     assert "one a row" in said
+    assert "|s1" not in said  # which tells how long the longest cell is
     costs_nothing(partial(nolook.ROCCurve(1.0).fit, X[:, 0], y), "^target is of type")
 
 

@@ -266,3 +266,10 @@ def test_stored_times_are_days_since_the_origin(unit, zone, seconds):
     for part, value in (("year", time.year), ("month", time.month), ("weekday", f"{time:%a}")):
         _, convert = conversion(of_type(stored.type), declared, part)
         assert convert(stored).to_pylist() == [str(value), None]
+
+
+def test_a_time_beyond_all_calendars_has_no_usual_year():
+    """As milliseconds have that are stored as seconds, which Arrow's years of 16 bits may hide."""
+    stored = pa.array([10**12, 2_069_800_000_000, -(10**15), 10**18], pa.timestamp("s"))
+    _, convert = conversion(of_type(stored.type), ColumnSchema("date"), "year")
+    assert all(abs(int(year)) > 20_000 for year in convert(stored).to_pylist())

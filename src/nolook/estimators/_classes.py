@@ -115,9 +115,10 @@ def class_places(target: Any, classes: Any, name: str, said: str) -> Any:  # noq
     """
     kind, words = kind_of(target), isinstance(classes[0], str)
     if kind == "others":
+        # Without the length of the longest cell.
         raise ParameterError(
-            f"{name} is of type {type_name(target).partition('<')[0]}; expected numbers, "
-            "booleans or strings, one a row"
+            f"{name} is of type {type_name(target).partition('<')[0].rstrip('0123456789')}; "
+            "expected numbers, booleans or strings, one a row"
         )
     if kind in _TYPES and words != (kind == "words"):
         raise ParameterError(

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import Factory, define
@@ -17,8 +16,8 @@ from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema, as_schema
-from nolook.tables.source import TEXT, Column, in_words
-from nolook.tables.words import has_value, trimmed
+from nolook.tables.source import Column, in_words
+from nolook.tables.words import has_value, places, trimmed
 
 __all__ = ["MALFORMED", "Gaps", "find_gaps"]
 
@@ -32,7 +31,7 @@ class Gaps:
     """Where a column lacks a value: how often, by cause, and the first rows, counted from 1."""
 
     column: Column
-    missing: Any  # words for a missing value, in small letters
+    missing: tuple[str, ...]  # words for a missing value
     rows: int = 0
     causes: Counter[str] = Factory(Counter)
     first: list[tuple[int, str]] = Factory(list)
@@ -42,8 +41,8 @@ class Gaps:
         null = ~np.asarray(has_value(raw))
         texts = in_words(raw.type) == "text" and not pt.is_dictionary(raw.type)
         blank = np.asarray(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
-        words = pc.utf8_lower(trimmed(raw)) if texts else pc.cast(raw, TEXT, safe=False)
-        named = pc.is_in(words, value_set=self.missing)
+        wordless = pt.is_nested(raw.type) or in_words(raw.type) == "bytes"
+        named = null if wordless else places(raw, self.missing).is_valid()
         cause = np.where(null, MALFORMED if is_text else _EMPTY, np.where(named, _MISSING, _UNLIKE))
         cause = np.where(blank, _EMPTY, cause)
         lost = np.flatnonzero(~np.asarray(has_value(cells)))
@@ -64,7 +63,7 @@ def find_gaps(
     opened: DeclaredSource = open_declared(located(source), declared)
     words = {name: each.within(declared.file).missing for name, each in declared.columns.items()}
     found = [
-        Gaps(each, pa.array([w.lower() for w in words.get(each.name, declared.file.missing)], TEXT))
+        Gaps(each, words.get(each.name, declared.file.missing))
         for each in opened.columns
         if each.type is not None
     ]

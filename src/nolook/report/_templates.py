@@ -56,7 +56,7 @@ def _svg(picture: Picture) -> Markup:
 def template(name: str, package: str = "nolook.report") -> Template:
     """Return a template of a package, which may import those of reports.
 
-    Everything put into it is escaped.
+    Everything put into one of HTML is escaped.
     """
     environment = Environment(
         autoescape=select_autoescape(),

@@ -365,7 +365,8 @@ def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
 
 def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: ANN401
     seconds, present = _seconds(cells, declared)
-    numbers = np.floor(seconds / SECONDS_A_DAY).clip(-1e8, 1e8).astype(np.int32)
+    # Arrow tells years of 16 bits.
+    numbers = np.floor(seconds / SECONDS_A_DAY).clip(-1e7, 1e7).astype(np.int32)
     days = pa.array(numbers, mask=~present).view(pa.date32())
     if part == "weekday":
         return pa.array(PARTS[part], TEXT).take(pc.day_of_week(days))
