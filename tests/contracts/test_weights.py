@@ -6,6 +6,7 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from attrs import evolve
@@ -304,6 +305,28 @@ def test_categories_in_fit_are_levels_and_frames_are_predicted_as_they_are():
     chosen = nolook.MomentSelector(k=2, **seed).fit(read)
     found = np.column_stack([data.g == "heavy", np.zeros(len(data)), data.a])
     np.testing.assert_array_equal(chosen.transform(data), found[:, chosen.get_support()])
+
+
+@pytest.mark.parametrize("features", [["day.year", "log"], ["log"], ["day.month", "g", "a", "log"]])
+def test_frames_are_predicted_from_the_columns_that_features_are_made_of(features):
+    data = survey(2_000).to_pandas()
+    data["day"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(2_000) % 700, "D")
+    data["g"] = np.where(data.b > 0.5, "heavy", "light")
+    data["y"] = data.y + 3.0 * (data.day.dt.year == 2021) + data.day.dt.month
+    parts = {"type": "date", "parts": ["year", "month"], "years": [2020, 2021]}
+    made = {"day": parts, "log": {"asinh_of": "a"}, "y": {"type": "number", "use": "target"}}
+    levels = {"g": ["light", "heavy"]} if "g" in features else {}
+    how = {"features": features, "categories": levels, "schema": {"columns": made}}
+    table = read_table(data, **how)
+    model = METHODS["linear"](epsilon=1e3, delta=1e-6, random_state=0).fit(table)
+    numbers = np.concatenate(list(table.batches()), axis=1)[:-1].T
+    expected = model.intercept_ + numbers @ model.coef_
+    sources = data[["g", "day", "a", "b"]]
+    assert np.median(np.abs(model.predict(sources) - expected)) < 1e-9
+    np.testing.assert_array_equal(model.predict(data), model.predict(sources))
+    np.testing.assert_array_equal(model.predict(pa.Table.from_pandas(data)), model.predict(sources))
+    with pytest.raises(nolook.TableError, match=r"has no such column|X has no column 'day'"):
+        model.predict(data[["b", "g"]])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from nolook.estimators.releasing import warn_user
 from nolook.estimators.result import Result
 from nolook.tables import Rows, Table, read_table, table_from_arrays, table_from_values
 from nolook.tables.design import DEFAULT_MISSING, usual_missing
+from nolook.tables.schema import as_schema
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -88,7 +89,8 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     """Return rows to predict or transform: of a frame with more columns those of the fit, by name.
 
-    A frame may have categories in place of their levels; these are then :class:`Rows`.
+    A frame may have categories in place of their levels, dates in place of their parts, and what
+    columns are derived from in place of these; they are then :class:`Rows`.
     """
     check_is_fitted(estimator)
     if isinstance(X, Table):
@@ -99,16 +101,25 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
     options, there = estimator.read_options_, {*names}
     known = [*getattr(estimator, "feature_names_in_", ())]
-    levels = options["categories"] if names and not there.issuperset(known) else {}
-    if levels:
-        known = options["features"]
-        if absent := [name for name in known if name not in there]:
-            raise TableError(f"X has no column {', '.join(map(repr, absent))}, which the fit used")
+    if names and not there.issuperset(known):
+        sources, levels = _sources(options), options["categories"]
+        if levels or sources != options["features"]:
+            if absent := [name for name in sources if name not in there]:
+                absences = ", ".join(map(repr, absent))
+                raise TableError(f"X has no column {absences}, which the fit used")
+            return Rows(X, categories=levels)
     own = [name for name in known if name in there]
     # Columns that are all of the fit must have its order, as in scikit-learn.
-    if levels or 0 < len(own) < len(names):
+    if 0 < len(own) < len(names):
         X = X.select(own) if isinstance(X, pa.Table) else X[own]
-    return Rows(X, categories=levels) if levels else X
+    return X
+
+
+def _sources(options: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a frame that features are, or are parts of; not those derived."""
+    declared = as_schema(options.get("schema"))
+    of = {part: name for name, each in declared.columns.items() for part in each.features(name)}
+    return [of.get(name, name) for name in options["features"] if name not in declared.derived]
 
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
@@ -129,13 +140,15 @@ def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
 def _opened(X: object, options: Mapping[str, Any]) -> Table:
     """Open rows to predict; dates and the like are numbers as the schema of the fit declares."""
     try:
-        centred = options["missing"] == "centre"
-        return table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
+        if not isinstance(X, Rows):
+            centred = options["missing"] == "centre"
+            return table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
     except TableError:
         if "schema" not in options:
             raise
     own = {name: options[name] for name in ("features", "categories", "missing")}
-    schema = {"columns": options["schema"].get("columns", {})}
+    declared = as_schema(options.get("schema")).only(options["features"])
+    schema = {"columns": declared.to_dict().get("columns", {})}
     return read_table(X.X if isinstance(X, Rows) else X, False, schema=schema, **own)
 
 
