@@ -141,7 +141,8 @@ class BoostedAdaSSP(Frame):
 class AdaSSP(BoostedAdaSSP):
     """AdaSSP: a single round, and Wang's ridge.
 
-    Guarantee: that of :class:`BoostedAdaSSP`. The rows stay where they are.
+    Guarantee: that of :class:`BoostedAdaSSP`. Keeps the rows in memory if they surely take no more
+    than :data:`nolook.algorithms.glm.designs.COPY_BYTES`; else it reads them twice.
 
     Parameters
     ----------

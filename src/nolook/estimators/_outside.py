@@ -54,7 +54,7 @@ def warn_of_caller() -> None:
         _warn_of_steps(pipeline)
     if search is not None:
         _warn(
-            "scikit-learn fits a private model several times: every fit spends its budget again, "
+            "scikit-learn may fit a private model several times: each fit spends its budget again, "
             "and scores of held-out rows are not private; use nolook.cross_validate, which "
             "validates within one budget, or a single fit"
         )
