@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TypeAlias
 
 from attrs import frozen
@@ -14,7 +15,7 @@ from nolook._validation import check_choice, check_count, check_delta, check_eps
 from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, MODELS
-from nolook.estimators.result import Result
+from nolook.estimators.result import Result, Summary
 from nolook.estimators.tukey import TukeyRegressor
 from nolook.planning.curves import Range, curve_of
 from nolook.privacy.accounting import gaussian_mu
@@ -130,7 +131,11 @@ class Forecast:
     wanted: Wanted | None = None
     weighted: bool = False
 
-    summary = Result.summary
+    def summary(self) -> Summary:
+        """Return the plan as the command line prints it; a table in a notebook."""
+        shown: Summary = import_module("nolook.report.plan_page").plan_summary(self)
+        return shown
+
     __repr__, _repr_html_ = Result.__repr__, Result._repr_html_
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from nolook._version import __version__
+from nolook.estimators.result import Summary
 from nolook.planning.forecast import Forecast
 from nolook.report._templates import template
 from nolook.report.plan_findings import plan_headline, plan_section
+from nolook.report.summary import summary_of
 from nolook.report.terminal import Line
 
-__all__ = ["plan_lines", "render_plan_page"]
+__all__ = ["plan_lines", "plan_summary", "render_plan_page"]
 
 
 def render_plan_page(found: Forecast) -> str:
@@ -22,3 +24,8 @@ def plan_lines(found: Forecast) -> tuple[Line, ...]:
     """Return a plan as texts and tables for the terminal and notebooks."""
     parts = ((part, "") for part in plan_section(found).printed)
     return ((plan_headline(found), "bold"), *parts)
+
+
+def plan_summary(found: Forecast) -> Summary:
+    """Return a plan on one screen."""
+    return summary_of(plan_lines(found))

@@ -15,12 +15,10 @@ from nolook._validation import check_path
 from nolook.errors import ParameterError
 from nolook.estimators.result import Result, Summary
 from nolook.formats.files import write_text
-from nolook.planning.forecast import Forecast
 from nolook.privacy.ledger import Ledger
 from nolook.report.findings import Findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.page import render_page
-from nolook.report.plan_page import plan_lines
 from nolook.report.plots import draw_on
 from nolook.report.summary import summary_of
 from nolook.report.terminal import lines
@@ -54,10 +52,8 @@ def content(release: Result) -> Findings:
     return found
 
 
-def summary(release: Result | Forecast) -> Summary:
+def summary(release: Result) -> Summary:
     """Return the summary of a release on one screen."""
-    if isinstance(release, Forecast):
-        return summary_of(plan_lines(release))
     return summary_of(lines(release.content()))
 
 

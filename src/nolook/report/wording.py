@@ -233,7 +233,7 @@ def with_ends(
     Examples
     --------
     >>> with_ends(0.12345, (0.1, 0.15), share=True), with_ends(None, None)
-    ('12 % (10 to 15 %)', 'not known')
+    ('12.3 % (10.0 to 15.0 %)', 'not known')
     """
     if value is None or math.isnan(value):
         return missing
