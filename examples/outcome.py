@@ -41,8 +41,6 @@ def main():
         print("calibration: not tested, the model gives no probabilities")
     else:
         print(f"calibration: p-value {found.calibration.p_value_:.3g}")
-    for caution in found.cautions:
-        print(f"caution: {caution}")
     print(f"left for later releases: epsilon {left:g}")
     nolook.save(model, folder / "bank.model.json")
     model.report(folder / "bank.model.html")

@@ -93,13 +93,12 @@ def test_the_outcome_example_runs(run, tmp_path):
     for figure in ("AUC", "average precision", "base rate"):
         ((value, low, high),) = re.findall(rf"{figure} (\S+), .* from (\S+) to (\S+)", printed)
         assert 0.0 < float(low) <= float(value) <= float(high) < 1.0
-    assert "caution: It was not stated" in printed
     assert "left for later releases: epsilon 0.5" in printed
     with nolook.Ledger(tmp_path / "bank.ledger") as ledger:
         assert [entry.details.table for entry in ledger.history()] == ["bank_marketing.parquet"] * 2
     assert nolook.load(tmp_path / "bank.model.json").privacy_.private
-    for page in ("bank.model.html", "bank.evaluation.html"):
-        assert (tmp_path / page).stat().st_size > 10_000
+    assert (tmp_path / "bank.model.html").stat().st_size > 10_000
+    assert "It was not stated" in (tmp_path / "bank.evaluation.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

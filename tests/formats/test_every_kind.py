@@ -139,7 +139,7 @@ def fits(path, wrong, value):
         return True
     numbers = type(wrong) in (int, float) and wrong != 10**400
     if value is None:
-        return numbers or wrong == [] or (path[-1] == "monotone" and wrong == {})
+        return numbers or wrong in ([], [None]) or (path[-1] == "monotone" and wrong == {})
     return type(wrong) is type(value) or (numbers and type(value) in (int, float))
 
 
