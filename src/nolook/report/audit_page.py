@@ -21,7 +21,7 @@ _LIBRARIES = ("nolook", "numpy", "scipy", "numba", "dp-accounting")
 def audit_page(findings: Sequence[Finding]) -> str:
     """Return findings as a page of Markdown."""
     shown = sorted(findings, key=lambda finding: (-finding.case.runs, finding.case.name))
-    return template("audit.txt").render(
+    return template("audit.jinja").render(
         findings=shown,
         kept=sum(finding.verdict == "kept" for finding in shown),
         rows=[*map(cells, shown)],
