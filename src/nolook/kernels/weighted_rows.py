@@ -31,7 +31,7 @@ __all__ = [
 LARGEST_ROW = 2.0**32
 
 # Numbers that are whitened at a time.
-_PART = 1 << 15
+_PART = 1 << 16
 _LARGEST = float(np.finfo(np.float64).max)
 
 

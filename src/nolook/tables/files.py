@@ -154,6 +154,7 @@ class File(ABC):
     is_text: ClassVar[bool] = False  # whether every cell is text, since no types are declared
     _pieces = 1  # that can be read apart, as opening it tells
     _run_of: range | None = None  # the pieces to be read, if not all
+    _alone = True  # whether this is all of a table, so that no thread reads another part
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
     def __init__(self, place: Place, form: FileFormat = USUAL, names: Sequence[str] = ()) -> None:
@@ -177,7 +178,7 @@ class File(ABC):
         runs = in_runs(self._pieces, most)
         if len(runs) == 1:
             return (self,)
-        return [changed(self, _run_of=run, _pieces=1) for run in runs]
+        return [changed(self, _run_of=run, _pieces=1, _alone=False) for run in runs]
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:
@@ -217,12 +218,11 @@ class ParquetFile(File):
             pieces = self._run_of or range(opened.num_row_groups)
             # What is far away is fetched ahead: one row group at a time, which bounds the memory.
             for groups in [pieces] if near else [[piece] for piece in pieces]:
-                # Parts are read by several threads already.
                 yield from opened.iter_batches(
                     batch_size=_ROWS,
                     columns=names,
                     row_groups=groups,
-                    use_threads=self._run_of is None,
+                    use_threads=self._alone,
                 )
 
 

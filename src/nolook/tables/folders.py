@@ -397,7 +397,11 @@ class Folder:
     def parts(self) -> Sequence[Folder]:
         """Return parts of files, or runs of files where there are very many."""
         most = MOST_PARTS // len(self._files)
-        pieces = [(part, told) for file, told in self._files for part in file.parts(most)]
+        pieces = [
+            (changed(part, _alone=False), told)
+            for file, told in self._files
+            for part in file.parts(most)
+        ]
         runs = in_runs(len(pieces), MOST_PARTS)
         return [changed(self, _files=pieces[run.start : run.stop]) for run in runs]
 

@@ -183,9 +183,9 @@ def cache_room(source: DeclaredSource, design: Design) -> int:
 
 
 _MAX_ROWS = 65_536
-# Numbers in a block: 2 MB, so that a core has it at hand, and a table of many columns needs no more
-# memory than one of few.
-_MAX_NUMBERS = 1 << 18
+# Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few
+# and threads seldom wait for each other between two calls.
+_MAX_NUMBERS = 1 << 20
 # Where columns are so many that a block would have few rows, what is done for each column costs
 # more than the block: as many rows as here, in at most 32 MB.
 _WIDE_ROWS, _WIDE_NUMBERS = 128, 1 << 22
