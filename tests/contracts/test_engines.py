@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import nolook
 from nolook.errors import ParameterError
 from tests.contracts.test_units import CLASSIFIERS, MAKERS, UNITS, frame, published, table
 from tests.tables import spark_session
@@ -73,3 +74,36 @@ def test_an_engine_gives_the_bits_of_one_process_or_refuses(make, place):
 @every_maker
 def test_spark_gives_the_bits_of_one_process_or_refuses(make, place, session):
     check(make, opened(session.read.parquet(str(place)).repartition(3), make), place)
+
+
+@pytest.fixture(scope="module")
+def bent(tmp_path_factory):
+    """A file of two rows a person; the target is bent in the first column."""
+    path = tmp_path_factory.mktemp("bent") / "people.parquet"
+    generator = np.random.default_rng(0)
+    a, b = generator.normal(size=(2, 2 * UNITS))
+    y = np.sin(2.0 * a) + b + 0.3 * generator.normal(size=a.size)
+    columns = {"who": np.arange(a.size) % UNITS, "a": a, "b": b, "y": y}
+    pq.write_table(pa.table(columns), path, row_group_size=UNITS // 3)
+    return path
+
+
+def curves_of(source, moved=lambda table: table):
+    """Return the curves of an additive model: of persons, and of rows that meet a condition."""
+    condition = {"unit": "who", "where": [("b", ">", -1.0)]}
+    read = nolook.read_table(source, "y", features=["a", "b"], **condition)
+    model = nolook.AdditiveRegression(8.0, random_state=3).fit(moved(read))
+    assert not model.curves_[0].straight
+    assert np.interp(0.5, model.curves_[1].places, model.curves_[1].heights) > 0.2
+    return np.concatenate([each.heights for each in model.curves_])
+
+
+def test_an_engine_gives_curves_of_persons_and_conditions(bent):
+    np.testing.assert_array_equal(curves_of(bent, elsewhere), curves_of(bent))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_spark_gives_curves_of_persons_and_conditions(bent, session):
+    rows = session.read.parquet(str(bent)).repartition(3)
+    np.testing.assert_array_equal(curves_of(rows), curves_of(bent))
