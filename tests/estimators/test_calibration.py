@@ -3,9 +3,13 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -110,7 +114,7 @@ def test_a_degenerate_column_gets_an_ordinary_answer(name, epsilon):
 def test_hardly_any_rows_or_one_class_get_an_ordinary_answer(epsilon):
     for rows in (0, 1, 2, 1000):
         for label in (0, 1):
-            for probabilities in (scored(rows)[0], np.full(rows, 0.3), np.full(rows, label)):
+            for probabilities in (scored(rows)[0], np.full(rows, 0.3), np.full(rows, float(label))):
                 fitted = nolook.HosmerLemeshow(epsilon).fit(probabilities, np.full(rows, label))
                 assert_ordinary(fitted)
 
@@ -202,3 +206,21 @@ def test_a_verdict_has_a_size():
         nolook.HosmerLemeshow(0.1, random_state=1).fit(right[:200], target[:200])
     )
     assert "can stay hidden" in few or "no single group" in few.lower()
+
+
+WHOLE = np.arange(40) % 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [WHOLE, WHOLE[:, None].astype(np.uint8), pd.Series(WHOLE), pl.Series(WHOLE), pa.array(WHOLE)],
+    ids=lambda each: type(each).__name__,
+)
+def test_probabilities_of_an_integer_type_are_refused(given, costs_nothing):
+    test = nolook.HosmerLemeshow(1.0)
+    said = costs_nothing(partial(test.fit, given, WHOLE == 1), "are of type integer")
+    assert "needs probabilities" in said
+    with pytest.raises(NotFittedError):
+        test.calibration_curve()
+    test.fit(WHOLE.astype(np.float64), WHOLE == 1)
+    nolook.ROCCurve(1.0).fit(given, WHOLE == 1)

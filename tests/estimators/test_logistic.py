@@ -245,11 +245,13 @@ DAYS = pa.array([dt.date(2024, 1, 1)] * 40)
         *(pl.Series([dt.date(2024, 1, 1)] * 40), pa.array([b"1"] * 40)),
         *(pa.array([{"a": 1}] * 40, pa.map_(pa.string(), pa.int64())), np.full(40, b"1")),
         pd.Series([[1.0]] * 40, dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+        *(pa.nulls(40), pa.chunked_array([pa.nulls(40)]), pl.Series([None] * 40)),
+        pd.Series([None] * 40, dtype=pd.ArrowDtype(pa.null())),
     ],
     ids=lambda y: str(getattr(y, "dtype", getattr(y, "type", None))),
 )
 @pytest.mark.parametrize("classes", [None, (0, 1), ("no", "yes")])
-def test_an_outcome_of_dates_or_lists_is_refused_by_its_type(y, classes, costs_nothing):
+def test_an_outcome_of_dates_lists_or_nothing_is_refused_by_its_type(y, classes, costs_nothing):
     X = np.arange(40.0)[:, None] / 40.0
     said = costs_nothing(
         partial(nolook.LogisticRegression(1.0, classes=classes).fit, X, y), "^y is"

@@ -25,7 +25,7 @@ _TYPES = {"booleans", "numbers", "words"}
 #: How names of types begin that hold neither numbers nor words.
 _OTHERS = (
     *("list", "large_list", "fixed_size", "struct", "map", "array", "date", "time", "duration"),
-    *("interval", "period", "binary", "large_binary", "extension", "|s", "|v"),
+    *("interval", "null", "period", "binary", "large_binary", "extension", "|s", "|v"),
 )
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from attrs import frozen
 from numpy.typing import ArrayLike
 
@@ -19,7 +20,7 @@ from nolook.estimators.releasing import Progress
 from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
-from nolook.tables.read import with_class
+from nolook.tables.read import check_probability, with_class
 from nolook.tables.source import as_array
 
 _REAL = ("float", "double", "half")  # how names of types of fractions begin
@@ -47,6 +48,7 @@ class ScoredEstimator(PrivateFinding):
     """
 
     scored_: Scored = fitted()
+    _takes_whole = True  # scores of an integer type
 
     caution = (
         "The scored model must not itself have been fitted without privacy on these rows: such a "
@@ -107,9 +109,10 @@ class ScoredEstimator(PrivateFinding):
 
     def _rows(self, X: object, y: object) -> Table:
         rows = scored_table(X, y, self.pos_label, getattr(self, "relation", None))
+        if not self._takes_whole:
+            check_probability(rows)
         self.read_options_ = rows.read_options()
-        score, about = rows.column_names
-        self.scored_ = Scored(score, about, class_word(X, self.pos_label))
+        self.scored_ = Scored(*rows.column_names, class_word(X, self.pos_label))
         return rows
 
 
@@ -137,6 +140,8 @@ def scored_table(scores: Any, target: object, label: float | str, relation: str 
     """
     if hasattr(scores, "to_frame"):
         scores = scores.to_frame("scores")
+    elif isinstance(scores, pa.Array | pa.ChunkedArray):
+        scores = pa.table({"scores": scores})
     elif not isinstance(scores, Table) and getattr(scores, "ndim", 1) == 1:
         scores = as_array(scores, f"scores is not an array of numbers; {_EXPECTED}")
         scores = scores[:, np.newaxis] if scores.ndim == 1 else scores

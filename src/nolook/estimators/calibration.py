@@ -15,8 +15,6 @@ from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.result import Measure
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
-from nolook.tables import Table
-from nolook.tables.read import check_probability
 
 __all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow"]
 
@@ -122,14 +120,9 @@ class HosmerLemeshow(ScoredEstimator):
     pos_label: float | str = 1
 
     kind = _ledger_label = "calibration"
-    _indexed = False
+    _indexed = _takes_whole = False
 
     questions = ("calibration_curve",)
-
-    def _rows(self, X: object, y: object) -> Table:
-        if isinstance(X, Table):
-            check_probability(X)
-        return super()._rows(X, y)
 
     @property
     def measures(self) -> tuple[Measure, ...]:

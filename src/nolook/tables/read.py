@@ -434,8 +434,8 @@ def check_probability(table: Table) -> None:
     name = table.column_names[0]
     if table.whole[0]:
         raise ParameterError(
-            f"{name!r} is of type integer; a calibration needs probabilities, numbers from 0 to 1 "
-            "(declare type = 'number' if they are)"
+            f"the scores ({name}) are of type integer; a calibration needs probabilities, numbers "
+            "from 0 to 1 (as floats, or declared to be of type 'number')"
         )
 
 
